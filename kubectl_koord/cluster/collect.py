@@ -1,0 +1,151 @@
+"""From decoded objects to one Snapshot, whatever they were read from."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from kubectl_koord.cluster import decode, version, wire
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model import objects, pods, quantity
+from kubectl_koord.model.snapshot import Gap, Snapshot
+
+WIRE_TYPES: dict[str, Any] = {
+    "Node": wire.Node,
+    "Pod": wire.Pod,
+    "PodGroup": wire.PodGroup,
+    "ClusterNetworkTopology": wire.NetworkTopology,
+    "PodDisruptionBudget": wire.Budget,
+    "ElasticQuota": wire.Quota,
+    "Device": wire.Named,
+    "Reservation": wire.Named,
+    "Deployment": wire.Deployment,
+    "ConfigMap": wire.ConfigMap,
+}
+"""The kinds that we read, and the fields of each."""
+
+
+class Collector:
+    """Takes objects one by one, in any order, and yields the Snapshot.
+
+    The later of two objects of one kind and name wins, as it would in the API.
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty cluster."""
+        self._memo = decode.ShapeMemo()
+        self._nodes: dict[str, objects.Node] = {}
+        self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
+        self._pod_groups: dict[str, objects.PodGroup] = {}
+        self._topologies: dict[str, objects.NetworkTopology] = {}
+        self._budgets: dict[tuple[str, str], objects.Budget] = {}
+        self._quotas: dict[tuple[str, str], objects.Quota] = {}
+        self._devices: set[str] = set()
+        self._reservations: set[str] = set()
+        self._deployments: list[wire.Deployment] = []
+        self._config_map: wire.ConfigMap | None = None
+        self.kinds: set[str] = set()
+        self.crd_version: str | None = None
+        self._take: dict[str, Callable[[Any], None]] = {
+            "Node": self._take_node,
+            "Pod": self._take_pod,
+            "PodGroup": self._take_pod_group,
+            "ClusterNetworkTopology": self._take_topology,
+            "PodDisruptionBudget": self._take_budget,
+            "ElasticQuota": self._take_quota,
+            "Device": lambda device: self._devices.add(device.metadata.name),
+            "Reservation": lambda reservation: self._reservations.add(reservation.metadata.name),
+            "Deployment": self._deployments.append,
+            "ConfigMap": self._take_config_map,
+        }
+
+    def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
+        """Take one decoded object (of `WIRE_TYPES[kind]`).
+
+        Raises:
+            KoordError: naming the object whose value cannot be read.
+
+        """
+        self.kinds.add(kind)
+        try:
+            self._take[kind](written)
+        except quantity.QuantityError as problem:
+            meta = written.metadata
+            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+            raise KoordError(f"error: {kind} {name}: {problem}") from None
+
+    def _take_node(self, written: wire.Node) -> None:
+        self._nodes[written.metadata.name] = decode.node(written, self._memo)
+
+    def _take_pod(self, written: wire.Pod) -> None:
+        self._pods[decode.namespace(written.metadata), written.metadata.name] = decode.pod(written, self._memo)
+
+    def _take_pod_group(self, written: wire.PodGroup) -> None:
+        group = decode.pod_group(written)
+        self._pod_groups[group.key] = group
+
+    def _take_topology(self, written: wire.NetworkTopology) -> None:
+        self._topologies[written.metadata.name] = decode.topology(written)
+
+    def _take_budget(self, written: wire.Budget) -> None:
+        budget = decode.budget(written)
+        self._budgets[budget.namespace, budget.name] = budget
+
+    def _take_quota(self, written: wire.Quota) -> None:
+        quota = decode.quota(written)
+        self._quotas[quota.namespace, quota.name] = quota
+
+    def _take_config_map(self, written: wire.ConfigMap) -> None:
+        if written.metadata.name == "koord-scheduler-config":
+            self._config_map = written
+
+    def snapshot(
+        self,
+        *,
+        moment: str,
+        source: str,
+        gaps: Iterable[Gap] = (),
+        chosen_version: str = "",
+        namespace_only: str = "",
+    ) -> Snapshot:
+        """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
+        waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
+        finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
+        return Snapshot(
+            moment=moment,
+            nodes=dict(sorted(self._nodes.items())),
+            running=self._running(),
+            pending=tuple(sorted(waiting, key=_by_name)),
+            finished=tuple(sorted(finished, key=_by_name)),
+            pod_groups=dict(sorted(self._pod_groups.items())),
+            topologies=dict(sorted(self._topologies.items())),
+            budgets=tuple(budget for _, budget in sorted(self._budgets.items())),
+            quotas=tuple(quota for _, quota in sorted(self._quotas.items())),
+            devices=frozenset(self._devices),
+            reservations=tuple(sorted(self._reservations)),
+            gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
+            config=version.config(*self._version(chosen_version), self._config_map),
+            source=source,
+            namespace_only=namespace_only,
+        )
+
+    def _running(self) -> dict[str, tuple[pods.RunningPod, ...]]:
+        by_node: dict[str, list[pods.RunningPod]] = defaultdict(list)
+        for pod in self._pods.values():
+            if isinstance(pod, pods.RunningPod):
+                by_node[pod.node].append(pod)
+        return {name: tuple(sorted(held, key=_by_name)) for name, held in sorted(by_node.items())}
+
+    def _version(self, chosen: str) -> tuple[str, str]:
+        if chosen:
+            return chosen, "as asked"
+        image = version.scheduler_image(self._deployments)
+        by_image = version.from_image(image) if image else None
+        if by_image:
+            return by_image, "from the image tag"
+        if self.crd_version:
+            return self.crd_version, "from the CRDs"
+        return version.NEWEST_RELEASE, "assumed: the newest release known"
+
+
+def _by_name(pod: pods.RunningPod | pods.PendingPod | pods.FinishedPod) -> tuple[str, str]:
+    return pod.namespace, pod.name

@@ -1,0 +1,329 @@
+"""API objects to model values: the only readers of labels and annotations.
+
+Pods that merely run become compact records, whose shapes and strings are shared between equals.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from sys import intern
+from typing import Any, TypeAlias
+
+from kubectl_koord.cluster import decode_shape, wire
+from kubectl_koord.model import objects, pods, quantity, selectors
+
+GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
+LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
+GANG_PREFIX = "gang.scheduling.koordinator.sh/"
+JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
+SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
+TOPOLOGY_ANNOTATION = GANG_PREFIX + "network-topology-spec"
+INDEX_ANNOTATION = GANG_PREFIX + "network-topology-index"
+_LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
+_LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
+_RESERVATION = "node.koordinator.sh/reservation"
+_FINISHED = {"Succeeded", "Failed"}
+_MAX_BUILT_IN = 10**15
+_BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"}
+
+Strings: TypeAlias = Mapping[str, str]
+
+
+class ShapeMemo:
+    """Shapes and label sets seen so far, so that equal ones are one object."""
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        self._shapes: dict[pods.Shape, pods.Shape] = {}
+        self._labels: dict[selectors.Labels, selectors.Labels] = {}
+
+    def shape(self, pod: wire.Pod) -> pods.Shape:
+        """Return the pod's shape, the one object for all equal shapes."""
+        new = decode_shape.shape(pod)
+        return self._shapes.setdefault(new, new)
+
+    def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
+        """Return labels in key order, one object for all equal sets."""
+        new = tuple(sorted((intern(key), intern(value or "")) for key, value in (written or {}).items()))
+        return self._labels.setdefault(new, new)
+
+
+def strings(written: Mapping[str, str | None] | None) -> Strings:
+    """Return annotations or labels with null read as empty."""
+    return {key: value or "" for key, value in (written or {}).items()}
+
+
+def gang_of(pod: wire.Pod) -> tuple[str, bool]:
+    """Return the id of the pod's gang (empty for none) and whether only a PodGroup can define it.
+
+    Mirrors `GetGangName` in pkg/scheduler/plugins/coscheduling/util/gang_helper.go.
+    """
+    labels, annotations = pod.metadata.labels or {}, pod.metadata.annotations or {}
+    by_label = labels.get(GANG_LABEL)
+    name = by_label or labels.get(LIGHT_LABEL) or annotations.get(GANG_PREFIX + "name") or ""
+    return (intern(f"{namespace(pod.metadata)}/{name}") if name else ""), bool(by_label)
+
+
+def namespace(meta: wire.Meta) -> str:
+    """Return the object's namespace; `default` where a hand-written file leaves it out."""
+    return intern(meta.namespace or "default")
+
+
+def pod(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
+    """Return the pod as what it is: finished, running (bound), or pending.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
+    if written.status.phase in _FINISHED:
+        return _finished(written)
+    if written.spec.node_name:
+        return _running(written, memo)
+    return _pending(written, memo)
+
+
+def _finished(written: wire.Pod) -> pods.FinishedPod:
+    meta = written.metadata
+    return pods.FinishedPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        gang=gang_of(written)[0],
+        was_bound=bool(written.spec.node_name),
+        created=meta.creation_timestamp or "",
+        owner=_owner(meta),
+    )
+
+
+def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
+    meta = written.metadata
+    labels = meta.labels or {}
+    return pods.RunningPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        node=intern(written.spec.node_name or ""),
+        priority=written.spec.priority or 0,
+        shape=memo.shape(written),
+        gang=gang_of(written)[0],
+        job=intern(labels.get(JOB_LABEL) or ""),
+        protected=is_protected(labels),
+        terminating=meta.deletion_timestamp is not None,
+        preempted=_is_preempted(written.status.conditions),
+        created=meta.creation_timestamp or "",
+        owner=_owner(meta),
+        selector=(meta.annotations or {}).get(SELECTOR_ANNOTATION) or "",
+        labels=memo.labels(meta.labels),
+    )
+
+
+def is_protected(labels: Mapping[str, str | None]) -> bool:
+    """Tell whether job preemption must spare the pod.
+
+    Mirrors `IsPodPreemptible` and `IsPodNonPreemptible` in apis/extension.
+    """
+    return (
+        labels.get("scheduling.koordinator.sh/disable-preemptible") == "true"
+        or labels.get("quota.scheduling.koordinator.sh/preemptible") == "false"
+    )
+
+
+def _is_preempted(conditions: list[wire.PodCondition] | None) -> bool:
+    target = next((c for c in conditions or () if c.type == "DisruptionTarget"), None)
+    return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
+
+
+def _owner(meta: wire.Meta) -> str:
+    owners = meta.owner_references or []
+    owner = next((o for o in owners if o.controller), owners[0] if owners else None)
+    return f"{owner.kind}/{owner.name}" if owner else ""
+
+
+def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
+    meta, spec = written.metadata, written.spec
+    annotations = strings(meta.annotations)
+    gang, needs_group = gang_of(written)
+    return pods.PendingPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        priority=spec.priority or 0,
+        shape=memo.shape(written),
+        scheduler=spec.scheduler_name or "default-scheduler",
+        gang=gang,
+        needs_pod_group=needs_group,
+        wish=_wish(strings(meta.labels), annotations),
+        never_preempts=spec.preemption_policy == "Never",
+        index=topology_index(annotations.get(INDEX_ANNOTATION)),
+        selector=annotations.get(SELECTOR_ANNOTATION, ""),
+        job=(meta.labels or {}).get(JOB_LABEL) or "",
+        nominated=written.status.nominated_node_name or "",
+        gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        terminating=meta.deletion_timestamp is not None,
+        condition=_scheduled_condition(written.status.conditions),
+        created=meta.creation_timestamp or "",
+        owner=_owner(meta),
+        labels=memo.labels(meta.labels),
+        resource_version=meta.resource_version or "",
+    )
+
+
+def _wish(labels: Strings, annotations: Strings) -> pods.GangWish:
+    minimum = labels.get(_LIGHT_MINIMUM) or annotations.get(GANG_PREFIX + "min-available")
+    return pods.GangWish(
+        minimum=minimum,
+        total=annotations.get(GANG_PREFIX + "total-number"),
+        mode=annotations.get(GANG_PREFIX + "mode", ""),
+        match_policy=match_policy(annotations),
+        groups=annotations.get(GANG_PREFIX + "groups"),
+        topology=annotations.get(TOPOLOGY_ANNOTATION),
+    )
+
+
+def match_policy(annotations: Strings) -> str:
+    """Return the match policy as written, under either of its annotations."""
+    return annotations.get(GANG_PREFIX + "match-policy") or annotations.get(_LIGHT_POLICY, "")
+
+
+def topology_index(written: str | None) -> int | None:
+    """Return a valid topology index (a non-negative integer as Go's Atoi reads it), else None."""
+    if written is None or not re.fullmatch(r"[+-]?[0-9]{1,19}", written, re.ASCII):
+        return None
+    value = int(written)
+    return value if 0 <= value < 1 << 63 else None
+
+
+def _scheduled_condition(conditions: list[wire.PodCondition] | None) -> pods.Condition | None:
+    for condition in conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return pods.Condition(condition.reason or "", condition.message or "", condition.last_transition_time or "")
+    return None
+
+
+def node(written: wire.Node, memo: ShapeMemo) -> objects.Node:
+    """Return the node as the scheduler sees it, its own reservation taken off.
+
+    Raises:
+        QuantityError: when an amount is no quantity.
+
+    """
+    meta = written.metadata
+    allocatable = decode_shape.amounts(written.status.allocatable)
+    reserved = strings(meta.annotations).get(_RESERVATION)
+    if reserved:
+        _take_off(allocatable, reserved)
+    ready = next((c.status == "True" for c in written.status.conditions or () if c.type == "Ready"), False)
+    return objects.Node(
+        name=intern(meta.name),
+        allocatable=decode_shape.resources(allocatable),
+        labels=memo.labels(meta.labels),
+        taints=tuple(selectors.Taint(t.key, t.value, t.effect) for t in written.spec.taints or ()),
+        unschedulable=bool(written.spec.unschedulable),
+        ready=ready,
+        unseen=tuple(_node_unseen(meta)),
+    )
+
+
+def _node_unseen(meta: wire.Meta) -> list[str]:
+    labels, annotations = strings(meta.labels), strings(meta.annotations)
+    found = []
+    if labels.get("node.koordinator.sh/numa-topology-policy"):
+        found.append("NUMA topology policy")
+    if labels.get("node.koordinator.sh/cpu-bind-policy"):
+        found.append("CPU bind policy")
+    if annotations.get("node.koordinator.sh/resource-amplification-ratio"):
+        found.append("amplified resources")
+    return found
+
+
+def _take_off(allocatable: dict[str, int], annotation: str) -> None:
+    """Lower the allocatable by `node.koordinator.sh/reservation` (pkg/util/transformer)."""
+    try:
+        reservation: Any = json.loads(annotation)
+        if not isinstance(reservation, dict) or reservation.get("applyPolicy", "") not in {"", "Default"}:
+            return
+        reserved = decode_shape.amounts(reservation.get("resources"))
+        cpus = _count_cpus(str(reservation.get("reservedCPUs") or ""))
+    except (ValueError, AttributeError, RecursionError):
+        return
+    if cpus:
+        reserved["cpu"] = cpus * quantity.NANO
+    for resource, amount in reserved.items():
+        if resource in allocatable:
+            allocatable[resource] = max(0, allocatable[resource] - amount)
+
+
+def _count_cpus(written: str) -> int:
+    cpus: set[int] = set()
+    for part in filter(None, written.split(",")):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if not 0 <= low <= high < 1 << 16:
+            raise ValueError(written)
+        cpus.update(range(low, high + 1))
+    return len(cpus)
+
+
+def pod_group(written: wire.PodGroup) -> objects.PodGroup:
+    """Return the PodGroup with its gang annotations as written."""
+    meta = written.metadata
+    annotations = strings(meta.annotations)
+    return objects.PodGroup(
+        namespace=namespace(meta),
+        name=meta.name,
+        min_member=written.spec.min_member or 0,
+        timeout_seconds=written.spec.schedule_timeout_seconds,
+        mode=annotations.get(GANG_PREFIX + "mode", ""),
+        match_policy=match_policy(annotations),
+        groups=annotations.get(GANG_PREFIX + "groups"),
+        topology=annotations.get(TOPOLOGY_ANNOTATION),
+        total=annotations.get(GANG_PREFIX + "total-number"),
+        annotations=tuple(sorted(annotations.items())),
+        phase=(written.status.phase if written.status else None) or "",
+        created=meta.creation_timestamp or "",
+        resource_version=meta.resource_version or "",
+    )
+
+
+def topology(written: wire.NetworkTopology) -> objects.NetworkTopology:
+    """Return the ClusterNetworkTopology with what the scheduler last wrote into its status."""
+    detail = written.status.detail_status if written.status else None
+    return objects.NetworkTopology(
+        name=written.metadata.name,
+        layers=tuple(
+            objects.Layer(entry.topology_layer, entry.parent_topology_layer, tuple(entry.label_key or ()))
+            for entry in written.spec.network_topology_spec or ()
+        ),
+        status=None
+        if detail is None
+        else tuple(
+            objects.DomainStatus(d.topology_info.topology_layer, d.topology_info.topology_name, d.node_num)
+            for d in detail
+        ),
+        resource_version=written.metadata.resource_version or "",
+    )
+
+
+def budget(written: wire.Budget) -> objects.Budget:
+    """Return the PodDisruptionBudget."""
+    return objects.Budget(
+        namespace=namespace(written.metadata),
+        name=written.metadata.name,
+        selector=decode_shape.selector(written.spec.selector),
+        allowed=written.status.disruptions_allowed,
+    )
+
+
+def quota(written: wire.Quota) -> objects.Quota:
+    """Return the ElasticQuota; `limited` is false only for the built-in ones without a real maximum."""
+    annotations = strings(written.metadata.annotations)
+    try:
+        listed: Any = json.loads(annotations.get("quota.scheduling.koordinator.sh/namespaces") or "[]")
+    except (ValueError, RecursionError):
+        listed = []
+    maximum = decode_shape.amounts(written.spec.max)
+    return objects.Quota(
+        namespace=namespace(written.metadata),
+        name=written.metadata.name,
+        namespaces=tuple(str(name) for name in listed) if isinstance(listed, list) else (),
+        limited=written.metadata.name not in _BUILT_IN_QUOTAS
+        or any(quantity.whole(value) < _MAX_BUILT_IN for value in maximum.values()),
+    )

@@ -1,0 +1,218 @@
+"""A pod's spec to the shape that the filters read: requests, constraints, and what goes unseen."""
+
+from collections.abc import Iterable
+
+from kubectl_koord.cluster import wire
+from kubectl_koord.model import pods, quantity, selectors
+
+_RENAMED = {
+    "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
+    "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
+    "kubernetes.io/gpu": "koordinator.sh/gpu",
+    "kubernetes.io/gpu-core": "koordinator.sh/gpu-core",
+    "kubernetes.io/gpu-memory": "koordinator.sh/gpu-memory",
+    "kubernetes.io/gpu-memory-ratio": "koordinator.sh/gpu-memory-ratio",
+    "kubernetes.io/rdma": "koordinator.sh/rdma",
+    "kubernetes.io/fpga": "koordinator.sh/fpga",
+}
+_UNSEEN_ANNOTATIONS = {
+    "scheduling.koordinator.sh/reservation-affinity": "reservation affinity",
+    "scheduling.koordinator.sh/numa-topology-spec": "NUMA topology spec",
+    "scheduling.koordinator.sh/resource-spec": "CPU binding",
+    "scheduling.koordinator.sh/device-allocate-hint": "device allocation hint",
+    "scheduling.koordinator.sh/device-joint-allocate": "joint device allocation",
+    "scheduling.koordinator.sh/gpu-partition-spec": "GPU partition",
+    "scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
+    "internal.scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
+}
+_ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
+
+Nano = dict[str, int]
+
+
+def amounts(written: wire.Amounts | None) -> Nano:
+    """Return a resource list in billionths, under the names that the scheduler uses.
+
+    Raises:
+        QuantityError: naming the resource whose amount is no quantity.
+
+    Mirrors the renames of pkg/util/transformer in Koordinator.
+
+    """
+    result: Nano = {}
+    for resource, text in (written or {}).items():
+        new = _RENAMED.get(resource, resource)
+        if new != resource and written is not None and new in written:
+            continue
+        try:
+            result[new] = quantity.parse(text)
+        except quantity.QuantityError as problem:
+            raise quantity.QuantityError(f"{resource}: {problem}") from None
+    return result
+
+
+def resources(nano: Nano) -> pods.Resources:
+    """Return rounded amounts in name order; zero amounts are left out."""
+    rounded = ((resource, quantity.amount(resource, value)) for resource, value in sorted(nano.items()))
+    return tuple((resource, number) for resource, number in rounded if number)
+
+
+def requests(spec: wire.PodSpec) -> pods.Resources:
+    """Return what the pod takes up on a node, init and sidecar containers and overhead included.
+
+    Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
+    """
+    running: Nano = {}
+    for container in spec.containers or ():
+        _add(running, _requested(container))
+    sidecars: Nano = {}
+    initial: Nano = {}
+    for container in spec.init_containers or ():
+        asked = _requested(container)
+        if container.restart_policy == "Always":
+            _add(running, asked)
+            _add(sidecars, asked)
+            asked = sidecars
+        else:
+            asked = dict(asked)
+            _add(asked, sidecars)
+        for resource, value in asked.items():
+            initial[resource] = max(initial.get(resource, 0), value)
+    for resource, value in initial.items():
+        running[resource] = max(running.get(resource, 0), value)
+    _add(running, amounts(spec.overhead))
+    return resources(running)
+
+
+def _requested(container: wire.Container) -> Nano:
+    return amounts(container.resources.requests) if container.resources else {}
+
+
+def _add(total: Nano, more: Nano) -> None:
+    for resource, value in more.items():
+        total[resource] = total.get(resource, 0) + value
+
+
+def shape(pod: wire.Pod) -> pods.Shape:
+    """Return what the filters read of the pod.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
+    spec = pod.spec
+    affinity = spec.affinity or wire.Affinity()
+    return pods.Shape(
+        requests=requests(spec),
+        selector=tuple(sorted((spec.node_selector or {}).items())),
+        affinity=_node_terms(affinity.node_affinity),
+        tolerations=tuple(
+            selectors.Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect)
+            for t in spec.tolerations or ()
+        ),
+        ports=tuple(_ports(spec)),
+        spread=tuple(_spread(pod)),
+        affine=_pod_terms(affinity.pod_affinity),
+        repelled=_pod_terms(affinity.pod_anti_affinity),
+        unseen=tuple(dict.fromkeys(_unseen(pod))),
+    )
+
+
+def _node_terms(affinity: wire.NodeAffinity | None) -> tuple[pods.NodeTerm, ...] | None:
+    if affinity is None or affinity.required is None:
+        return None
+    return tuple(
+        pods.NodeTerm(labels=requirements(term.match_expressions), fields=requirements(term.match_fields))
+        for term in affinity.required.node_selector_terms or ()
+    )
+
+
+def requirements(expressions: Iterable[wire.Expression] | None) -> tuple[selectors.Requirement, ...]:
+    """Return matchExpressions as values."""
+    return tuple(selectors.Requirement(e.key, e.operator, tuple(e.values or ())) for e in expressions or ())
+
+
+def selector(written: wire.LabelSelector | None) -> selectors.Selector | None:
+    """Return a label selector as a value; None, which matches nothing, where none is written."""
+    if written is None:
+        return None
+    equal = sorted((written.match_labels or {}).items())
+    exact = tuple(selectors.Requirement(key, "In", (value,)) for key, value in equal)
+    return selectors.Selector(exact + requirements(written.match_expressions))
+
+
+def _ports(spec: wire.PodSpec) -> Iterable[pods.HostPort]:
+    containers = [*(spec.containers or ()), *(c for c in spec.init_containers or () if c.restart_policy == "Always")]
+    for container in containers:
+        for port in container.ports or ():
+            if port.host_port > 0:
+                address = port.host_ip or pods.EVERY_ADDRESS
+                yield pods.HostPort(port.host_port, port.protocol or "TCP", address)
+
+
+def _spread(pod: wire.Pod) -> Iterable[pods.Spread]:
+    labels = pod.metadata.labels or {}
+    for constraint in pod.spec.topology_spread_constraints or ():
+        if constraint.when_unsatisfiable != "DoNotSchedule":
+            continue
+        wanted = selector(constraint.label_selector)
+        if wanted is not None:
+            own = ((key, labels[key]) for key in constraint.match_label_keys or () if key in labels)
+            more = tuple(selectors.Requirement(key, "In", (value or "",)) for key, value in own)
+            wanted = selectors.Selector(wanted.requirements + more)
+        yield pods.Spread(
+            key=constraint.topology_key,
+            max_skew=constraint.max_skew,
+            selector=wanted,
+            min_domains=constraint.min_domains or 1,
+            honor_affinity=constraint.node_affinity_policy != "Ignore",
+            honor_taints=constraint.node_taints_policy == "Honor",
+        )
+
+
+def _pod_terms(affinity: wire.PodAffinity | None) -> tuple[pods.PodTerm, ...]:
+    return tuple(
+        pods.PodTerm(
+            key=term.topology_key,
+            selector=selector(term.label_selector),
+            namespaces=tuple(sorted(term.namespaces or ())),
+            every_namespace=term.namespace_selector == wire.LabelSelector(),
+        )
+        for term in (affinity.required if affinity else None) or ()
+    )
+
+
+def _unseen(pod: wire.Pod) -> Iterable[str]:
+    spec = pod.spec
+    yield from _unseen_volumes(spec)
+    if spec.resource_claims:
+        yield "resource claims"
+    if spec.resources and spec.resources.requests:
+        yield "pod-level resources"
+    if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):
+        yield "namespace selector of an inter-pod affinity"
+    for annotation in pod.metadata.annotations or ():
+        if annotation in _UNSEEN_ANNOTATIONS:
+            yield _UNSEEN_ANNOTATIONS[annotation]
+    if (pod.metadata.labels or {}).get("koordinator.sh/qosClass") in {"LSR", "LSE"}:
+        yield "CPU binding"
+
+
+def _unseen_volumes(spec: wire.PodSpec) -> Iterable[str]:
+    for volume in spec.volumes or ():
+        if volume.persistent_volume_claim is not None:
+            yield f"volume claim {volume.persistent_volume_claim.claim_name}"
+        elif volume.ephemeral is not None:
+            yield f"ephemeral volume {volume.name}"
+        elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
+            yield f"attached volume {volume.name}"
+
+
+def _pod_affinities(spec: wire.PodSpec) -> Iterable[wire.PodAffinityTerm]:
+    if spec.affinity:
+        for affinity in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+            yield from (affinity.required if affinity else None) or ()
+
+
+def _names_selected(term: wire.PodAffinityTerm) -> bool:
+    return term.namespace_selector is not None and term.namespace_selector != wire.LabelSelector()

@@ -1,0 +1,81 @@
+"""Which Koordinator this is, and how its scheduler is configured: image tag, CRD shape, ConfigMap."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kubectl_koord.cluster import wire
+from kubectl_koord.model.snapshot import SchedulerConfig
+
+KNOWN = ("1.7", "1.8", "main")
+NEWEST_RELEASE = "1.8"
+_TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
+
+
+def from_image(image: str) -> str | None:
+    """Return the version whose behaviour fits the image's tag, None for a private tag.
+
+    Older releases than 1.7 read as 1.7, newer ones than 1.8 as main.
+    """
+    match = _TAG.search(image)
+    if match is None:
+        return None
+    release = (int(match[1]), int(match[2]))
+    if release <= (1, 7):
+        return "1.7"
+    return "1.8" if release == (1, 8) else "main"
+
+
+def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
+    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not tell."""
+    written = str(crd)
+    if "questionObjectKey" in written:
+        return "1.8"
+    return "1.7" if "questionObjectReference" in written else None
+
+
+def scheduler_image(deployments: Iterable[wire.Deployment]) -> str | None:
+    """Return the image of the koord-scheduler Deployment's scheduler container."""
+    for deployment in deployments:
+        if deployment.metadata.name == "koord-scheduler":
+            containers = deployment.spec.template.spec.containers or []
+            chosen = next((c for c in containers if c.name == "scheduler"), containers[0] if containers else None)
+            return chosen.image if chosen else None
+    return None
+
+
+def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -> SchedulerConfig:
+    """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
+    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    parsed = _parse(written) if written else None
+    profiles = [p for p in (parsed or {}).get("profiles") or [] if isinstance(p, dict)]
+    if not profiles:
+        return SchedulerConfig(version=version, version_from=version_from)
+    arguments = _coscheduling_arguments(profiles[0])
+    return SchedulerConfig(
+        version=version,
+        version_from=version_from,
+        profiles=tuple(str(p.get("schedulerName") or "default-scheduler") for p in profiles),
+        preemption=bool(arguments.get("enablePreemption", False)),
+        aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
+        default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
+        assumed=False,
+    )
+
+
+def _parse(text: str) -> dict[str, Any] | None:
+    import yaml  # noqa: PLC0415  (only where there is a configuration to read)
+
+    try:
+        parsed = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except (yaml.YAMLError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _coscheduling_arguments(profile: dict[str, Any]) -> dict[str, Any]:
+    for plugin in profile.get("pluginConfig") or []:
+        if isinstance(plugin, dict) and plugin.get("name") == "Coscheduling":
+            arguments = plugin.get("args")
+            return arguments if isinstance(arguments, dict) else {}
+    return {}

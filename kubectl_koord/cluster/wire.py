@@ -1,0 +1,382 @@
+"""The fields that we read of each kind, as the API spells them; everything else is skipped unparsed.
+
+Every field tolerates null and absence, as the API server's omitempty does.
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+Amounts: TypeAlias = dict[str, str | int | float]
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+class Owner(Struct, gc=False):
+    """metadata.ownerReferences[]."""
+
+    kind: str = ""
+    name: str = ""
+    controller: bool | None = None
+
+
+class Meta(Struct, gc=False, rename="camel"):
+    """metadata."""
+
+    name: str = ""
+    namespace: str | None = None
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    resource_version: str | None = None
+    owner_references: list[Owner] | None = None
+
+
+class Expression(Struct, gc=False):
+    """matchExpressions[]."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class LabelSelector(Struct, gc=False, rename="camel"):
+    """A metav1.LabelSelector."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: list[Expression] | None = None
+
+
+class NodeSelectorTerm(Struct, gc=False, rename="camel"):
+    """One term of a node selector."""
+
+    match_expressions: list[Expression] | None = None
+    match_fields: list[Expression] | None = None
+
+
+class NodeSelector(Struct, gc=False, rename="camel"):
+    """requiredDuringSchedulingIgnoredDuringExecution of a node affinity."""
+
+    node_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class NodeAffinity(Struct, gc=False):
+    """affinity.nodeAffinity."""
+
+    required: NodeSelector | None = field(default=None, name=_REQUIRED)
+
+
+class PodAffinityTerm(Struct, gc=False, rename="camel"):
+    """One required inter-pod term."""
+
+    topology_key: str = ""
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] | None = None
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: list[str] | None = None
+    mismatch_label_keys: list[str] | None = None
+
+
+class PodAffinity(Struct, gc=False):
+    """affinity.podAffinity or podAntiAffinity."""
+
+    required: list[PodAffinityTerm] | None = field(default=None, name=_REQUIRED)
+
+
+class Affinity(Struct, gc=False, rename="camel"):
+    """spec.affinity."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class SpreadConstraint(Struct, gc=False, rename="camel"):
+    """spec.topologySpreadConstraints[]."""
+
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] | None = None
+
+
+class Toleration(Struct, gc=False):
+    """spec.tolerations[]."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class Port(Struct, gc=False, rename="camel"):
+    """containers[].ports[]."""
+
+    container_port: int = 0
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = field(default="", name="hostIP")
+
+
+class Needs(Struct, gc=False):
+    """containers[].resources."""
+
+    requests: Amounts | None = None
+    limits: Amounts | None = None
+    claims: list[dict[str, str]] | None = None
+
+
+class Container(Struct, gc=False, rename="camel"):
+    """spec.containers[] and initContainers[]."""
+
+    resources: Needs | None = None
+    ports: list[Port] | None = None
+    restart_policy: str | None = None
+
+
+class ClaimSource(Struct, gc=False, rename="camel"):
+    """volumes[].persistentVolumeClaim."""
+
+    claim_name: str = ""
+
+
+class Volume(Struct, gc=False, rename="camel"):
+    """spec.volumes[]: only what can tie a pod to nodes."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: dict[str, object] | None = None
+    csi: dict[str, object] | None = None
+    gce_persistent_disk: dict[str, object] | None = None
+    aws_elastic_block_store: dict[str, object] | None = None
+    azure_disk: dict[str, object] | None = None
+    rbd: dict[str, object] | None = None
+    iscsi: dict[str, object] | None = None
+
+
+class Gate(Struct, gc=False):
+    """spec.schedulingGates[]."""
+
+    name: str = ""
+
+
+class PodSpec(Struct, gc=False, rename="camel"):
+    """spec of a Pod."""
+
+    node_name: str | None = None
+    scheduler_name: str | None = None
+    priority: int | None = None
+    preemption_policy: str | None = None
+    containers: list[Container] | None = None
+    init_containers: list[Container] | None = None
+    overhead: Amounts | None = None
+    resources: Needs | None = None
+    node_selector: dict[str, str] | None = None
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] | None = None
+    topology_spread_constraints: list[SpreadConstraint] | None = None
+    scheduling_gates: list[Gate] | None = None
+    volumes: list[Volume] | None = None
+    resource_claims: list[dict[str, object]] | None = None
+
+
+class PodCondition(Struct, gc=False, rename="camel"):
+    """status.conditions[]."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    message: str | None = None
+    last_transition_time: str | None = None
+
+
+class PodStatus(Struct, gc=False, rename="camel"):
+    """status of a Pod."""
+
+    phase: str | None = None
+    nominated_node_name: str | None = None
+    conditions: list[PodCondition] | None = None
+
+
+class Pod(Struct, gc=False):
+    """One Pod."""
+
+    metadata: Meta
+    spec: PodSpec = field(default_factory=PodSpec)
+    status: PodStatus = field(default_factory=PodStatus)
+
+
+class Taint(Struct, gc=False):
+    """spec.taints[] of a Node."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Struct, gc=False):
+    """spec of a Node."""
+
+    unschedulable: bool | None = None
+    taints: list[Taint] | None = None
+
+
+class NodeStatus(Struct, gc=False):
+    """status of a Node."""
+
+    allocatable: Amounts | None = None
+    conditions: list[PodCondition] | None = None
+
+
+class Node(Struct, gc=False):
+    """One Node."""
+
+    metadata: Meta
+    spec: NodeSpec = field(default_factory=NodeSpec)
+    status: NodeStatus = field(default_factory=NodeStatus)
+
+
+class PodGroupSpec(Struct, gc=False, rename="camel"):
+    """spec of a PodGroup."""
+
+    min_member: int | None = None
+    schedule_timeout_seconds: int | None = None
+
+
+class PhaseStatus(Struct, gc=False):
+    """status.phase of any object."""
+
+    phase: str | None = None
+
+
+class PodGroup(Struct, gc=False):
+    """One PodGroup."""
+
+    metadata: Meta
+    spec: PodGroupSpec = field(default_factory=PodGroupSpec)
+    status: PhaseStatus | None = None
+
+
+class LayerSpec(Struct, gc=False, rename="camel"):
+    """spec.networkTopologySpec[] of a ClusterNetworkTopology."""
+
+    topology_layer: str = ""
+    parent_topology_layer: str = ""
+    label_key: list[str] | None = None
+
+
+class TopologySpec(Struct, gc=False, rename="camel"):
+    """spec of a ClusterNetworkTopology."""
+
+    network_topology_spec: list[LayerSpec] | None = None
+
+
+class TopologyInfo(Struct, gc=False, rename="camel"):
+    """The identity of a domain."""
+
+    topology_layer: str = ""
+    topology_name: str = ""
+
+
+class DetailStatus(Struct, gc=False, rename="camel"):
+    """status.detailStatus[]."""
+
+    topology_info: TopologyInfo = field(default_factory=TopologyInfo)
+    node_num: int = 0
+
+
+class TopologyStatus(Struct, gc=False, rename="camel"):
+    """status of a ClusterNetworkTopology."""
+
+    detail_status: list[DetailStatus] | None = None
+
+
+class NetworkTopology(Struct, gc=False):
+    """One ClusterNetworkTopology."""
+
+    metadata: Meta
+    spec: TopologySpec = field(default_factory=TopologySpec)
+    status: TopologyStatus | None = None
+
+
+class BudgetSpec(Struct, gc=False):
+    """spec of a PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+
+
+class BudgetStatus(Struct, gc=False, rename="camel"):
+    """status of a PodDisruptionBudget."""
+
+    disruptions_allowed: int = 0
+
+
+class Budget(Struct, gc=False):
+    """One PodDisruptionBudget."""
+
+    metadata: Meta
+    spec: BudgetSpec = field(default_factory=BudgetSpec)
+    status: BudgetStatus = field(default_factory=BudgetStatus)
+
+
+class QuotaSpec(Struct, gc=False):
+    """spec of an ElasticQuota."""
+
+    max: Amounts | None = None
+
+
+class Quota(Struct, gc=False):
+    """One ElasticQuota."""
+
+    metadata: Meta
+    spec: QuotaSpec = field(default_factory=QuotaSpec)
+
+
+class Named(Struct, gc=False):
+    """Any object of which only the metadata counts."""
+
+    metadata: Meta
+
+
+class ImageContainer(Struct, gc=False):
+    """A container's image."""
+
+    image: str = ""
+    name: str = ""
+
+
+class ImageSpec(Struct, gc=False):
+    """A pod template's spec."""
+
+    containers: list[ImageContainer] | None = None
+
+
+class Template(Struct, gc=False):
+    """A pod template."""
+
+    spec: ImageSpec = field(default_factory=ImageSpec)
+
+
+class DeploymentSpec(Struct, gc=False):
+    """spec of a Deployment."""
+
+    template: Template = field(default_factory=Template)
+
+
+class Deployment(Struct, gc=False):
+    """One Deployment, for the scheduler's image."""
+
+    metadata: Meta
+    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+
+
+class ConfigMap(Struct, gc=False):
+    """One ConfigMap, for the scheduler's configuration."""
+
+    metadata: Meta
+    data: dict[str, str] | None = None

@@ -1,0 +1,220 @@
+"""One attempt of the scheduler at a gang: where its pods would go, or on which nodes they failed.
+
+A gang with a topology spec is planned as a whole; any other is tried pod by pod.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit import Prepared, prepare, rejection
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.gather import Gathering, Wish, gather
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.slots import NodeSlots, in_index_order, offer_slots
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.model.pods import PendingPod
+
+Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
+"""Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
+
+
+class Job(Struct, frozen=True):
+    """What is tried as one: the pending pods of a gang group, or one pod.
+
+    wish and tree are None for a job without topology; `needed` is how many pods must find a place
+    at once, by gang id; `others` all pending pods of the cluster, for their nominations;
+    `may_trigger` the members that may be taken first (all, where it is empty).
+    """
+
+    pods: tuple[PendingPod, ...]
+    needed: Mapping[str, int]
+    wish: Wish | None
+    tree: Tree | None
+    rules: Rules
+    others: tuple[PendingPod, ...] = ()
+    may_trigger: tuple[PendingPod, ...] = ()
+
+    def prepared(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of one member as the trigger."""
+        return prepare(trigger, view, self.rules, self.others, self.pods)
+
+
+class Attempt(Struct, frozen=True):
+    """What came of one attempt.
+
+    placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
+    rejections: by node, why it refused (the trigger, for a plain job); nodes without one are left out.
+    waiting: members that had found a node before the trigger failed, by node.
+    left: the members that had none. invalid: the plan failed on execution at this pod.
+    """
+
+    trigger: PendingPod
+    prepared: Prepared
+    gathering: Gathering | None
+    placement: Mapping[str, str] | None
+    rejections: Mapping[str, Reason]
+    waiting: Mapping[str, tuple[PendingPod, ...]] = {}
+    left: tuple[PendingPod, ...] = ()
+    invalid: str = ""
+
+
+def triggers(job: Job) -> tuple[PendingPod, ...]:
+    """Return one member of each kind that may be the trigger, the likeliest first.
+
+    Members differ as triggers by shape, priority and preemption policy; which of them the scheduler
+    takes first from its queue is in no object. Higher priority and larger number go first.
+    """
+    kinds: dict[tuple[object, ...], list[PendingPod]] = {}
+    for pod in job.may_trigger or job.pods:
+        kinds.setdefault((pod.shape, pod.priority, pod.never_preempts), []).append(pod)
+    ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
+    return tuple(pods[0] for pods in ranked)
+
+
+def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:
+    """Return what comes of an attempt with this trigger.
+
+    Args:
+        job: what is tried.
+        view: the cluster.
+        trigger: the member that is taken first.
+        choose: which feasible node a plain member takes; by default the emptiest.
+
+    """
+    if job.wish is not None and job.tree is not None:
+        return _planned(job, job.wish, job.tree, view, trigger)
+    return _pod_by_pod(job, view, trigger, choose or emptiest)
+
+
+def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) -> Attempt:
+    prepared = job.prepared(trigger, view)
+    slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
+    gathering = gather(tree, view, job.pods, wish, slots, job.rules)
+    rejections = {name: node.rejection for name, node in slots.items() if node.rejection is not None}
+    failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
+    placement = None if failing else gathering.seats
+    return Attempt(trigger, prepared, gathering, placement, rejections, left=job.pods, invalid=failing)
+
+
+def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[str, str]) -> str:
+    """Return the first pod that its own filters refuse on its planned node, empty when all fit.
+
+    The plan was made with the trigger's prepared state; each pod is then tried with its own.
+    """
+    placed: dict[str, list[Occupant]] = {}
+    stateful = any(pod.shape.spread or pod.shape.affine or pod.shape.repelled for pod in job.pods)
+    if not stateful and all(pod.shape == trigger.shape for pod in job.pods):
+        return ""
+    for pod in sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.key)):
+        node = seats[pod.key]
+        now = view.with_pods(placed)
+        if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
+            return pod.key
+        placed.setdefault(node, []).append(pod)
+    return ""
+
+
+def emptiest(states: Sequence[NodeState]) -> NodeState:
+    """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
+    return max(states, key=_free_share)
+
+
+def fullest(states: Sequence[NodeState]) -> NodeState:
+    """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
+    return min(states, key=_free_share)
+
+
+def _free_share(state: NodeState) -> tuple[int, int]:
+    totals = dict(state.node.allocatable)
+    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
+    return min(shares, default=0), sum(shares)
+
+
+def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
+    if all(pod.shape == trigger.shape for pod in job.pods) and not _is_stateful(job, trigger, view):
+        return _alike(job, view, trigger)
+    return _one_by_one(job, view, trigger, choose)
+
+
+def _is_stateful(job: Job, trigger: PendingPod, view: View) -> bool:
+    return not job.prepared(trigger, view).counts_only_room
+
+
+def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
+    """Fill the nodes with members that are alike: where each goes is open, how many fit is not."""
+    prepared = job.prepared(trigger, view)
+    slots = offer_slots(view, view.names(), job.pods, prepared)
+    order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
+    placement = {pod.key: node for pod, node in zip(job.pods, order, strict=False)}
+    if is_enough(job, placement):
+        return Attempt(trigger, prepared, None, placement, _refusals(slots))
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in job.pods:
+        if pod.key in placement:
+            waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
+    left = tuple(pod for pod in job.pods if pod.key not in placement)
+    full = view.with_pods(waiting)
+    return _failed(job, full, left[0] if left else trigger, waiting, left)
+
+
+def _refusals(slots: Mapping[str, NodeSlots]) -> dict[str, Reason]:
+    return {name: node.rejection for name, node in slots.items() if node.rejection is not None}
+
+
+def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
+    """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
+    queue = sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.shape != trigger.shape, pod.key))
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    placement: dict[str, str] = {}
+    now = view
+    for position, pod in enumerate(queue):
+        prepared = job.prepared(pod, now)
+        states = [now.state(name) for name in now.names()]
+        feasible = [state for state in states if rejection(pod, state, prepared) is None]
+        if not feasible:
+            return _failed(job, now, pod, waiting, tuple(queue[position:]))
+        name = choose(feasible).node.name
+        waiting[name] = (*waiting.get(name, ()), pod)
+        placement[pod.key] = name
+        now = view.with_pods(waiting)
+        if is_enough(job, placement):
+            break
+    return Attempt(trigger, job.prepared(trigger, view), None, placement, {})
+
+
+def is_enough(job: Job, placed: Iterable[str]) -> bool:
+    """Tell whether every gang has as many members placed as it needs at once (`isGangValidForPermit`)."""
+    by_gang: dict[str, int] = {}
+    keys = set(placed)
+    for pod in job.pods:
+        if pod.key in keys:
+            by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
+    return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
+
+
+def _failed(
+    job: Job,
+    full: View,
+    failing: PendingPod,
+    waiting: Mapping[str, tuple[PendingPod, ...]],
+    left: tuple[PendingPod, ...],
+) -> Attempt:
+    prepared = job.prepared(failing, full)
+    reasons = {name: rejection(failing, full.state(name), prepared) for name in full.names()}
+    rejections = {name: reason for name, reason in reasons.items() if reason is not None}
+    return Attempt(failing, prepared, None, None, rejections, waiting, left)
+
+
+def needed(group: GangGroup) -> dict[str, int]:
+    """Return how many members of each gang must be placed at once, by gang id.
+
+    `waiting-and-running` counts bound members, the other policies only those that wait.
+    """
+    return {
+        gang.key: max(0, (gang.minimum or 0) - (gang.bound if gang.match_policy == "waiting-and-running" else 0))
+        for gang in group.members
+    }

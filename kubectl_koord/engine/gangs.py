@@ -1,0 +1,268 @@
+"""Gangs and gang groups: who belongs together, on what terms, and whether the group may be tried.
+
+Mirrors coscheduling/core/gang.go and gang_cache.go, from objects alone.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from kubectl_koord.engine.gather import Wish
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.model.objects import PodGroup
+from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.snapshot import SchedulerConfig, Snapshot
+
+ONCE_SATISFIED = "once-satisfied"
+_POLICIES = {"only-waiting", "waiting-and-running", ONCE_SATISFIED}
+_INT32_MAX = 2**31 - 1
+
+
+class GatherRule(Struct, frozen=True):
+    """One rule of a gang's topology spec."""
+
+    layer: str
+    strategy: str
+    multiple: int = 0
+
+
+class Gang(Struct, frozen=True):
+    """One gang with its members.
+
+    defined_by: `PodGroup`, `pods`, or empty when the label names a PodGroup that does not exist.
+    minimum: None when the gang never initialises (bad `min-available`).
+    topology: the rules, None for a gang without (readable) spec; `unreadable` lists the settings
+    whose JSON does not parse (`groups`, `network-topology-spec`), silently ignored upstream.
+    """
+
+    key: str
+    defined_by: str
+    minimum: int | None
+    match_policy: str
+    mode: str
+    group: tuple[str, ...]
+    topology: tuple[GatherRule, ...] | None
+    unreadable: tuple[str, ...]
+    pending: tuple[PendingPod, ...]
+    running: tuple[RunningPod, ...]
+    finished: tuple[FinishedPod, ...]
+    minimum_written: str = ""
+
+    @property
+    def children(self) -> int:
+        """Every pod of the gang that exists, finished ones included."""
+        return len(self.pending) + len(self.running) + len(self.finished)
+
+    @property
+    def bound(self) -> int:
+        """Members with a node, finished ones included (`boundChildren`)."""
+        return len(self.running) + sum(1 for pod in self.finished if pod.was_bound)
+
+
+class GangGroup(Struct, frozen=True):
+    """Gangs that are scheduled as one: those that a gang's own group annotation names.
+
+    `gangs` maps each id to its gang, None where no such gang exists.
+    """
+
+    asked: str
+    gangs: Mapping[str, Gang | None]
+
+    @property
+    def members(self) -> tuple[Gang, ...]:
+        """The gangs of the group that exist, in id order."""
+        return tuple(gang for gang in self.gangs.values() if gang is not None)
+
+    @property
+    def pending(self) -> tuple[PendingPod, ...]:
+        """All pending pods of the group, by name."""
+        return tuple(sorted((pod for gang in self.members for pod in gang.pending), key=lambda pod: pod.key))
+
+    @property
+    def minimum(self) -> int:
+        """The sum of the minimums."""
+        return sum(gang.minimum or 0 for gang in self.members)
+
+    @property
+    def bound(self) -> int:
+        """Members of the group with a node."""
+        return sum(gang.bound for gang in self.members)
+
+    @property
+    def specs(self) -> tuple[tuple[GatherRule, ...] | None, ...]:
+        """The distinct topology specs within the group, in id order of their gangs."""
+        return tuple(dict.fromkeys(gang.topology for gang in self.members if gang.pending))
+
+    def is_satisfied(self) -> bool:
+        """Tell whether members are scheduled one by one: once satisfied, and somebody was bound.
+
+        Mirrors `isGangOnceResourceSatisfied`; the flag itself is in no object, a bound member
+        stands for it.
+        """
+        gang = self.gangs.get(self.asked)
+        return gang is not None and gang.match_policy == ONCE_SATISFIED and self.bound > 0
+
+
+def all_gangs(snapshot: Snapshot) -> dict[str, Gang]:
+    """Return every gang that has a PodGroup or pods, by id."""
+    pending: dict[str, list[PendingPod]] = defaultdict(list)
+    running: dict[str, list[RunningPod]] = defaultdict(list)
+    finished: dict[str, list[FinishedPod]] = defaultdict(list)
+    for waiting in snapshot.pending:
+        pending[waiting.gang].append(waiting)
+    for held in snapshot.running.values():
+        for pod in held:
+            if pod.gang:
+                running[pod.gang].append(pod)
+    for done in snapshot.finished:
+        finished[done.gang].append(done)
+    keys = ({*pending, *running, *finished} - {""}) | set(snapshot.pod_groups)
+    return {
+        key: _gang(key, snapshot, tuple(pending[key]), tuple(running[key]), tuple(finished[key]))
+        for key in sorted(keys)
+    }
+
+
+def _gang(
+    key: str,
+    snapshot: Snapshot,
+    pending: tuple[PendingPod, ...],
+    running: tuple[RunningPod, ...],
+    finished: tuple[FinishedPod, ...],
+) -> Gang:
+    group = snapshot.pod_groups.get(key)
+    terms = _terms_of_group(group) if group else _terms_of_pods(pending)
+    listed, groups_fault = _group_ids(terms.groups, key)
+    rules, topology_fault = gather_rules(terms.topology)
+    return Gang(
+        key=key,
+        defined_by=terms.defined_by,
+        minimum=terms.minimum,
+        match_policy=_policy(terms.match_policy, snapshot.config),
+        mode="NonStrict" if terms.mode == "NonStrict" else "Strict",
+        group=listed,
+        topology=rules,
+        unreadable=tuple(name for name in (groups_fault, topology_fault) if name),
+        pending=pending,
+        running=running,
+        finished=finished,
+        minimum_written=terms.minimum_written,
+    )
+
+
+class _Terms(Struct, frozen=True):
+    """What defines a gang, as written."""
+
+    defined_by: str
+    minimum: int | None
+    mode: str = ""
+    match_policy: str = ""
+    groups: str | None = None
+    topology: str | None = None
+    minimum_written: str = ""
+
+
+def _terms_of_group(group: PodGroup) -> _Terms:
+    return _Terms("PodGroup", group.min_member, group.mode, group.match_policy, group.groups, group.topology)
+
+
+def _terms_of_pods(pending: tuple[PendingPod, ...]) -> _Terms:
+    """Return the terms of the pod that the scheduler saw first: the oldest, then the first by name."""
+    if not pending or all(pod.needs_pod_group for pod in pending):
+        return _Terms("", None)
+    first = min((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
+    wish = first.wish
+    written = "" if wish.minimum is None else wish.minimum
+    return _Terms("pods", _int32(wish.minimum), wish.mode, wish.match_policy, wish.groups, wish.topology, written)
+
+
+def _int32(written: str | None) -> int | None:
+    digits = (written or "").removeprefix("+").removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > len(str(_INT32_MAX)):
+        return None
+    value = int(written or "")
+    return value if -_INT32_MAX - 1 <= value <= _INT32_MAX else None
+
+
+def _policy(written: str, config: SchedulerConfig) -> str:
+    return written if written in _POLICIES else config.default_match_policy
+
+
+def _group_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
+    """Return the ids of the group, sorted, and `groups` when the JSON is broken (own id stands in)."""
+    if not written:
+        return (own,), ""
+    try:
+        listed: Any = json.loads(written)
+    except (ValueError, RecursionError):
+        return (own,), "groups"
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(item, str) for item in listed)):
+        return (own,), "groups"
+    return tuple(sorted(listed or [])) or (own,), ""
+
+
+def gather_rules(written: str | None) -> tuple[tuple[GatherRule, ...] | None, str]:
+    """Return the rules of a topology spec, and `network-topology-spec` when it does not parse.
+
+    Upstream logs such a spec and schedules the gang without topology. Keys match whatever their
+    case, as Go's JSON decoder does. Mirrors `GetNetworkTopologySpec`.
+    """
+    if not written:
+        return None, ""
+    try:
+        spec: Any = json.loads(written)
+        return tuple(_rule(rule) for rule in _field(spec, "gatherStrategy", list, [])), ""
+    except (ValueError, TypeError, RecursionError):
+        return None, "network-topology-spec"
+
+
+def _rule(rule: Any) -> GatherRule:  # noqa: ANN401
+    return GatherRule(
+        layer=_field(rule, "layer", str, ""),
+        strategy=_field(rule, "strategy", str, ""),
+        multiple=_field(rule, "podCountMultiple", int, 0),
+    )
+
+
+def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: ANN401
+    """Return a field as Go would decode it: null and absence are the zero value."""
+    if value is None:
+        return default
+    if not isinstance(value, dict):
+        raise TypeError(name)
+    found = value.get(name)
+    for key, other in value.items():
+        if found is None and key.lower() == name.lower():
+            found = other
+    if found is None:
+        return default
+    if not isinstance(found, wanted) or isinstance(found, bool):
+        raise TypeError(name)
+    return found
+
+
+def wish(rules: Iterable[GatherRule], tree: Tree) -> Wish:
+    """Return what a spec asks of this tree: the hard layer and the multiples.
+
+    The sort is upstream's: its comparison puts the layer nearest to the nodes first, treats
+    unknown layers like the top one, and of equals the one written later. Mirrors
+    `GetMustGatherLayer` and `GetLayerPodCountMultiple`.
+    """
+    rank = {layer: position for position, layer in enumerate(tree.layers)}
+    ordered: list[GatherRule] = []
+    written = tuple(rules)
+    for rule in written:
+        at = len(ordered)
+        while at and rank.get(rule.layer, 0) >= rank.get(ordered[at - 1].layer, 0):
+            at -= 1
+        ordered.insert(at, rule)
+    must = next((rule.layer for rule in ordered if rule.strategy == "MustGather"), "")
+    return Wish(must, {rule.layer: rule.multiple for rule in ordered if rule.multiple > 1})
+
+
+def group_of(gangs: Mapping[str, Gang], key: str) -> GangGroup:
+    """Return the group of a gang: the gangs that its own annotation lists."""
+    return GangGroup(key, {member: gangs.get(member) for member in gangs[key].group})

@@ -1,0 +1,204 @@
+"""From slots on nodes to a place for the gang: domains that suffice, their order, the seats.
+
+Mirrors `PlacePods` in coscheduling/core/network_topology_solver.go.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
+
+_Key: TypeAlias = tuple[object, ...]
+
+
+class Wish(Struct, frozen=True):
+    """What the gang asks of the topology.
+
+    must_gather: the layer nearest to the nodes among the MustGather rules, empty for none.
+    multiples: pod count multiple by layer, where it is above one.
+    """
+
+    must_gather: str = ""
+    multiples: Mapping[str, int] = {}
+
+
+class Gathering(Struct, frozen=True):
+    """The answer with its evidence.
+
+    start: the domains of the start set (the must-gather layer, or the root).
+    slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
+    nodes: the slots by node. `seats` maps `ns/pod` to a node, None when no domain suffices;
+    `chosen` is the domain taken.
+    """
+
+    desired: int
+    start: tuple[int, ...]
+    slots: tuple[int, ...]
+    raw: tuple[int, ...]
+    nodes: Mapping[str, NodeSlots]
+    seats: Mapping[str, str] | None
+    chosen: int | None
+
+
+def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the offer slots by domain: the sum of the children, rounded down to the layer's multiple.
+
+    Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`.
+    """
+    slots = [0] * len(tree.domains)
+    for name, count in nodes.items():
+        if name in tree.leaf:
+            slots[tree.leaf[name]] = count
+    for index in range(len(slots) - 1, -1, -1):
+        domain = tree.domains[index]
+        slots[index] -= slots[index] % multiples.get(domain.layer, 1)
+        if domain.parent >= 0:
+            slots[domain.parent] += slots[index]
+    return tuple(slots)
+
+
+def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return, by domain, the sum of a number over its nodes."""
+    return domain_slots(tree, nodes, {})
+
+
+def start_set(tree: Tree, wish: Wish) -> tuple[int, ...]:
+    """Return the domains to begin with (`searchMustGatherSatisfiedNodes`); none for an unknown layer."""
+    return tree.at_layer(wish.must_gather) if wish.must_gather else (0,)
+
+
+def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: int) -> tuple[int, ...]:
+    """Return the domains of the last level on which any suffices (`searchOfferSlotSatisfiedNodes`)."""
+    found: tuple[int, ...] = ()
+    level: Sequence[int] = start
+    while level:
+        enough = tuple(index for index in level if slots[index] >= desired)
+        found = enough or found
+        level = [child for index in enough for child in tree.domains[index].children]
+    return found
+
+
+class _Order:
+    """The comparison of domains (`topologyNodeLessFunc`), as sort keys."""
+
+    def __init__(
+        self, tree: Tree, rules: Rules, slots: Sequence[int], existing: Sequence[int], scores: Sequence[int]
+    ) -> None:
+        self.tree = tree
+        self.rules = rules
+        self.slots = slots
+        self.existing = existing
+        self.scores = scores
+
+    def key(self, index: int, *, fewer_first: bool) -> _Key:
+        sign = 1 if fewer_first else -1
+        if not self.rules.compares_ancestors:
+            return (sign * self.slots[index], -self.scores[index], self.tree.domains[index].name)
+        line = tuple(self.tree.ancestors(index))
+        return (
+            tuple(-self.existing[above] for above in line),
+            tuple(sign * self.slots[above] for above in line),
+            -self.scores[index],
+            self.tree.domains[index].name,
+        )
+
+
+def _distribute(
+    order: _Order, index: int, wanted: int, multiples: Mapping[str, int], seats: list[tuple[str, int]]
+) -> int:
+    """Hand out slots depth first, fuller children first, and return how many (`distributeOfferSlot`)."""
+    domain = order.tree.domains[index]
+    most = min(wanted, order.slots[index])
+    most -= most % multiples.get(domain.layer, 1)
+    if not domain.children:
+        seats.append((domain.name, most))
+        return most
+    left = most
+    given = 0
+    for child in sorted(domain.children, key=lambda child: order.key(child, fewer_first=False)):
+        if left == 0:
+            break
+        got = _distribute(order, child, left, multiples, seats)
+        left -= got
+        given += got
+    return given
+
+
+def _seat(pods: Sequence[PendingPod], seats: Sequence[tuple[str, int]]) -> dict[str, str]:
+    """Fill the seats in order with the pods in name order, not in index order (`distributePods`)."""
+    places = (node for node, count in seats for _ in range(count))
+    by_name = sorted(pods, key=lambda pod: (pod.name, pod.namespace))
+    return {pod.key: node for pod, node in zip(by_name, places, strict=False)}
+
+
+def gather(
+    tree: Tree,
+    view: View,
+    pods: Sequence[PendingPod],
+    wish: Wish,
+    nodes: Mapping[str, NodeSlots],
+    rules: Rules,
+    scores: Mapping[str, int] | None = None,
+) -> Gathering:
+    """Return where the pods go, given the slots of each node, and the slots of every domain.
+
+    Args:
+        tree: the topology tree.
+        view: who is on the nodes (read for the topology selector only).
+        pods: all pending pods of the gang group.
+        wish: what the gang asks for.
+        nodes: offer slots by node; a node that is left out offers none.
+        rules: the version's rules.
+        scores: by node; preemption passes its costs (a higher score wins a tie).
+
+    """
+    multiples = {layer: n for layer, n in wish.multiples.items() if n > 1} if rules.pod_count_multiple else {}
+    counts = {name: node.slots for name, node in nodes.items()}
+    slots = domain_slots(tree, counts, multiples)
+    start = start_set(tree, wish)
+    existing = sums(tree, _existing(view, pods, nodes, rules))
+    order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))
+    desired = len(pods)
+    enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
+    seats, chosen = _first_that_fits(order, enough, pods, multiples)
+    return Gathering(desired, start, slots, sums(tree, counts), nodes, seats, chosen)
+
+
+def _first_that_fits(
+    order: _Order, enough: Sequence[int], pods: Sequence[PendingPod], multiples: Mapping[str, int]
+) -> tuple[dict[str, str] | None, int | None]:
+    for index in enough:
+        seats: list[tuple[str, int]] = []
+        if _distribute(order, index, len(pods), multiples, seats) >= len(pods):
+            return _seat(pods, seats), index
+    return None, None
+
+
+def _existing(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSlots], rules: Rules) -> dict[str, int]:
+    """Return pods of the first pod's topology selector by node (`calculateNodeExistingPodsNum`).
+
+    Upstream counts after the slot count has put the gang's own pods on the nodes: they count, too.
+    """
+    ordered = in_index_order(pods)
+    selector = ordered[0].selector if ordered else ""
+    if not selector or not rules.compares_ancestors:
+        return {}
+    found = {}
+    for name, node in nodes.items():
+        own = ordered[: min(node.slots, len(ordered) - 1)]
+        there = (*view.occupants(name), *own)
+        found[name] = sum(1 for pod in there if pod.selector == selector)
+    return found
+
+
+def left_behind(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSlots], names: Sequence[str]) -> View:
+    """Return the view with the pods that the slot count left on the named nodes (see `crowded`)."""
+    ordered = in_index_order(pods)
+    extra = {name: crowded(view.state(name), ordered, nodes[name].slots).occupants for name in names}
+    return view.with_pods({name: held[len(view.occupants(name)) :] for name, held in extra.items()})

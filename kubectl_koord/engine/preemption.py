@@ -1,0 +1,230 @@
+"""Job preemption: which pods one failed attempt would kill, and where it nominates the members.
+
+Mirrors coscheduling/core/preemption.go, its known faults included: costs that win ties as scores,
+members of plain gangs that are not counted against each other, and slots that stay occupied while
+victims are given back.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempt import Attempt, Job
+from kubectl_koord.engine.fit import rejection
+from kubectl_koord.engine.gather import gather
+from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.pods import PendingPod, RunningPod
+
+Meeting: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
+"""The order in which the scheduler's cache lists a node's victims: in no object, so we try several."""
+
+
+class Preemption(Struct, frozen=True):
+    """What one attempt at preemption does.
+
+    reason: None when pods are nominated, else a code of the JSON contract (`policy-never`,
+    `terminating-victim`, `no-victims`, `not-helpful`, `no-pending-pods`).
+    victims: those that are killed, by node then name (pods that terminate already are only `gone`).
+    nominations: `ns/pod` to node; `domain` the index of the chosen domain, None for plain jobs.
+    """
+
+    eligible: bool
+    reason: str | None
+    victims: tuple[RunningPod, ...] = ()
+    gone: tuple[RunningPod, ...] = ()
+    nominations: Mapping[str, str] = {}
+    domain: int | None = None
+
+
+def by_name(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    """List a node's pods in name order, as a scheduler does that has just started."""
+    return victims
+
+
+def last_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    """List them the other way round."""
+    return victims[::-1]
+
+
+def dearest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    """List the highest priority first."""
+    return sorted(victims, key=lambda pod: (-pod.priority, pod.key))
+
+
+def cheapest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    """List the lowest priority first."""
+    return sorted(victims, key=lambda pod: (pod.priority, pod.key))
+
+
+MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
+
+
+def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -> Preemption:
+    """Return what preemption does after this attempt failed.
+
+    Args:
+        job: what was tried.
+        view: the cluster as it was before the attempt.
+        failed: the attempt, with its trigger and where that failed.
+        meeting: the order of each node's victims in the scheduler's cache (decides cost ties only).
+
+    """
+    refusal = _ineligible(job, view, failed)
+    if refusal:
+        return Preemption(eligible=False, reason=refusal)
+    if failed.invalid:
+        return Preemption(eligible=True, reason="not-helpful")
+    now = view.with_pods(failed.waiting) if failed.waiting else view
+    considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
+    possible = {name: possible_victims(now, name, failed.trigger) for name in considered}
+    possible = {name: victims for name, victims in possible.items() if victims}
+    if not possible:
+        return Preemption(eligible=True, reason="no-victims")
+    emptied = now.without([victim for victims in possible.values() for victim in victims])
+    costs = node_costs(possible, meeting)
+    if job.wish is not None and job.tree is not None:
+        return _gathered(job, emptied, failed, considered, possible, costs)
+    return _pod_by_pod(emptied, failed, considered, possible, costs)
+
+
+def _ineligible(job: Job, view: View, failed: Attempt) -> str | None:
+    """Return why nobody may be preempted now (`jobEligibleToPreemptOthers`)."""
+    if not failed.left:
+        return "no-pending-pods"
+    if failed.trigger.never_preempts:
+        return "policy-never"
+    for pod in job.pods:
+        if pod.nominated and pod.nominated in view.names() and _waits_for_victim(pod, view, failed):
+            return "terminating-victim"
+    return None
+
+
+def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
+    if pod.key == failed.trigger.key:
+        reason = failed.rejections.get(pod.nominated)
+        if reason is not None and reason.unresolvable:
+            return False
+    return any(victim.terminating and victim.preempted for victim in possible_victims(view, pod.nominated, pod))
+
+
+def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
+    """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
+    return tuple(
+        pod
+        for pod in view.occupants(node)
+        if isinstance(pod, RunningPod) and pod.priority < trigger.priority and not pod.protected
+    )
+
+
+def node_costs(possible: Mapping[str, Sequence[RunningPod]], meeting: Meeting) -> dict[str, int]:
+    """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
+
+    A job counts with the first of its pods that is met. Mirrors `estimatePreemptionCost`.
+    """
+    priorities = sorted({victim.priority for victims in possible.values() for victim in victims})
+    rank = {priority: position for position, priority in enumerate(priorities)}
+    costs = {}
+    for name, victims in possible.items():
+        first: dict[str, int] = {}
+        for victim in meeting(victims):
+            first.setdefault(victim.job, rank[victim.priority])
+        costs[name] = sum(first.values())
+    return costs
+
+
+def _gathered(
+    job: Job,
+    emptied: View,
+    failed: Attempt,
+    considered: Sequence[str],
+    possible: Mapping[str, tuple[RunningPod, ...]],
+    costs: Mapping[str, int],
+) -> Preemption:
+    assert job.wish is not None  # noqa: S101  (narrowing: the caller has looked)
+    assert job.tree is not None  # noqa: S101
+    ordered = in_index_order(job.pods)
+    slots = offer_slots(emptied, considered, ordered, failed.prepared)
+    found = gather(job.tree, emptied, job.pods, job.wish, slots, job.rules, costs)
+    if found.seats is None:
+        return Preemption(eligible=True, reason="not-helpful")
+    by_node = _members_by_node(job.pods, found.seats)
+    states = {name: crowded(emptied.state(name), ordered, slots[name].slots) for name in by_node}
+    return _outcome(failed, found.seats, by_node, states, possible, found.chosen)
+
+
+def _members_by_node(pods: Sequence[PendingPod], seats: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+    by_node: dict[str, list[PendingPod]] = {}
+    for pod in sorted(pods, key=lambda pod: (pod.name, pod.namespace)):
+        by_node.setdefault(seats[pod.key], []).append(pod)
+    return by_node
+
+
+def _pod_by_pod(
+    emptied: View,
+    failed: Attempt,
+    considered: Sequence[str],
+    possible: Mapping[str, tuple[RunningPod, ...]],
+    costs: Mapping[str, int],
+) -> Preemption:
+    """Nominate each member to the cheapest node that takes it alone (`placeToSchedulePods`).
+
+    Upstream forgets the copy of the node on which it put the member before: nobody is counted
+    against anybody. A node that refused one member is not asked again for the next.
+    """
+    feasible = sorted(considered)
+    seats: dict[str, str] = {}
+    by_node: dict[str, list[PendingPod]] = {}
+    for pod in failed.left:
+        feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
+        if not feasible:
+            return Preemption(eligible=True, reason="not-helpful")
+        chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
+        seats[pod.key] = chosen
+        by_node.setdefault(chosen, []).append(pod)
+    states = {name: emptied.state(name).copy() for name in by_node}
+    return _outcome(failed, seats, by_node, states, possible, None)
+
+
+def _outcome(
+    failed: Attempt,
+    seats: Mapping[str, str],
+    by_node: Mapping[str, Sequence[PendingPod]],
+    states: Mapping[str, NodeState],
+    possible: Mapping[str, tuple[RunningPod, ...]],
+    domain: int | None,
+) -> Preemption:
+    gone = [
+        victim
+        for name in sorted(by_node)
+        for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed)
+    ]
+    killed = tuple(victim for victim in gone if not victim.terminating)
+    held = {pod.key: node for node, pods in failed.waiting.items() for pod in pods}
+    return Preemption(True, None, killed, tuple(gone), {**seats, **held}, domain)  # noqa: FBT003
+
+
+def not_reprieved(
+    state: NodeState, members: Sequence[PendingPod], possible: Sequence[RunningPod], failed: Attempt
+) -> list[RunningPod]:
+    """Return the possible victims of one node that do not come back, in name order.
+
+    From the highest priority down each is put back, and stays if the members still fit one after
+    the other. Mirrors `selectVictims`; `state` is changed.
+    """
+    victims = []
+    for pod in sorted(possible, key=lambda pod: (-pod.priority, pod.job, pod.name)):
+        state.add(pod)
+        if not _fit_in_turn(state.copy(), members, failed):
+            state.remove(pod)
+            victims.append(pod)
+    return sorted(victims, key=lambda pod: pod.key)
+
+
+def _fit_in_turn(state: NodeState, members: Sequence[PendingPod], failed: Attempt) -> bool:
+    for pod in members:
+        if rejection(pod, state, failed.prepared) is not None:
+            return False
+        state.add(pod)
+    return True

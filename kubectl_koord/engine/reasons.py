@@ -1,0 +1,102 @@
+"""Every way in which a node can refuse a pod: one frozen class each, one closed union.
+
+`unresolvable` tells whether removing pods could help: preemption looks only at nodes where it is
+false (upstream's status codes Unschedulable and UnschedulableAndUnresolvable).
+"""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.selectors import Taint
+
+
+class Cordoned(Struct, frozen=True):
+    """spec.unschedulable, and the pod does not tolerate it."""
+
+    unresolvable: bool = True
+
+
+class Untolerated(Struct, frozen=True):
+    """A taint that the pod does not tolerate."""
+
+    taint: Taint
+    unresolvable: bool = True
+
+
+class NotSelected(Struct, frozen=True):
+    """The pod's node selector or required node affinity does not match."""
+
+    unresolvable: bool = True
+
+
+class PortTaken(Struct, frozen=True):
+    """A host port is in use."""
+
+    port: int
+    unresolvable: bool = False
+
+
+class TooManyPods(Struct, frozen=True):
+    """The node's pod places are all taken."""
+
+    allowed: int
+    unresolvable: bool = False
+
+
+class Insufficient(Struct, frozen=True):
+    """Resources that are short: by resource what is needed and what is free.
+
+    `pods_too` is set when the pod places are short as well.
+    """
+
+    short: tuple[tuple[str, int, int], ...]
+    unresolvable: bool = False
+    pods_too: bool = False
+
+
+class SpreadTooSkewed(Struct, frozen=True):
+    """A hard topology spread constraint would be violated."""
+
+    key: str
+    unresolvable: bool = False
+
+
+class SpreadLabelMissing(Struct, frozen=True):
+    """The node lacks the label of a hard topology spread constraint."""
+
+    key: str
+    unresolvable: bool = True
+
+
+class NotAffine(Struct, frozen=True):
+    """No pod that the required pod affinity asks for is in the node's domain."""
+
+    unresolvable: bool = True
+
+
+class Repelled(Struct, frozen=True):
+    """The pod's own required anti-affinity is violated."""
+
+    unresolvable: bool = False
+
+
+class RepelledByOthers(Struct, frozen=True):
+    """The required anti-affinity of a pod that runs there is violated."""
+
+    unresolvable: bool = False
+
+
+Reason: TypeAlias = (
+    Cordoned
+    | Untolerated
+    | NotSelected
+    | PortTaken
+    | TooManyPods
+    | Insufficient
+    | SpreadTooSkewed
+    | SpreadLabelMissing
+    | NotAffine
+    | Repelled
+    | RepelledByOthers
+)

@@ -1,0 +1,33 @@
+"""What differs between the versions, all of it: one row per difference, one column per version.
+
+1.7 is Koordinator 1.7.0 on Kubernetes 1.28, 1.8 is 1.8.0 on 1.35, main is a7a1b76b (July 2026).
+"""
+
+from msgspec import Struct
+
+
+class Rules(Struct, frozen=True):
+    """The behaviour of one version.
+
+    pod_count_multiple: `podCountMultiple` is honoured (koordinator#2799).
+    compares_ancestors: domains compare by pods of the same selector and by slots along all their
+        ancestors (koordinator#2797, #2798).
+    oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
+        resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
+    """
+
+    pod_count_multiple: bool
+    compares_ancestors: bool
+    oversized_is_unresolvable: bool
+
+
+_RULES = {
+    "1.7": Rules(pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False),
+    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True),
+    "main": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True),
+}
+
+
+def rules(version: str) -> Rules:
+    """Return the rules of a known version (`1.7`, `1.8`, `main`)."""
+    return _RULES[version]

@@ -1,0 +1,99 @@
+"""Offer slots: how many of a gang's pods each node takes, one after the other."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit import Prepared, rejection, room, static_rejection
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.pods import PendingPod
+
+
+class NodeSlots(Struct, frozen=True, gc=False):
+    """How many pods went onto a node, and why the next did not; no reason when all did."""
+
+    slots: int
+    rejection: Reason | None
+
+
+def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
+    """Return the pods in the order in which slots are counted: by index, then name.
+
+    Mirrors `SortPodsByIndex` in apis/extension/network_topology.go.
+    """
+    return tuple(sorted(pods, key=lambda pod: (pod.index is None, pod.index or 0, pod.name, pod.namespace)))
+
+
+def offer_slots(
+    view: View, names: Iterable[str], pods: Sequence[PendingPod], prepared: Prepared
+) -> dict[str, NodeSlots]:
+    """Return the offer slots of the named nodes for the pods, which must be in index order.
+
+    Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
+    """
+    runs = _runs(pods)
+    return {name: _on_node(view.state(name), runs, prepared) for name in names}
+
+
+def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
+    """Return the node as counting leaves it: with the pods that went in, save the very last member."""
+    left = state.copy()
+    for pod in pods[: min(slots, len(pods) - 1)]:
+        left.add(pod)
+    return left
+
+
+def _runs(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
+    """Group neighbours that are alike to every filter, so that they can be counted at once."""
+    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: (pod.shape, pod.priority)))
+
+
+def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
+    reason = static_rejection(runs[0][0], state.node, prepared)
+    if reason is not None:
+        return NodeSlots(0, reason)
+    if prepared.counts_only_room and state.node.name not in prepared.nominated:
+        return _by_room(state, runs, prepared)
+    return _one_by_one(state.copy(), [pod for run in runs for pod in run], prepared)
+
+
+def _one_by_one(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> NodeSlots:
+    for count, pod in enumerate(pods):
+        reason = rejection(pod, state, prepared)
+        if reason is not None:
+            return NodeSlots(count, reason)
+        state.add(pod)
+    return NodeSlots(len(pods), None)
+
+
+def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
+    """Count like `_one_by_one`, by division: only resources and places can run out."""
+    need = prepared.trigger.shape.requests
+    total = 0
+    left = state
+    for run in runs:
+        reason = static_rejection(run[0], state.node, prepared)
+        if reason is not None:
+            return NodeSlots(total, reason)
+        each = run[0].shape.requests
+        count = min(len(run), room.how_many(need, each, left))
+        left = _with_many(left, each, count)
+        total += count
+        if count < len(run):
+            return NodeSlots(total, room.short_of(need, left, prepared.rules))
+    return NodeSlots(total, None)
+
+
+def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) -> NodeState:
+    left = state.copy()
+    for resource, amount in each:
+        left.free[resource] = left.free.get(resource, 0) - amount * count
+    left.places -= count
+    return left
+
+
+def total(slots: Mapping[str, NodeSlots]) -> int:
+    """Return the sum over the nodes."""
+    return sum(node.slots for node in slots.values())

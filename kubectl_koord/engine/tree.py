@@ -1,0 +1,197 @@
+"""The network topology tree, and why it cannot be built."""
+
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.model.objects import Layer, NetworkTopology, Node
+
+NODE_LAYER = "NodeTopologyLayer"
+ROOT_LAYER = "ClusterTopologyLayer"
+DEFAULT_NAME = "default"
+
+
+class Domain(Struct, frozen=True, gc=False):
+    """One domain. `parent` and `children` are indices into `Tree.domains`; the root's parent is -1.
+
+    `nodes` counts the nodes below; `virtual` marks a block made up for a node without its label.
+    """
+
+    layer: str
+    name: str
+    parent: int
+    children: tuple[int, ...]
+    depth: int
+    nodes: int
+    virtual: bool = False
+
+
+class Merged(Struct, frozen=True):
+    """A name that stands below several parents: one domain for the scheduler, below the first."""
+
+    layer: str
+    name: str
+    parents: tuple[str, ...]
+
+
+class Outside(Struct, frozen=True):
+    """A node that is not in the tree and the label keys that it lacks, one per layer."""
+
+    node: str
+    missing: tuple[str, ...]
+
+
+class Tree(Struct, frozen=True):
+    """The tree. `domains` is in pre-order (root first, children by name), nodes are its leaves.
+
+    `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index.
+    """
+
+    layers: tuple[str, ...]
+    domains: tuple[Domain, ...]
+    leaf: Mapping[str, int]
+    outside: tuple[Outside, ...]
+    merged: tuple[Merged, ...]
+
+    def at_layer(self, layer: str) -> tuple[int, ...]:
+        """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
+        return tuple(index for index, domain in enumerate(self.domains) if domain.layer == layer)
+
+    def ancestors(self, index: int) -> Iterator[int]:
+        """Yield the domain itself, its parent, and so on up to the root."""
+        while index >= 0:
+            yield index
+            index = self.domains[index].parent
+
+    def nodes_below(self, index: int) -> Iterator[str]:
+        """Yield the names of the nodes below a domain (the node itself for a leaf)."""
+        domain = self.domains[index]
+        if domain.layer == NODE_LAYER:
+            yield domain.name
+        for child in domain.children:
+            yield from self.nodes_below(child)
+
+
+class NoTree(Struct, frozen=True):
+    """Why there is no tree: `no-topology`, `topology-other-name`, `broken-layer-chain`, `layer-cycle`."""
+
+    code: str
+    message: str
+
+
+def layer_order(layers: tuple[Layer, ...]) -> tuple[Layer, ...] | NoTree:
+    """Return the layers from the top to the nodes, or why their chain does not resolve.
+
+    Mirrors `sortNetworkTopologySpecFromParentToChild` in frameworkext/networktopology/tree.go,
+    which does not notice a cycle; we do.
+    """
+    by_name = {layer.name: layer for layer in layers}
+    upwards: list[Layer] = []
+    wanted = NODE_LAYER
+    for _ in layers:
+        if wanted not in by_name:
+            where = f"named as parent of {upwards[-1].name}" if upwards else "where every chain begins"
+            left = sorted(set(by_name) - {layer.name for layer in upwards})
+            unused = f"; not on the chain: {', '.join(left)}" if left else ""
+            return NoTree("broken-layer-chain", f"layer {wanted or '(none)'}, {where}, has no entry{unused}")
+        if by_name[wanted] in upwards:
+            return NoTree("layer-cycle", f"layer {wanted} is its own ancestor")
+        upwards.append(by_name[wanted])
+        wanted = upwards[-1].parent
+    return tuple(reversed(upwards))
+
+
+def find(topologies: Mapping[str, NetworkTopology]) -> NetworkTopology | NoTree:
+    """Return the one topology that counts: the one named `default`."""
+    if DEFAULT_NAME in topologies:
+        return topologies[DEFAULT_NAME]
+    if topologies:
+        names = ", ".join(sorted(topologies))
+        message = f"no ClusterNetworkTopology is named {DEFAULT_NAME}; there is {names}, which is ignored"
+        return NoTree("topology-other-name", message)
+    return NoTree("no-topology", f"there is no ClusterNetworkTopology {DEFAULT_NAME}")
+
+
+class _Growing:
+    """A domain while the tree is built."""
+
+    __slots__ = ("children", "key", "virtual")
+
+    def __init__(self, key: tuple[str, str], *, virtual: bool) -> None:
+        self.key = key
+        self.children: dict[str, _Growing] = {}
+        self.virtual = virtual
+
+
+def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) -> Tree | NoTree:
+    """Return the tree that the scheduler builds of these nodes, or why it builds none.
+
+    Where one name stands below several parents, upstream keeps whichever node came first from its
+    cache; we keep the first in the name order of the nodes and report the rest as `merged`.
+    Mirrors `NewTree` and `AddNode` in frameworkext/networktopology/tree.go.
+    """
+    topology = find(topologies)
+    if isinstance(topology, NoTree):
+        return topology
+    order = layer_order(topology.layers)
+    if isinstance(order, NoTree):
+        return order
+    root = _Growing((ROOT_LAYER, ""), virtual=False)
+    index = {root.key: root}
+    parents: dict[tuple[str, str], dict[str, None]] = {}
+    outside = []
+    for name in sorted(nodes):
+        path, missing = _path(order, nodes[name])
+        if missing:
+            outside.append(Outside(name, missing))
+            continue
+        parent = root
+        for key, virtual in path:
+            parents.setdefault(key, {})[parent.key[1]] = None
+            domain = index.get(key)
+            if domain is None:
+                domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
+            parent = domain
+    merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)
+    return _settle(root, tuple(layer.name for layer in order), tuple(outside), merged)
+
+
+def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, str], bool]], tuple[str, ...]]:
+    """Return the node's domains from the top (and whether each is virtual), and the label keys it lacks."""
+    labels = dict(node.labels)
+    path = []
+    missing = []
+    for position, layer in enumerate(order):
+        named = node.name if layer.name == NODE_LAYER else _first_label(layer, labels)
+        is_virtual = not named and position == len(order) - 2
+        if named or is_virtual:
+            path.append(((layer.name, named or node.name), is_virtual))
+        else:
+            missing.append("|".join(layer.label_keys) or layer.name)
+    if not order:
+        missing.append(NODE_LAYER)
+    return path, tuple(missing)
+
+
+def _first_label(layer: Layer, labels: Mapping[str, str]) -> str:
+    return next((labels[key] for key in layer.label_keys if labels.get(key)), "")
+
+
+def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...], merged: tuple[Merged, ...]) -> Tree:
+    domains: list[Domain | None] = []
+    leaf: dict[str, int] = {}
+
+    def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
+        index = len(domains)
+        domains.append(None)
+        below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
+        layer, name = growing.key
+        nodes = 1 if layer == NODE_LAYER else sum(count for _, count in below)
+        if layer == NODE_LAYER:
+            leaf[name] = index
+        children = tuple(child for child, _ in below)
+        domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
+        return index, nodes
+
+    place(root, -1, 0)
+    return Tree(layers, tuple(domain for domain in domains if domain is not None), leaf, outside, merged)

@@ -1,0 +1,150 @@
+"""A cluster to reckon with: the snapshot, and what-ifs laid over it without copying it."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import HostPort, RunningPod, Shape
+from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.snapshot import Snapshot
+
+
+class Occupant(Protocol):
+    """What a node holds: a running pod, or a pending one that is assumed there."""
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+
+    @property
+    def priority(self) -> int:
+        """Its priority."""
+
+    @property
+    def shape(self) -> Shape:
+        """What it takes up."""
+
+    @property
+    def labels(self) -> Labels:
+        """Its labels."""
+
+    @property
+    def selector(self) -> str:
+        """Its topology selector annotation."""
+
+
+class NodeState:
+    """A private copy of one node to try pods on: what is free, and who is there."""
+
+    __slots__ = ("free", "node", "occupants", "places", "ports")
+
+    def __init__(self, node: Node, occupants: Iterable[Occupant]) -> None:
+        """Reckon what the occupants leave free."""
+        self.node = node
+        self.free = dict(node.allocatable)
+        self.places = self.free.pop("pods", 0)
+        self.ports: list[HostPort] = []
+        self.occupants: list[Occupant] = []
+        for occupant in occupants:
+            self.add(occupant)
+
+    def copy(self) -> "NodeState":
+        """Return an independent copy."""
+        twin = NodeState.__new__(NodeState)
+        twin.node = self.node
+        twin.free = dict(self.free)
+        twin.places = self.places
+        twin.ports = list(self.ports)
+        twin.occupants = list(self.occupants)
+        return twin
+
+    def add(self, occupant: Occupant) -> None:
+        """Put a pod there."""
+        self._shift(occupant, -1)
+        self.occupants.append(occupant)
+        self.ports.extend(occupant.shape.ports)
+
+    def remove(self, occupant: Occupant) -> None:
+        """Take a pod away that is there."""
+        self._shift(occupant, 1)
+        self.occupants.remove(occupant)
+        for port in occupant.shape.ports:
+            self.ports.remove(port)
+
+    def _shift(self, occupant: Occupant, sign: int) -> None:
+        free = self.free
+        for resource, amount in occupant.shape.requests:
+            free[resource] = free.get(resource, 0) + sign * amount
+        self.places += sign
+
+
+class View:
+    """Nodes and who is on them, in one variant of a cluster. Immutable; a change yields a new View.
+
+    A View over another shares all nodes that it does not change, and what was reckoned of them.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, Node],
+        occupants: Mapping[str, tuple[Occupant, ...]],
+        base: "View | None" = None,
+    ) -> None:
+        """Take whole mappings, or with a base only what differs from it."""
+        self._nodes = nodes
+        self._occupants = occupants
+        self._base = base
+        self._states: dict[str, NodeState] = {}
+
+    def names(self) -> Collection[str]:
+        """Return the names of all nodes, in name order."""
+        return self._base.names() if self._base else self._nodes.keys()
+
+    def node(self, name: str) -> Node:
+        """Return a node."""
+        if self._base and name not in self._nodes:
+            return self._base.node(name)
+        return self._nodes[name]
+
+    def occupants(self, name: str) -> tuple[Occupant, ...]:
+        """Return who is on a node."""
+        if self._base and name not in self._occupants:
+            return self._base.occupants(name)
+        return self._occupants.get(name, ())
+
+    def state(self, name: str) -> NodeState:
+        """Return what is free on a node; shared, so copy it before trying pods on it."""
+        if self._base and name not in self._nodes and name not in self._occupants:
+            return self._base.state(name)
+        state = self._states.get(name)
+        if state is None:
+            state = self._states[name] = NodeState(self.node(name), self.occupants(name))
+        return state
+
+    def without(self, gone: Collection[Occupant]) -> "View":
+        """Return the view once these pods are gone."""
+        keys = {pod.key for pod in gone}
+        touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
+        left = {name: tuple(pod for pod in self.occupants(name) if pod.key not in keys) for name in touched}
+        return View({}, left, self)
+
+    def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
+        """Return the view with more pods on some nodes (by node name)."""
+        return View({}, {name: (*self.occupants(name), *pods) for name, pods in placed.items()}, self)
+
+    def with_nodes(self, nodes: Iterable[Node]) -> "View":
+        """Return the view with some of its nodes changed (same names)."""
+        return View({node.name: node for node in nodes}, {}, self)
+
+
+def of(snapshot: Snapshot) -> View:
+    """Return the snapshot as it is."""
+    return View(snapshot.nodes, snapshot.running)

@@ -1,0 +1,89 @@
+"""What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_koord.explain.reports import Basis, Notice
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.words import listed
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+
+_DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
+_DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
+_MAY_WIDEN = {"namespace selector of an inter-pod affinity", "pod-level resources"}
+_DEFAULT_QUOTA = "koordinator-default-quota"
+_NEEDED = ("Node", "Pod")
+
+
+def basis(snapshot: Snapshot) -> Basis:
+    """Return what an answer from this snapshot rests on."""
+    config = snapshot.config
+    return Basis(config.version, config.version_from, snapshot.moment, snapshot.source)
+
+
+def general(snapshot: Snapshot) -> Iterator[Notice]:
+    """Yield a warning for each gap, each kind absent from the input, and an assumed configuration."""
+    for gap in snapshot.gaps:
+        code = "kind-not-in-input" if gap.code == "not-in-input" else f"{gap.code}-list"
+        yield Notice(code, f"{gap.kind}: {gap.message}")
+    if snapshot.config.assumed:
+        yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
+
+
+def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the kinds without which nothing can be computed for the subject: named gaps."""
+    wanted = list(_NEEDED)
+    group = subject.group
+    if group is not None:
+        wanted.append("PodGroup")
+        if any(gang.topology is not None for gang in group.members):
+            wanted.append("ClusterNetworkTopology")
+    return tuple(kind for kind in wanted if _is_blind(snapshot, kind))
+
+
+def _is_blind(snapshot: Snapshot, kind: str) -> bool:
+    gap = snapshot.gap(kind)
+    return gap is not None and gap.code != "not-in-input"
+
+
+def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return what may refuse the subject's pods and is not evaluated: each makes a yes unknown."""
+    return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
+
+
+def may_widen(unseen: Iterable[str]) -> bool:
+    """Tell whether something not evaluated could also turn a no into a yes."""
+    return any(item in _MAY_WIDEN for item in unseen)
+
+
+def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+    for pod in pods:
+        yield from pod.shape.unseen
+    yield from _quotas(pods, snapshot)
+    wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
+    if any(resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES) for resource in wanted):
+        if _is_blind(snapshot, "Device"):
+            yield "the cards of the nodes (Device objects could not be read)"
+        elif snapshot.devices:
+            yield "the cards of the nodes (Device objects)"
+    if _is_blind(snapshot, "Reservation"):
+        yield "reservations (Reservation objects could not be read)"
+    elif snapshot.reservations:
+        yield f"reservations ({listed(snapshot.reservations)})"
+    settings = sorted({item for node in snapshot.nodes.values() for item in node.unseen})
+    if settings and wanted:
+        yield f"node settings ({listed(settings)})"
+
+
+def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+    if _is_blind(snapshot, "ElasticQuota"):
+        yield "quotas (ElasticQuota objects could not be read)"
+        return
+    by_name = {quota.name: quota for quota in snapshot.quotas}
+    for pod in pods:
+        labelled = dict(pod.labels).get("quota.scheduling.koordinator.sh/name", "")
+        listing = next((quota.name for quota in snapshot.quotas if pod.namespace in quota.namespaces), "")
+        own = pod.namespace if pod.namespace in by_name else ""
+        quota = by_name.get(labelled or own or listing or _DEFAULT_QUOTA) or by_name.get(_DEFAULT_QUOTA)
+        if quota is not None and quota.limited:
+            yield f"quota {quota.name}"

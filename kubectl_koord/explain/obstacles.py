@@ -1,0 +1,108 @@
+"""Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
+
+from collections import Counter
+
+from msgspec import structs
+
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.fit import Prepared
+from kubectl_koord.engine.gather import domain_slots
+from kubectl_koord.engine.reasons import Cordoned
+from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.explain.question import Question
+from kubectl_koord.explain.reports import Funnel, SlotRow
+from kubectl_koord.explain.words import amounts, count, listed, obstacle
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import RunningPod
+
+_MOST_NODES = 2
+_MOST_PODS = 3
+
+
+def empty_view(view: View) -> View:
+    """Return the cluster with nobody in it and no node cordoned."""
+    nodes = [view.node(name) for name in view.names()]
+    opened = view.with_nodes([_opened(node) for node in nodes if node.unschedulable])
+    return View({}, dict.fromkeys(view.names(), ()), opened)
+
+
+def _opened(node: Node) -> Node:
+    taints = tuple(taint for taint in node.taints if taint.key != "node.kubernetes.io/unschedulable")
+    return structs.replace(node, unschedulable=False, taints=taints)
+
+
+def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
+    """Return the slots of the start set, the best domain first, with what is in the way of each."""
+    gathering = first.gathering
+    if gathering is None or not isinstance(question.tree, Tree):
+        return ()
+    empty = _slots_when_empty(question, first.prepared)
+    by_domain = domain_slots(question.tree, empty, {})
+    rows = []
+    for index in gathering.start:
+        domain = question.tree.domains[index]
+        short = max(0, gathering.desired - gathering.slots[index])
+        way = _in_the_way(question, first, index, empty, by_domain[index]) if short else ""
+        rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way))
+    return tuple(rows)
+
+
+def _slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
+    view = empty_view(question.view)
+    found = offer_slots(view, view.names(), in_index_order(question.subject.pending), prepared)
+    return {name: node.slots for name, node in found.items()}
+
+
+def _in_the_way(question: Question, first: Attempt, index: int, empty: dict[str, int], room: int) -> str:
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        return ""
+    if room < gathering.desired:
+        nodes = tree.domains[index].nodes
+        return f"has {count(nodes, 'node')} with room for {room} when empty: can never take {gathering.desired}"
+    lost = sorted(
+        ((empty[name] - gathering.nodes[name].slots, name) for name in tree.nodes_below(index)),
+        key=lambda item: (-item[0], item[1]),
+    )
+    blocked = [name for missing, name in lost if missing > 0]
+    if not blocked:
+        return "the pods cannot be divided up by podCountMultiple"
+    shown = [_on_node(question.view, name, first) for name in blocked[:_MOST_NODES]]
+    more = f" and {len(blocked) - _MOST_NODES} more nodes" if len(blocked) > _MOST_NODES else ""
+    return ", ".join(shown) + more
+
+
+def _on_node(view: View, name: str, first: Attempt) -> str:
+    reason = first.rejections.get(name)
+    pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
+    if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
+        return f"{name}: {obstacle(reason) if reason else 'taken'}"
+    need = {resource for resource, _ in first.trigger.shape.requests}
+    pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
+    largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
+    names = listed([pod.name for pod in pods], _MOST_PODS)
+    priorities = sorted({pod.priority for pod in pods})
+    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
+    each = f"{largest} each, " if len(pods) > 1 and _alike(pods) else (f"{largest}, " if len(pods) == 1 else "")
+    return f"{name}: {names} ({each}priority {span})"
+
+
+def _alike(pods: list[RunningPod]) -> bool:
+    return len({pod.shape.requests for pod in pods}) == 1
+
+
+def funnel(question: Question, first: Attempt) -> Funnel:
+    """Return how many nodes are lost to each reason, in the filters' order, and how many are left."""
+    total = len(question.view.names())
+    nodes = first.gathering.nodes if first.gathering is not None else None
+    lost = Counter[str]()
+    left = 0
+    for name in question.view.names():
+        reason = first.rejections.get(name)
+        if reason is None or (nodes is not None and nodes[name].slots > 0):
+            left += 1
+        else:
+            lost[obstacle(reason)] += 1
+    return Funnel(total, tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0]))), left)

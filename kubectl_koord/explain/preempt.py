@@ -1,0 +1,249 @@
+"""Whom job preemption would kill, attempt by attempt, and whether that helps."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from kubectl_koord.engine import gangs
+from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain.question import Question, ask, open_courses
+from kubectl_koord.explain.reports import (
+    BrokenGang,
+    BudgetHit,
+    Notice,
+    PreemptAlternative,
+    PreemptReport,
+    Round,
+    Verdict,
+    Victim,
+)
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.why import MOST_ALTERNATIVES
+from kubectl_koord.explain.words import count, listed
+from kubectl_koord.model.objects import Budget
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.snapshot import Snapshot
+
+
+def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
+    """Return what job preemption would do for the subject in its next attempts."""
+    question = ask(snapshot, subject)
+    warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
+    if not subject.pending:
+        return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
+    stops = causes.before_trying(subject, snapshot, question.tree)
+    if stops:
+        return _idle(question, warnings, stops[0].code, stops[0].message, verdict="no", helps=False)
+    blind = limits.blind_spots(subject, snapshot)
+    if blind:
+        return _idle(question, warnings, None, f"{listed(blind)} could not be read", verdict="unknown")
+    if not snapshot.config.preemption:
+        return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
+    return _from_courses(question, open_courses(question), warnings)
+
+
+def _idle(
+    question: Question,
+    warnings: tuple[Notice, ...],
+    reason: str | None,
+    message: str,
+    *,
+    verdict: Verdict,
+    helps: bool | None = None,
+) -> PreemptReport:
+    return PreemptReport(
+        verdict=verdict,
+        basis=limits.basis(question.snapshot),
+        warnings=warnings,
+        gang=question.subject.key,
+        gang_group=_group_ids(question),
+        priority=_priority(question),
+        eligible=False,
+        reason=reason,
+        helps=helps,
+        victims=(),
+        broken_gangs=(),
+        nominations={},
+        rounds=(),
+        message=f"{question.subject.key}: nobody would be preempted: {message.rstrip('.')}.",
+    )
+
+
+def _group_ids(question: Question) -> tuple[str, ...]:
+    return tuple(question.subject.group.gangs) if question.subject.group is not None else ()
+
+
+def _priority(question: Question) -> int | None:
+    return max((pod.priority for pod in question.subject.pending), default=None)
+
+
+def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
+    described = [_describe(question, course) for course in courses]
+    likeliest, course = described[0], courses[0]
+    unseen = limits.not_evaluated(question.subject, question.snapshot)
+    verdicts = {outcome.verdict for outcome in described}
+    verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
+    if unseen and (verdict == "yes" or limits.may_widen(unseen)):
+        verdict = "unknown"
+        message = f"it depends on {listed(unseen)}, which is not evaluated here"
+        warnings = (*warnings, Notice("not-evaluated", f"{message}."))
+    first = course.rounds[0] if course.rounds else course.last
+    return PreemptReport(
+        verdict=verdict,
+        basis=limits.basis(question.snapshot),
+        warnings=(*warnings, *_warnings(question, courses)),
+        gang=question.subject.key,
+        gang_group=_group_ids(question),
+        priority=_priority(question),
+        eligible=first.eligible if first is not None else True,
+        reason=likeliest.reason,
+        helps=likeliest.helps if len(verdicts) == 1 and not unseen else None,
+        victims=likeliest.victims,
+        broken_gangs=likeliest.broken_gangs,
+        nominations=likeliest.nominations,
+        rounds=likeliest.rounds,
+        message=_sentence(question, course, verdict),
+        alternatives=tuple(described[:MOST_ALTERNATIVES]) if len(described) > 1 else (),
+    )
+
+
+def _describe(question: Question, course: Course) -> PreemptAlternative:
+    reason = "not-needed" if course.placed_at_once else None
+    helps = None if course.placed_at_once else course.runs
+    if not course.placed_at_once and not course.rounds and course.last is not None:
+        reason = course.last.reason or "no-victims"
+    verdict: Verdict = "yes" if course.placed_at_once or course.runs else "no"
+    if course.runs is None:
+        verdict = "unknown"
+    if reason == "terminating-victim":
+        verdict, helps = _once_gone(question)
+    wasted = course.runs is False
+    rounds = tuple(
+        Round(_victims(question, preemption, wasted=wasted), dict(preemption.nominations))
+        for preemption in course.rounds
+    )
+    return PreemptAlternative(
+        when=f"the scheduler tries {course.trigger.key} first",
+        verdict=verdict,
+        victims=rounds[0].victims if rounds else (),
+        nominations=rounds[0].nominations if rounds else {},
+        rounds=rounds,
+        helps=helps,
+        reason=reason,
+        broken_gangs=_broken(question, course.killed),
+    )
+
+
+def _once_gone(question: Question) -> tuple[Verdict, bool]:
+    """Return verdict and help as they will be when the victims that still terminate are gone."""
+    dying = [pod for pods in question.snapshot.running.values() for pod in pods if pod.terminating and pod.preempted]
+    later = open_courses(question, question.view.without(dying))
+    runs = all(course.placed_at_once or course.runs for course in later)
+    return ("yes" if runs else "no"), runs
+
+
+def _victims(question: Question, preemption: Preemption, *, wasted: bool) -> tuple[Victim, ...]:
+    spent: dict[str, int] = {}
+    return tuple(
+        Victim(
+            pod=pod.key,
+            node=pod.node,
+            priority=pod.priority,
+            gang=pod.gang or None,
+            owner=pod.owner or None,
+            age_seconds=_age(question.snapshot.moment, pod.created),
+            pod_disruption_budget=_budget(question.snapshot.budgets, pod, spent),
+            domain=_domain(question, pod.node),
+            wasted=wasted,
+        )
+        for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
+    )
+
+
+def _budget(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
+    """Return the budget that covers a victim; each victim before it has used up one disruption."""
+    labels = dict(pod.labels)
+    for budget in budgets:
+        if budget.namespace == pod.namespace and budget.selector is not None and matches(budget.selector, labels):
+            key = f"{budget.namespace}/{budget.name}"
+            spent[key] = spent.get(key, 0) + 1
+            return BudgetHit(key, violated=spent[key] > budget.allowed)
+    return None
+
+
+def _age(moment: str, created: str) -> int | None:
+    try:
+        then, now = (datetime.fromisoformat(written) for written in (created, moment))
+        return int((now - then).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _domain(question: Question, node: str) -> str:
+    if not isinstance(question.tree, Tree) or node not in question.tree.leaf:
+        return ""
+    return question.tree.domains[question.tree.domains[question.tree.leaf[node]].parent].name
+
+
+def _broken(question: Question, killed: tuple[RunningPod, ...]) -> tuple[BrokenGang, ...]:
+    """Return the running gangs that the victims' deaths bring below their minimum."""
+    lost: dict[str, int] = {}
+    for victim in killed:
+        if victim.gang:
+            lost[victim.gang] = lost.get(victim.gang, 0) + 1
+    every: Mapping[str, gangs.Gang] = gangs.all_gangs(question.snapshot) if lost else {}
+    found = []
+    for key, count_lost in sorted(lost.items()):
+        gang = every[key]
+        bound = len(gang.running)
+        minimum = gang.minimum or 0
+        if bound >= minimum > bound - count_lost:
+            found.append(BrokenGang(key, bound, minimum, bound - count_lost))
+    return tuple(found)
+
+
+def _warnings(question: Question, courses: tuple[Course, ...]) -> Iterable[Notice]:
+    killed = {victim.key: victim for course in courses for victim in course.killed}
+    spent: dict[str, int] = {}
+    covered = {
+        hit.name: hit.violated
+        for victim in killed.values()
+        if (hit := _budget(question.snapshot.budgets, victim, spent)) is not None
+    }
+    if covered:
+        broken = [name for name, violated in covered.items() if violated]
+        end = f"; it would violate {listed(broken)}" if broken else ""
+        yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
+    if any(course.runs is False and course.rounds for course in courses):
+        yield Notice("wasted-victims", "the victims would die in vain: the gang would not run after that either.")
+    if len({pod.never_preempts for pod in question.subject.pending}) > 1:
+        message = "its pods have different preemption policies: only that of the pod tried first counts."
+        yield Notice("mixed-policies", message)
+
+
+def _sentence(question: Question, course: Course, verdict: Verdict) -> str:
+    name = question.subject.key
+    if verdict == "unknown":
+        return f"{name}: it cannot be told whether preemption helps."
+    if course.placed_at_once:
+        return f"{name} needs no preemption: it would be placed now."
+    if not course.rounds:
+        reason = course.last.reason if course.last is not None else None
+        return f"{name}: nobody would be preempted: {_REASONS.get(reason or '', 'it would not help')}."
+    victims = count(len(course.killed), "pod")
+    attempts = f" in {len(course.rounds)} attempts" if len(course.rounds) > 1 else ""
+    if course.runs:
+        return f"{name} would preempt {victims}{attempts} and then run."
+    return f"{name} would preempt {victims}{attempts} in vain: it would not run after that either."
+
+
+_REASONS = {
+    "policy-never": "its preemption policy is Never",
+    "terminating-victim": "victims of an earlier attempt still terminate",
+    "no-victims": "no node holds pods of lower priority that may be preempted",
+    "not-helpful": "even without all pods of lower priority there is no room",
+    "no-pending-pods": "no pod is pending",
+}

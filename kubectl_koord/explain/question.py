@@ -1,0 +1,112 @@
+"""A question to the engine about one subject: what was asked, and the courses that the engine gives.
+
+Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
+"""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from kubectl_koord.engine import gangs, tree
+from kubectl_koord.engine.rounds import Course, courses
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.engine.view import View, of
+from kubectl_koord.explain.subjects import Subject, jobs
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+
+
+class Question(Struct, frozen=True):
+    """A subject in a cluster: the snapshot, the view to reckon with, and the topology tree."""
+
+    snapshot: Snapshot
+    subject: Subject
+    view: View
+    tree: Tree | NoTree
+
+    def answered_in(self, view: View) -> tuple[Course, ...]:
+        """Return the courses without preemption in another variant of the cluster."""
+        return open_courses(self, view, preemption=False)
+
+    @property
+    def desired(self) -> int | None:
+        """Return desiredOfferSlot: all pending pods of the group; None without topology."""
+        return len(self.subject.pending) if self.has_topology else None
+
+    @property
+    def has_topology(self) -> bool:
+        """Whether the group is planned by topology."""
+        group = self.subject.group
+        return group is not None and not group.is_satisfied() and any(spec is not None for spec in group.specs)
+
+    @property
+    def must_gather(self) -> str:
+        """The hard layer, empty for none."""
+        group = self.subject.group
+        if group is None or not self.has_topology:
+            return ""
+        spec = next(spec for spec in group.specs if spec is not None)
+        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), ())
+        return gangs.wish(spec, known).must_gather
+
+
+def ask(snapshot: Snapshot, subject: Subject) -> Question:
+    """Return the question about a subject, as the cluster stands."""
+    return Question(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
+
+
+def open_courses(question: Question, view: View | None = None, *, preemption: bool = True) -> tuple[Course, ...]:
+    """Return the courses that the API leaves open, one per distinct outcome, the likeliest first.
+
+    Attempts go on with changing triggers until one has an effect: where any course has one, those
+    without are dropped. Of jobs that are scheduled one by one, the first that fails speaks for all.
+    """
+    snapshot = question.snapshot
+    found = jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree)
+    enabled = preemption and snapshot.config.preemption
+    if _one_by_one(question.subject):
+        return _first_failing([tuple(courses(job, view or question.view, preemption=enabled)) for job in found])
+    every = [course for job in found for course in courses(job, view or question.view, preemption=enabled)]
+    effective = [course for course in every if course.placed_at_once or course.rounds]
+    return _distinct(effective or every)
+
+
+def _one_by_one(subject: Subject) -> bool:
+    return subject.group is None or subject.group.is_satisfied()
+
+
+def _first_failing(by_job: list[tuple[Course, ...]]) -> tuple[Course, ...]:
+    failing = next((found for found in by_job if not all(course.placed_at_once for course in found)), None)
+    return _distinct(failing if failing is not None else (by_job[0] if by_job else ()))
+
+
+def _distinct(every: Iterable[Course]) -> tuple[Course, ...]:
+    seen: dict[tuple[object, ...], Course] = {}
+    for course in every:
+        seen.setdefault(_outcome(course), course)
+    return tuple(seen.values())
+
+
+def _outcome(course: Course) -> tuple[object, ...]:
+    """Return all that users see of a course, so that equal courses are shown once."""
+    gathering = course.first.gathering
+    placement = course.first.placement if gathering is not None else course.placed_at_once
+    slots = tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
+    rounds = tuple((tuple(victim.key for victim in one.victims), _nominations(one, course)) for one in course.rounds)
+    reason = course.last.reason if course.last and not course.rounds else None
+    shown = tuple(sorted(placement.items())) if isinstance(placement, dict) else placement
+    return (course.placed_at_once, shown, slots, rounds, course.runs, reason)
+
+
+def _nominations(preemption: object, course: Course) -> tuple[tuple[str, str], ...]:
+    """Return nominations where they are predictable: for planned gangs, and pods that had none."""
+    seats = getattr(preemption, "nominations", {})
+    if course.first.gathering is None:
+        return ()
+    return tuple(sorted(seats.items()))
+
+
+def pods_named(pods: Iterable[PendingPod]) -> tuple[str, ...]:
+    """Return the names of pods."""
+    return tuple(pod.key for pod in pods)

@@ -1,0 +1,154 @@
+"""Whom a question is about: a gang group, or pods that are scheduled one by one; and names for them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from itertools import chain
+
+from msgspec import Struct
+
+from kubectl_koord.engine import gangs
+from kubectl_koord.engine.attempt import Job, needed
+from kubectl_koord.engine.gangs import Gang, GangGroup
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+
+_API_GROUP = "scheduling.sigs.k8s.io"
+_GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
+_POD_KINDS = {"pod", "pods", "po"}
+
+
+class Subject(Struct, frozen=True):
+    """A gang group (with the gang that was asked for), or one pod without a gang."""
+
+    key: str
+    group: GangGroup | None
+    pod: PendingPod | None = None
+
+    @property
+    def pending(self) -> tuple[PendingPod, ...]:
+        """Its pending pods, by name."""
+        if self.group is not None:
+            return self.group.pending
+        return (self.pod,) if self.pod is not None else ()
+
+
+class Unknown(Struct, frozen=True):
+    """A name that stands for nothing here, and the nearest ones that do."""
+
+    name: str
+    nearest: tuple[str, ...]
+
+
+def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
+    """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x` or an owner such as `job/x`.
+
+    A plain name is a gang first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told
+    apart by what exists.
+    """
+    every = gangs.all_gangs(snapshot)
+    first, slash, second = name.partition("/")
+    if not slash:
+        return _plain(snapshot, every, namespace, name) or _unknown(snapshot, every, name, namespace)
+    kind = first.lower()
+    found: Subject | None = None
+    if kind in _GROUP_KINDS:
+        found = _gang(every, f"{namespace}/{second}")
+    elif kind in _POD_KINDS:
+        found = _pod(snapshot, every, f"{namespace}/{second}")
+    found = found or _plain(snapshot, every, first, second) or _owned(snapshot, every, namespace, kind, second)
+    return found or _unknown(snapshot, every, name, namespace)
+
+
+def _plain(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, name: str) -> Subject | None:
+    key = f"{namespace}/{name}"
+    return _gang(every, key) or _pod(snapshot, every, key) or _owned(snapshot, every, namespace, "", name)
+
+
+def _gang(every: Mapping[str, Gang], key: str) -> Subject | None:
+    return Subject(key, gangs.group_of(every, key)) if key in every else None
+
+
+def _pod(snapshot: Snapshot, every: Mapping[str, Gang], key: str) -> Subject | None:
+    for pod in snapshot.pending:
+        if pod.key == key:
+            return _gang(every, pod.gang) if pod.gang else Subject(key, None, pod)
+    for other in _placed(snapshot):
+        if other.key == key:
+            return _gang(every, other.gang) if other.gang else Subject(key, None)
+    return None
+
+
+def _placed(snapshot: Snapshot) -> Iterator[RunningPod | FinishedPod]:
+    for pods in snapshot.running.values():
+        yield from pods
+    yield from snapshot.finished
+
+
+def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: str, name: str) -> Subject | None:
+    """Return the gang of the pods that an owner has; of several gangs the first in name order."""
+    for pod in chain(snapshot.pending, _placed(snapshot)):
+        owner_kind, _, owner = pod.owner.partition("/")
+        if pod.namespace == namespace and owner == name and kind in {"", owner_kind.lower(), f"{owner_kind.lower()}s"}:
+            return _gang(every, pod.gang) if pod.gang else _pod(snapshot, every, pod.key)
+    return None
+
+
+def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: str) -> Unknown:
+    known = [*every, *(pod.key for pod in snapshot.pending if not pod.gang)]
+    wanted = (
+        name
+        if name.partition("/")[0] in {key.partition("/")[0] for key in known}
+        else (f"{namespace}/{name.rpartition('/')[2]}")
+    )
+    return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
+
+
+def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, ...]:
+    """Return everybody with pending pods: each gang group once, and lone pods of Koordinator profiles."""
+    every = gangs.all_gangs(snapshot)
+    found: list[Subject] = []
+    seen: set[tuple[str, ...]] = set()
+    for key, gang in every.items():
+        if gang.pending and _in(namespace, gang.pending) and gang.group not in seen:
+            seen.add(gang.group)
+            found.append(Subject(key, gangs.group_of(every, key)))
+    found.extend(
+        Subject(pod.key, None, pod)
+        for pod in snapshot.pending
+        if not pod.gang and pod.scheduler in snapshot.config.profiles and _in(namespace, (pod,))
+    )
+    return tuple(found)
+
+
+def _in(namespace: str, pods: Iterable[PendingPod]) -> bool:
+    return not namespace or any(pod.namespace == namespace for pod in pods)
+
+
+def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree) -> tuple[Job, ...]:
+    """Return what the scheduler tries as one: usually one job.
+
+    Several where the gangs of a group carry different topology specs (that of the trigger's own gang
+    counts), or where a satisfied group's pods are scheduled one by one.
+    """
+    group = subject.group
+    if group is None:
+        return tuple(Job((pod,), {"": 1}, None, None, rules, snapshot.pending) for pod in subject.pending)
+    if group.is_satisfied():
+        return tuple(Job((pod,), {pod.gang: 1}, None, None, rules, snapshot.pending) for pod in group.pending)
+    found = []
+    for spec in group.specs:
+        wish = gangs.wish(spec, tree) if spec is not None and isinstance(tree, Tree) else None
+        found.append(
+            Job(
+                pods=group.pending,
+                needed=needed(group),
+                wish=wish,
+                tree=tree if wish is not None and isinstance(tree, Tree) else None,
+                rules=rules,
+                others=snapshot.pending,
+                may_trigger=tuple(pod for gang in group.members if gang.topology == spec for pod in gang.pending),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,153 @@
+"""The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kubectl_koord.engine.gather import sums
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.tree import NODE_LAYER, NoTree, Tree, build
+from kubectl_koord.engine.view import View, of
+from kubectl_koord.explain import limits
+from kubectl_koord.explain.question import ask, open_courses
+from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode, TopologyReport, Verdict
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.words import count, listed, obstacle
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.snapshot import Snapshot
+
+
+def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
+    """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
+
+    The verdict is no when no tree can be built, unknown when nodes or topology could not be read.
+    """
+    view = of(snapshot)
+    tree = build(snapshot.topologies, snapshot.nodes)
+    warnings = list(limits.general(snapshot))
+    resource = counted_resource(snapshot)
+    blind = [
+        gap for gap in snapshot.gaps if gap.kind in {"Node", "ClusterNetworkTopology"} and gap.code != "not-in-input"
+    ]
+    rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
+    layers: tuple[str, ...] = ()
+    outside: tuple[OutsideNode, ...] = ()
+    if isinstance(tree, NoTree) and not blind:
+        warnings.append(Notice(tree.code, f"{tree.message}."))
+    elif isinstance(tree, Tree):
+        course = _course(snapshot, subject)
+        rows = _rows(tree, view, resource, course)
+        layers = tree.layers
+        outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
+        warnings.extend(_problems(snapshot, tree))
+    verdict: Verdict = "unknown" if blind else ("no" if isinstance(tree, NoTree) else "yes")
+    return TopologyReport(
+        verdict=verdict,
+        basis=limits.basis(snapshot),
+        warnings=tuple(warnings),
+        layers=layers,
+        domains=rows[0],
+        outside=outside,
+        nodes=rows[1],
+        resource=resource,
+        gang=subject.key if subject is not None else None,
+        desired_offer_slot=len(subject.pending) if subject is not None else None,
+    )
+
+
+def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
+    if subject is None or not subject.pending:
+        return None
+    found = open_courses(ask(snapshot, subject), preemption=False)
+    return found[0] if found and found[0].first.gathering is not None else None
+
+
+def counted_resource(snapshot: Snapshot) -> str:
+    """Return the resource that matters: the GPU that most nodes have, else CPU."""
+    found = Counter(
+        resource
+        for node in snapshot.nodes.values()
+        for resource, _ in node.allocatable
+        if resource.endswith("/gpu") or resource == "huawei.com/Ascend910"
+    )
+    return max(found, key=lambda resource: (found[resource], resource)) if found else "cpu"
+
+
+def _rows(
+    tree: Tree, view: View, resource: str, course: Course | None
+) -> tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]]:
+    nodes = {name: view.node(name) for name in tree.leaf}
+    total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
+    free_by_node = {name: max(0, view.state(name).free.get(resource, 0)) for name in nodes}
+    total, free = sums(tree, total_by_node), sums(tree, free_by_node)
+    cordoned = sums(tree, {name: int(node.unschedulable) for name, node in nodes.items()})
+    not_ready = sums(tree, {name: int(not node.ready) for name, node in nodes.items()})
+    gathering = course.first.gathering if course is not None else None
+    domains, leaves = [], []
+    for index, domain in enumerate(tree.domains):
+        above = tree.domains[domain.parent] if domain.parent >= 0 else None
+        parent = DomainName(above.layer, above.name) if above is not None else None
+        slots = gathering.slots[index] if gathering is not None else None
+        if domain.layer == NODE_LAYER and parent is not None:
+            reason = course.first.rejections.get(domain.name) if course is not None else None
+            words = obstacle(reason) if reason is not None and slots == 0 else ""
+            state = _state(nodes[domain.name])
+            leaves.append(NodeRow(domain.name, parent, free[index], total[index], state, slots, words))
+            continue
+        domains.append(
+            DomainRow(
+                layer=domain.layer,
+                name=domain.name,
+                parent=parent,
+                nodes=domain.nodes,
+                free=free[index],
+                total=total[index],
+                cordoned=cordoned[index],
+                not_ready=not_ready[index],
+                offer_slots=slots,
+            )
+        )
+    return tuple(domains), tuple(leaves)
+
+
+def _state(node: Node) -> str:
+    if node.unschedulable:
+        return "cordoned"
+    return "" if node.ready else "not ready"
+
+
+def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
+    for merged in tree.merged:
+        if merged.layer == NODE_LAYER:
+            continue
+        parents = listed([parent or "(root)" for parent in merged.parents], 6)
+        message = (
+            f"{merged.layer} {merged.name} stands below {parents}: one domain for the scheduler, below whichever"
+            " node it met first."
+        )
+        yield Notice("merged-domains", message)
+    if tree.outside:
+        number = count(len(tree.outside), "node")
+        yield Notice("outside-nodes", f"{number} outside the tree: no topology gang is ever placed there.")
+    virtual = [domain.name for domain in tree.domains if domain.virtual]
+    if virtual:
+        number = count(len(virtual), "node")
+        message = f"{number} without the label of the lowest layer: a domain of its own each ({listed(virtual)})."
+        yield Notice("virtual-domains", message)
+    yield from _stale_status(snapshot, tree)
+
+
+def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
+    """Compare the tree with what the scheduler last wrote into the ClusterNetworkTopology's status."""
+    written = snapshot.topologies["default"].status
+    if written is None:
+        return
+    seen = {(domain.layer, domain.name): domain.nodes for domain in written}
+    now = {(domain.layer, domain.name): domain.nodes for domain in tree.domains if domain.layer != NODE_LAYER}
+    differing = sorted(key for key in seen.keys() | now.keys() if seen.get(key) != now.get(key))
+    if differing:
+        layer, name = differing[0]
+        message = (
+            f"the status of the ClusterNetworkTopology is stale: {count(len(differing), 'domain')} differ, such as"
+            f" {layer} {name or '(root)'} ({seen.get(differing[0], 0)} nodes then, {now.get(differing[0], 0)} now)."
+        )
+        yield Notice("stale-status", message)

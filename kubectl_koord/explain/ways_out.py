@@ -1,0 +1,218 @@
+"""Ways out of being pending: single changes, each offered only because the engine then says yes."""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from msgspec import structs
+
+from kubectl_koord.engine.gangs import GatherRule
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain.question import Question, ask, open_courses
+from kubectl_koord.explain.reports import Cause, WayOut
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.words import count, layer_noun, listed, requests
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import RunningPod
+
+_MOST_TRIED = 400
+_MOST_DOMAINS = 3
+_MOST_NAMED = 3
+_CORDON = "node.kubernetes.io/unschedulable"
+
+
+def proven(question: Question, stuck: Course) -> tuple[WayOut, ...]:
+    """Return the single changes after which the subject would be placed, cheapest first."""
+    return (
+        *_wait_for_the_dying(question),
+        *_preemption(question),
+        *_uncordon(question),
+        *_free_one(question, stuck),
+        *_other_layer(question),
+    )
+
+
+def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
+    """Return the next step for a cause that keeps the subject from being tried at all."""
+    namespace, _, name = question.subject.key.partition("/")
+    pending = question.subject.pending
+    if cause.code == "no-podgroup":
+        manifest = f"create PodGroup {name} with spec.minMember {len(pending)} (or fewer) in namespace {namespace}"
+        return (WayOut("create-podgroup", manifest, _apply_pod_group(namespace, name, len(pending))),)
+    if cause.code == "scheduling-gated":
+        gates = listed(sorted({gate for pod in pending for gate in pod.gates}))
+        return (WayOut("ungate", f"whoever set gate {gates} must lift it: look at that controller"),)
+    if cause.code == "unknown-layer":
+        return tuple(_nearest_layer(question))
+    if cause.code == "too-few-pods":
+        return _lower_minimum(question, namespace, name)
+    return ()
+
+
+def _apply_pod_group(namespace: str, name: str, minimum: int) -> str:
+    return (
+        f"printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
+        f" namespace: {namespace}}}\\nspec: {{minMember: {minimum}}}\\n' | kubectl apply -f -"
+    )
+
+
+def _lower_minimum(question: Question, namespace: str, name: str) -> tuple[WayOut, ...]:
+    group = question.subject.group
+    gang = group.gangs.get(group.asked) if group is not None else None
+    if gang is None or gang.minimum is None:
+        return ()
+    missing = gang.minimum - gang.children
+    more = WayOut("add-pods", f"create the {count(missing, 'missing pod')}: look at what should create them")
+    if gang.defined_by != "PodGroup":
+        return (more,)
+    command = (
+        f'kubectl patch podgroup {name} -n {namespace} --type merge -p \'{{"spec":{{"minMember":{gang.children}}}}}\''
+    )
+    return more, WayOut("lower-minimum", f"or let it start with {gang.children}", command)
+
+
+def _nearest_layer(question: Question) -> Iterator[WayOut]:
+    if isinstance(question.tree, Tree):
+        layers = [layer for layer in question.tree.layers if layer != "NodeTopologyLayer"]
+        for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
+            verb = _annotate(question, f"--must-gather {layer}")
+            yield WayOut("use-layer", f"gather on {layer}, the nearest name in the topology", verb)
+
+
+def _annotate(question: Question, option: str) -> str:
+    namespace, _, name = question.subject.key.partition("/")
+    return f"kubectl koord annotate podgroup {name} -n {namespace} {option} --overwrite"
+
+
+def _wait_for_the_dying(question: Question) -> Iterator[WayOut]:
+    dying = [pod for pods in question.snapshot.running.values() for pod in pods if pod.terminating]
+    if dying and _works(question.answered_in(question.view.without(dying))):
+        yield WayOut("wait-for-terminating", f"wait: {count(len(dying), 'pod')} already terminating make room enough")
+
+
+def _works(courses: tuple[Course, ...]) -> bool:
+    return bool(courses) and all(course.placed_at_once for course in courses)
+
+
+def _preemption(question: Question) -> Iterator[WayOut]:
+    if not question.snapshot.config.preemption:
+        return
+    courses = open_courses(question)
+    if not courses or not all(course.runs and course.rounds for course in courses):
+        return
+    course = courses[0]
+    namespace, _, name = question.subject.key.partition("/")
+    who = listed([victim.key for victim in course.killed], _MOST_NAMED)
+    where = _domain_words(question, course)
+    message = f"wait: the scheduler will preempt {who or 'pods that terminate already'} and place the gang{where}"
+    yield WayOut("wait-for-preemption", message, f"kubectl koord preempt {name} -n {namespace} --dry-run")
+
+
+def _domain_words(question: Question, course: Course) -> str:
+    domain = course.rounds[-1].domain
+    if domain is None or not isinstance(question.tree, Tree) or not question.tree.domains[domain].name:
+        return ""
+    return f" in {question.tree.domains[domain].name}"
+
+
+def _uncordon(question: Question) -> Iterator[WayOut]:
+    """Try each cordoned node, then all of them at once."""
+    cordoned = [node for node in map(question.view.node, question.view.names()) if node.unschedulable]
+    alone = [
+        node.name
+        for node in cordoned[:_MOST_TRIED]
+        if _works(question.answered_in(question.view.with_nodes([_opened(node)])))
+    ]
+    if alone:
+        others = f" (or {listed(alone[1:], _MOST_NAMED)})" if alone[1:] else ""
+        yield WayOut("uncordon", f"uncordon {alone[0]}{others}", f"kubectl uncordon {alone[0]}")
+    elif len(cordoned) > 1 and _works(question.answered_in(question.view.with_nodes(map(_opened, cordoned)))):
+        names = [node.name for node in cordoned]
+        yield WayOut("uncordon", f"uncordon all of {listed(names, 6)}", f"kubectl uncordon {' '.join(names)}")
+
+
+def _opened(node: Node) -> Node:
+    return structs.replace(
+        node, unschedulable=False, taints=tuple(taint for taint in node.taints if taint.key != _CORDON)
+    )
+
+
+def _free_one(question: Question, stuck: Course) -> Iterator[WayOut]:
+    """Try each single running pod that is in the way: gone, would the subject be placed?"""
+    freed: dict[str, list[RunningPod]] = {}
+    for pod in _blocking(question, stuck)[:_MOST_TRIED]:
+        after = question.answered_in(question.view.without([pod]))
+        if _works(after):
+            freed.setdefault(_place(question, after[0], pod), []).append(pod)
+    for place, pods in sorted(freed.items(), key=lambda item: (min(pod.priority for pod in item[1]), item[0]))[
+        :_MOST_DOMAINS
+    ]:
+        ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
+        names = listed([f"{pod.key} on {pod.node}" for pod in ranked], _MOST_NAMED)
+        first = ranked[0]
+        message = f"free {requests(first.shape.requests)}: move or end {names.replace(' and ', ' or ')}{place}"
+        yield WayOut("free-pod", message, f"kubectl delete pod {first.name} -n {first.namespace}")
+
+
+def _place(question: Question, course: Course, pod: RunningPod) -> str:
+    gathering = course.first.gathering
+    if gathering is None or gathering.chosen is None or not isinstance(question.tree, Tree):
+        return f" (then {pod.node})" if gathering is None else ""
+    start = set(gathering.start)
+    top = next(index for index in question.tree.ancestors(gathering.chosen) if index in start)
+    domain = question.tree.domains[top]
+    return f" (then {layer_noun(domain.layer)} {domain.name})" if domain.name else ""
+
+
+def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
+    """Return running pods whose end alone could be enough, the least important first.
+
+    Their node must gain as many slots as some domain of the start set that it is in lacks.
+    """
+    first = stuck.first
+    if first.gathering is None or not isinstance(question.tree, Tree):
+        names = [name for name, reason in first.rejections.items() if not reason.unresolvable]
+        return sorted(
+            (pod for name in names for pod in question.snapshot.running.get(name, ())),
+            key=lambda pod: (pod.priority, pod.key),
+        )
+    gathering, tree = first.gathering, question.tree
+    ordered = in_index_order(question.subject.pending)
+    found = []
+    for index in gathering.start:
+        short = gathering.desired - gathering.raw[index]
+        for name in tree.nodes_below(index):
+            for pod in question.snapshot.running.get(name, ()):
+                gained = offer_slots(question.view.without([pod]), [name], ordered, first.prepared)[name].slots
+                if gained - gathering.nodes[name].slots >= short:
+                    found.append(pod)
+    return sorted(found, key=lambda pod: (pod.priority, pod.key))
+
+
+def _other_layer(question: Question) -> Iterator[WayOut]:
+    """Try each wider layer for a hard gather rule, then gathering as a preference."""
+    if (
+        not question.must_gather
+        or not isinstance(question.tree, Tree)
+        or question.must_gather not in question.tree.layers
+    ):
+        return
+    above = question.tree.layers[: question.tree.layers.index(question.must_gather)]
+    for layer in reversed(above):
+        if _works(open_courses(_with_rules(question, layer, "MustGather"), preemption=False)):
+            yield WayOut("gather-wider", f"gather on {layer} instead", _annotate(question, f"--must-gather {layer}"))
+            return
+    if _works(open_courses(_with_rules(question, question.must_gather, "PreferGather"), preemption=False)):
+        option = f"--prefer-gather {question.must_gather}"
+        yield WayOut("prefer-gather", "prefer the layer instead of insisting on it", _annotate(question, option))
+
+
+def _with_rules(question: Question, layer: str, strategy: str) -> Question:
+    group = question.subject.group
+    if group is None:
+        return question
+    rules = (GatherRule(layer, strategy),)
+    changed = {key: structs.replace(gang, topology=rules) if gang else None for key, gang in group.gangs.items()}
+    subject = Subject(question.subject.key, structs.replace(group, gangs=changed))
+    return ask(question.snapshot, subject)

@@ -1,0 +1,259 @@
+"""Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
+
+import re
+
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain import causes, limits, obstacles, ways_out
+from kubectl_koord.explain.question import Question, ask, open_courses
+from kubectl_koord.explain.reports import (
+    Cause,
+    Notice,
+    PendingGangsReport,
+    SchedulerSays,
+    SlotRow,
+    Verdict,
+    WhyAlternative,
+    WhyReport,
+)
+from kubectl_koord.explain.subjects import Subject, pending_subjects
+from kubectl_koord.explain.words import count, layer_noun, listed, requests
+from kubectl_koord.model.pods import Condition, PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+
+MOST_ALTERNATIVES = 4
+_DOMAIN_SLOTS = re.compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")
+_QUOTES_ANOTHER = "gets rejected due to member Pod"
+
+
+def why(snapshot: Snapshot, subject: Subject, *, unblock: bool = True) -> WhyReport:
+    """Return why the subject is pending.
+
+    Args:
+        snapshot: the cluster.
+        subject: whom it is about.
+        unblock: whether to search ways out (listings of many gangs do not).
+
+    """
+    question = ask(snapshot, subject)
+    stops = causes.before_trying(subject, snapshot, question.tree)
+    blind = limits.blind_spots(subject, snapshot)
+    warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
+    if not subject.pending:
+        return _report(question, warnings, verdict="yes", cause=None)
+    if stops:
+        codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
+        helps = ways_out.for_cause(question, stops[0]) if unblock else ()
+        return _report(question, warnings, verdict="no", cause=stops[0], also_wrong=codes, unblock=helps)
+    if blind:
+        return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
+    return _tried(question, warnings, unblock=unblock)
+
+
+def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
+    """Return one report per gang group or lone pod with pending pods, in name order."""
+    items = tuple(why(snapshot, subject, unblock=False) for subject in pending_subjects(snapshot, namespace))
+    warnings = tuple(limits.general(snapshot))
+    verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
+    return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items)
+
+
+def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
+    reasons = listed([gap.message for kind in kinds if (gap := snapshot.gap(kind)) is not None])
+    return Cause("not-readable", f"{listed(kinds)} could not be read: {reasons}")
+
+
+def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
+    """Return the report of a subject that the scheduler tries: the engine's answer decides."""
+    courses = open_courses(question, preemption=False)
+    likeliest = courses[0]
+    unseen = limits.not_evaluated(question.subject, question.snapshot)
+    verdict = _verdict(courses, unseen)
+    others = tuple(_alternative(question, course) for course in courses[:MOST_ALTERNATIVES]) if len(courses) > 1 else ()
+    cause = None if verdict == "yes" else _cause(question, courses, unseen, verdict)
+    waits = _waiting_for_victims(question)
+    if waits is not None and verdict == "no":
+        cause = waits
+    placed = likeliest.first.placement if likeliest.first.gathering is not None and verdict == "yes" else None
+    return _report(
+        question,
+        (*warnings, *_surplus(question, verdict)),
+        verdict=verdict,
+        cause=cause,
+        first=likeliest.first,
+        placement=placed,
+        alternatives=others,
+        unblock=ways_out.proven(question, likeliest) if unblock and verdict == "no" else (),
+    )
+
+
+def _verdict(courses: tuple[Course, ...], unseen: tuple[str, ...]) -> Verdict:
+    placed = {course.placed_at_once for course in courses}
+    if placed == {False}:
+        return "unknown" if limits.may_widen(unseen) else "no"
+    return "yes" if placed == {True} and not unseen else "unknown"
+
+
+def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, ...], verdict: Verdict) -> Cause:
+    if verdict == "unknown" and unseen:
+        return Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated here.")
+    if verdict == "unknown":
+        return Cause("several-outcomes", "it depends on which pod the scheduler tries first, which no object shows.")
+    return _insufficient(question, courses[0].first)
+
+
+def _insufficient(question: Question, first: Attempt) -> Cause:
+    if _never_fits(question):
+        return Cause("never-fits", _never_words(question, first))
+    if first.gathering is not None:
+        return _short_of_slots(question, first)
+    return _short_of_nodes(question, first)
+
+
+def _never_fits(question: Question) -> bool:
+    empty = question.answered_in(obstacles.empty_view(question.view))
+    return not any(course.placed_at_once for course in empty)
+
+
+def _never_words(question: Question, first: Attempt) -> str:
+    pods = count(len(question.subject.pending), "pod")
+    noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
+    where = "even an empty cluster" if noun == "cluster" else f"even an empty {noun}"
+    return f"{where} could not take its {pods} ({requests(first.trigger.shape.requests)}): waiting is pointless."
+
+
+def _short_of_slots(question: Question, first: Attempt) -> Cause:
+    gathering = first.gathering
+    if gathering is None or not isinstance(question.tree, Tree):
+        raise AssertionError("only a planned gang has slots")
+    pods = question.subject.pending
+    noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
+    if first.invalid:
+        message = f"the plan fails again and again: {first.invalid} does not fit where its slot was counted."
+        return Cause("insufficient-slots", message, (first.invalid,))
+    best = max((gathering.slots[index] for index in gathering.start), default=0)
+    raw = max((gathering.raw[index] for index in gathering.start), default=0)
+    if raw >= len(pods):
+        message = f"{count(len(pods), 'pod')} cannot be divided up by podCountMultiple, though {raw} would fit."
+        return Cause("multiple-mismatch", message, _names(pods))
+    if noun == "cluster":
+        return Cause("insufficient-slots", f"the cluster has room for {best} of its {len(pods)} pods.", _names(pods))
+    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}."
+    return Cause("insufficient-slots", message, _names(pods))
+
+
+def _short_of_nodes(question: Question, first: Attempt) -> Cause:
+    trigger = first.trigger
+    wanted = requests(trigger.shape.requests)
+    if not first.waiting:
+        message = f"no node has room for {trigger.key} ({wanted})."
+        if question.subject.group is None:
+            message = f"no node has room for it ({wanted})."
+        return Cause("no-feasible-node", message, (trigger.key,))
+    placed = sum(len(pods) for pods in first.waiting.values())
+    group = question.subject.group
+    minimum = group.minimum if group is not None else 1
+    message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
+    return Cause("insufficient-capacity", message, _names(first.left))
+
+
+def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
+    return tuple(pod.key for pod in pods)
+
+
+def _waiting_for_victims(question: Question) -> Cause | None:
+    """Return a cause when victims of an earlier attempt still terminate on the nominated nodes."""
+    leaving = sorted(
+        victim.key
+        for name in {pod.nominated for pod in question.subject.pending if pod.nominated in question.view.names()}
+        for victim in question.snapshot.running.get(name, ())
+        if victim.terminating and victim.preempted
+    )
+    if not leaving:
+        return None
+    message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(leaving)}."
+    return Cause("waiting-for-preemption", message, tuple(leaving))
+
+
+def _surplus(question: Question, verdict: Verdict) -> tuple[Notice, ...]:
+    group = question.subject.group
+    if group is None or group.is_satisfied() or verdict != "yes" or len(group.pending) <= group.minimum:
+        return ()
+    message = (
+        f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
+        " when the minimum is met, the others follow some minutes later."
+    )
+    return (Notice("surplus-pods", message),)
+
+
+def _alternative(question: Question, course: Course) -> WhyAlternative:
+    verdict: Verdict = "yes" if course.placed_at_once else "no"
+    return WhyAlternative(
+        when=f"the scheduler tries {course.trigger.key} first ({requests(course.trigger.shape.requests)})",
+        verdict=verdict,
+        domains=obstacles.slot_rows(question, course.first),
+        placement=course.first.placement if course.first.gathering is not None else None,
+        cause=None if course.placed_at_once else _insufficient(question, course.first),
+    )
+
+
+def _report(
+    question: Question,
+    warnings: tuple[Notice, ...],
+    *,
+    verdict: Verdict,
+    cause: Cause | None,
+    also_wrong: tuple[str, ...] = (),
+    first: Attempt | None = None,
+    **more: object,
+) -> WhyReport:
+    subject, snapshot = question.subject, question.snapshot
+    group = subject.group
+    pending = subject.pending
+    asked = group.gangs.get(group.asked) if group is not None else None
+    rows = obstacles.slot_rows(question, first) if first is not None else ()
+    fields = {
+        "placement": None,
+        "unblock": (),
+        "alternatives": (),
+        "funnel": obstacles.funnel(question, first) if first is not None else None,
+        "requests": requests(pending[0].shape.requests) if pending else "",
+        **more,
+    }
+    return WhyReport(
+        verdict=verdict,
+        basis=limits.basis(snapshot),
+        warnings=warnings,
+        gang=subject.key,
+        gang_group=tuple(group.gangs) if group is not None else (),
+        pending_pods=_names(pending),
+        bound_pods=group.bound if group is not None else 0,
+        min_member=(asked.minimum or 0) if asked is not None else 1,
+        must_gather=question.must_gather or None,
+        desired_offer_slot=question.desired,
+        domains=rows,
+        cause=cause,
+        also_wrong=also_wrong,
+        scheduler_says=_scheduler_says(pending, rows, verdict),
+        lone_pod=group is None,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def _scheduler_says(
+    pending: tuple[PendingPod, ...], rows: tuple[SlotRow, ...], verdict: Verdict
+) -> SchedulerSays | None:
+    """Return the root cause among the conditions, and whether its slots are still those of now."""
+    conditions = [pod.condition for pod in pending if pod.condition is not None and pod.condition.message]
+    if not conditions:
+        return None
+    said = next((condition for condition in conditions if _QUOTES_ANOTHER not in condition.message), conditions[0])
+    return SchedulerSays(said.message, said.since, _agrees(said, rows, verdict))
+
+
+def _agrees(said: Condition, rows: tuple[SlotRow, ...], verdict: Verdict) -> bool | None:
+    counted = {(layer, name): int(slots) for layer, name, slots in _DOMAIN_SLOTS.findall(said.message)}
+    if counted and rows:
+        return counted == {(row.layer, row.name): row.offer_slots for row in rows}
+    return False if verdict == "yes" else None

@@ -1,0 +1,79 @@
+"""Where reasons and amounts become English; nowhere else."""
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from kubectl_koord.engine import reasons
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model import quantity
+from kubectl_koord.model.pods import Resources
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 pod`, `4 pods`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(items: Sequence[str], most: int = 3) -> str:
+    """Return `a, b and c`, or `a, b, c and 4 more`."""
+    if len(items) > most:
+        return f"{', '.join(items[:most])} and {len(items) - most} more"
+    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
+
+
+def resource_name(resource: str) -> str:
+    """Return the short name of a resource: `CPU`, `GPU` for a vendor's gpu, else the name itself."""
+    if resource == "cpu":
+        return "CPU"
+    if resource.endswith("/gpu"):
+        return "GPU"
+    return resource
+
+
+def amounts(needs: Iterable[tuple[str, int]]) -> str:
+    """Return `8 CPU and 4 GPU`."""
+    return listed([f"{quantity.spell(r, n)} {resource_name(r)}" for r, n in needs], 6) or "no resources"
+
+
+def layer_noun(layer: str) -> str:
+    """Return what people call a domain of the layer: `spine` for SpineLayer, `node`, `cluster`."""
+    if layer == "NodeTopologyLayer":
+        return "node"
+    if layer == "ClusterTopologyLayer":
+        return "cluster"
+    return layer.removesuffix("Layer").lower() or layer
+
+
+def requests(needs: Resources) -> str:
+    """Return what a pod asks for, the resource that counts first."""
+    return amounts(sorted(needs, key=lambda need: (not need[0].endswith("/gpu"), need[0] != "cpu", need[0])))
+
+
+def obstacle(reason: Reason) -> str:
+    """Return a reason in a few plain words, for tables and funnels."""
+    match reason:
+        case reasons.Cordoned():
+            return "cordoned"
+        case reasons.Untolerated(taint=taint):
+            value = f"={taint.value}" if taint.value else ""
+            return f"taint {taint.key}{value}:{taint.effect}"
+        case reasons.NotSelected():
+            return "node selector or affinity"
+        case reasons.PortTaken(port=port):
+            return f"host port {port} in use"
+        case reasons.TooManyPods(allowed=allowed):
+            return f"all {allowed} pod places taken"
+        case reasons.Insufficient(short=short):
+            return f"too little {listed([resource_name(resource) for resource, _, _ in short])}"
+        case reasons.SpreadTooSkewed(key=key):
+            return f"topology spread over {key}"
+        case reasons.SpreadLabelMissing(key=key):
+            return f"no label {key} for the topology spread"
+        case reasons.NotAffine():
+            return "pod affinity"
+        case reasons.Repelled():
+            return "pod anti-affinity"
+        case reasons.RepelledByOthers():
+            return "anti-affinity of pods there"
+        case _:
+            assert_never(reason)

@@ -1,0 +1,87 @@
+"""The other objects that decide: nodes, PodGroups, the topology, budgets, quotas."""
+
+from msgspec import Struct
+
+from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.selectors import Labels, Selector, Taint
+
+
+class Node(Struct, frozen=True, gc=False):
+    """One node; `allocatable` holds every resource, `pods` among them.
+
+    `unseen` names node settings that decide about pods and are not evaluated, such as a NUMA policy.
+    """
+
+    name: str
+    allocatable: Resources
+    labels: Labels = ()
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    unseen: tuple[str, ...] = ()
+
+
+class PodGroup(Struct, frozen=True, gc=False):
+    """One PodGroup. Annotation values are as written, None where absent."""
+
+    namespace: str
+    name: str
+    min_member: int = 0
+    timeout_seconds: int | None = None
+    mode: str = ""
+    match_policy: str = ""
+    groups: str | None = None
+    topology: str | None = None
+    total: str | None = None
+    annotations: Labels = ()
+    phase: str = ""
+    created: str = ""
+    resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        """The gang id: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Layer(Struct, frozen=True, gc=False):
+    """One entry of a ClusterNetworkTopology's spec."""
+
+    name: str
+    parent: str = ""
+    label_keys: tuple[str, ...] = ()
+
+
+class DomainStatus(Struct, frozen=True, gc=False):
+    """One entry of `status.detailStatus`: how many nodes the scheduler last saw below a domain."""
+
+    layer: str
+    name: str
+    nodes: int
+
+
+class NetworkTopology(Struct, frozen=True, gc=False):
+    """One ClusterNetworkTopology; `status` is None where the scheduler has written none."""
+
+    name: str
+    layers: tuple[Layer, ...]
+    status: tuple[DomainStatus, ...] | None = None
+    resource_version: str = ""
+
+
+class Budget(Struct, frozen=True, gc=False):
+    """One PodDisruptionBudget; the scheduler's job preemption ignores it, we show it."""
+
+    namespace: str
+    name: str
+    selector: Selector | None
+    allowed: int
+
+
+class Quota(Struct, frozen=True, gc=False):
+    """One ElasticQuota, as far as it tells whether pods may be limited by it."""
+
+    namespace: str
+    name: str
+    namespaces: tuple[str, ...] = ()
+    limited: bool = True

@@ -1,0 +1,162 @@
+"""Pods: a compact record for those that run, a full value for those that wait."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
+
+Resources: TypeAlias = tuple[tuple[str, int], ...]
+"""Amounts by resource, sorted by name, zero amounts left out."""
+
+
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
+
+
+class NodeTerm(Struct, frozen=True, gc=False):
+    """One term of a required node affinity: label expressions and field (metadata.name) ones."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+class HostPort(Struct, frozen=True, gc=False):
+    """One host port that a pod claims; an empty address claims all addresses."""
+
+    port: int
+    protocol: str = "TCP"
+    address: str = EVERY_ADDRESS
+
+
+class Spread(Struct, frozen=True, gc=False):
+    """One hard topology spread constraint (`whenUnsatisfiable: DoNotSchedule`)."""
+
+    key: str
+    max_skew: int
+    selector: Selector | None
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+
+
+class PodTerm(Struct, frozen=True, gc=False):
+    """One required term of an inter-pod affinity or anti-affinity.
+
+    `selector` None matches no pod. `namespaces` empty means the pod's own namespace; a namespace
+    selector is `every_namespace` when it is empty, and otherwise not resolvable from pods.
+    """
+
+    key: str
+    selector: Selector | None
+    namespaces: tuple[str, ...] = ()
+    every_namespace: bool = False
+
+
+class Shape(Struct, frozen=True, gc=False):
+    """What the filters read of a pod's spec, shared between pods that are equal in it.
+
+    `unseen` names what the pod uses and no filter here evaluates, such as `volume claim data`.
+    """
+
+    requests: Resources = ()
+    selector: Labels = ()
+    affinity: tuple[NodeTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    ports: tuple[HostPort, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    affine: tuple[PodTerm, ...] = ()
+    repelled: tuple[PodTerm, ...] = ()
+    unseen: tuple[str, ...] = ()
+
+
+class RunningPod(Struct, frozen=True, gc=False):
+    """A pod that holds a place on a node: bound and not finished.
+
+    `gang` is the gang's id or empty; `job` the victim's job key (label
+    `scheduling.koordinator.sh/questioned-object-key`); `created` RFC 3339 as the API prints it.
+    """
+
+    namespace: str
+    name: str
+    node: str
+    priority: int
+    shape: Shape
+    gang: str = ""
+    job: str = ""
+    protected: bool = False
+    terminating: bool = False
+    preempted: bool = False
+    created: str = ""
+    owner: str = ""
+    selector: str = ""
+    labels: Labels = ()
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class Condition(Struct, frozen=True, gc=False):
+    """The condition `PodScheduled` = False as the scheduler or the API server wrote it."""
+
+    reason: str
+    message: str
+    since: str
+
+
+class GangWish(Struct, frozen=True, gc=False):
+    """What a pod itself says of its gang (only read where no PodGroup defines the gang)."""
+
+    minimum: str | None = None
+    total: str | None = None
+    mode: str = ""
+    match_policy: str = ""
+    groups: str | None = None
+    topology: str | None = None
+
+
+class PendingPod(Struct, frozen=True, gc=False):
+    """A pod without a node that is not finished, with all that decides about it."""
+
+    namespace: str
+    name: str
+    priority: int
+    shape: Shape
+    scheduler: str
+    gang: str = ""
+    needs_pod_group: bool = False
+    wish: GangWish = GangWish()
+    never_preempts: bool = False
+    index: int | None = None
+    selector: str = ""
+    job: str = ""
+    nominated: str = ""
+    gates: tuple[str, ...] = ()
+    terminating: bool = False
+    condition: Condition | None = None
+    created: str = ""
+    owner: str = ""
+    labels: Labels = ()
+    resource_version: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class FinishedPod(Struct, frozen=True, gc=False):
+    """A Succeeded or Failed pod that still counts as a child of its gang."""
+
+    namespace: str
+    name: str
+    gang: str
+    was_bound: bool
+    created: str = ""
+    owner: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"

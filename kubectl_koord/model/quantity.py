@@ -1,0 +1,76 @@
+"""Kubernetes quantities as exact whole numbers.
+
+Parsing yields billionths of a unit, the finest step that the API server keeps, so that sums
+of containers are exact; `milli` and `whole` round up as the scheduler does.
+"""
+
+import re
+
+NANO = 1_000_000_000
+
+_FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?")
+_BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_MAX_DIGITS = 64
+
+
+class QuantityError(ValueError):
+    """A text that is no Kubernetes quantity."""
+
+
+def parse(text: str | float) -> int:
+    """Return the quantity in billionths, rounded up as the API server does.
+
+    Args:
+        text: such as `500m`, `1.5`, `2Gi`, `1e3`, or a JSON number.
+
+    Raises:
+        QuantityError: when the text is not of the form of a quantity.
+
+    Mirrors `ParseQuantity` in k8s.io/apimachinery/pkg/api/resource/quantity.go.
+
+    """
+    written = str(text)
+    match = _FORM.fullmatch(written)
+    if match is None or len(written) > _MAX_DIGITS or not (match[2] or match[3]):
+        raise QuantityError(f"{written[:_MAX_DIGITS]!r} is not a quantity")
+    sign, before, after, exponent, suffix = match.groups(default="")
+    digits: int = int(before + after or "0")
+    tens = 9 - len(after)
+    if exponent:
+        tens += int(exponent[1:])
+    elif suffix in _DECIMAL:
+        tens += _DECIMAL[suffix]
+    digits *= _BINARY.get(suffix, 1)
+    nano: int = digits * 10**tens if tens >= 0 else -(-digits // 10**-tens)
+    return -nano if sign == "-" else nano
+
+
+def milli(nano: int) -> int:
+    """Return thousandths, rounded up (`Quantity.MilliValue`)."""
+    return -(-nano // 1_000_000)
+
+
+def whole(nano: int) -> int:
+    """Return whole units, rounded up (`Quantity.Value`)."""
+    return -(-nano // NANO)
+
+
+def amount(resource: str, nano: int) -> int:
+    """Return the number that the scheduler reckons with: milli for `cpu`, whole units else."""
+    return milli(nano) if resource == "cpu" else whole(nano)
+
+
+def spell(resource: str, number: int) -> str:
+    """Return the shortest exact spelling of an amount (the inverse of `amount`)."""
+    if resource == "cpu":
+        return str(number // 1000) if number % 1000 == 0 else f"{number}m"
+    if _is_bytes(resource) and number:
+        for suffix in ("Ti", "Gi", "Mi", "Ki"):
+            if number % _BINARY[suffix] == 0:
+                return f"{number // _BINARY[suffix]}{suffix}"
+    return str(number)
+
+
+def _is_bytes(resource: str) -> bool:
+    return resource == "ephemeral-storage" or resource.startswith("hugepages-") or resource.endswith("memory")

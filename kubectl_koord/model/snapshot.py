@@ -1,0 +1,65 @@
+"""The seam of the program: one value that holds all that was read, at one moment."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.model.objects import Budget, NetworkTopology, Node, PodGroup, Quota
+from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+
+
+class Gap(Struct, frozen=True):
+    """A kind that could not be read: `forbidden`, `missing` (no such API) or `not-in-input`.
+
+    A gap is never an empty list: whoever rests on the kind must answer unknown. A kind that is
+    `not-in-input` counts as absent, with a warning.
+    """
+
+    kind: str
+    code: str
+    message: str
+
+
+class SchedulerConfig(Struct, frozen=True):
+    """Whose behaviour is reproduced, and how that was found out.
+
+    `assumed` is true where the Helm chart's settings stand in for what could not be read.
+    """
+
+    version: str = "1.8"
+    version_from: str = "assumed"
+    profiles: tuple[str, ...] = ("koord-scheduler",)
+    preemption: bool = True
+    aware_of_topology: bool = True
+    default_match_policy: str = "once-satisfied"
+    assumed: bool = True
+
+
+class Snapshot(Struct, frozen=True):
+    """A cluster at one moment. Everything is in name order; amounts are whole numbers.
+
+    `running` holds the pods of each node by node name (pods on unknown nodes included);
+    `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
+    ages are reckoned from it. `namespace_only` is set when no more than one namespace could be
+    read.
+    """
+
+    moment: str
+    nodes: Mapping[str, Node]
+    running: Mapping[str, tuple[RunningPod, ...]]
+    pending: tuple[PendingPod, ...] = ()
+    finished: tuple[FinishedPod, ...] = ()
+    pod_groups: Mapping[str, PodGroup] = {}
+    topologies: Mapping[str, NetworkTopology] = {}
+    budgets: tuple[Budget, ...] = ()
+    quotas: tuple[Quota, ...] = ()
+    devices: frozenset[str] = frozenset()
+    reservations: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    config: SchedulerConfig = SchedulerConfig()
+    source: str = "cluster"
+    namespace_only: str = ""
+
+    def gap(self, kind: str) -> Gap | None:
+        """Return why the kind could not be read, None when it was read."""
+        return next((gap for gap in self.gaps if gap.kind == kind), None)
