@@ -114,6 +114,7 @@ def shape(pod: wire.Pod) -> pods.Shape:
         spread=tuple(_spread(pod)),
         affine=_pod_terms(affinity.pod_affinity),
         repelled=_pod_terms(affinity.pod_anti_affinity),
+        sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unseen=tuple(dict.fromkeys(_unseen(pod))),
     )
 

@@ -145,20 +145,23 @@ def _is_stateful(job: Job, trigger: PendingPod, view: View) -> bool:
 
 
 def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
-    """Fill the nodes with members that are alike: where each goes is open, how many fit is not."""
+    """Fill the nodes with members that are alike: where each goes is open, how many fit is not.
+
+    The trigger comes last: it is the first for which there is no room.
+    """
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), job.pods, prepared)
+    queue = sorted(job.pods, key=lambda pod: pod.key == trigger.key)
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
-    placement = {pod.key: node for pod, node in zip(job.pods, order, strict=False)}
+    placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, _refusals(slots))
     waiting: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in job.pods:
+    for pod in queue:
         if pod.key in placement:
             waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
-    left = tuple(pod for pod in job.pods if pod.key not in placement)
-    full = view.with_pods(waiting)
-    return _failed(job, full, left[0] if left else trigger, waiting, left)
+    left = tuple(pod for pod in queue if pod.key not in placement)
+    return _failed(job, view.with_pods(waiting), trigger, waiting, left)
 
 
 def _refusals(slots: Mapping[str, NodeSlots]) -> dict[str, Reason]:

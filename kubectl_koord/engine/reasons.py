@@ -30,6 +30,12 @@ class NotSelected(Struct, frozen=True):
     unresolvable: bool = True
 
 
+class SidecarsUnknown(Struct, frozen=True):
+    """The pod has restartable init containers, which this version's scheduler refuses everywhere."""
+
+    unresolvable: bool = True
+
+
 class PortTaken(Struct, frozen=True):
     """A host port is in use."""
 
@@ -91,6 +97,7 @@ Reason: TypeAlias = (
     Cordoned
     | Untolerated
     | NotSelected
+    | SidecarsUnknown
     | PortTaken
     | TooManyPods
     | Insufficient

@@ -1,6 +1,7 @@
 """Attempt after attempt: what finally becomes of a job, for each outcome that the API leaves open."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
 
@@ -11,6 +12,8 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 MOST_ROUNDS = 64
 """Each round with effect kills a pod; a job that needs more attempts than this is not followed on."""
+MOST_BRANCHES = 8
+"""How many ways of going on are followed from one first attempt."""
 
 
 class Course(Struct, frozen=True):
@@ -47,7 +50,7 @@ def courses(job: Job, view: View, *, preemption: bool = True) -> Iterator[Course
                 yield Course(trigger, first, (), None, first.placement is not None)
                 continue
             for meeting in _meetings(view, first):
-                yield follow(job, view, first, meeting, choose)
+                yield from islice(follow(job, view, first, meeting, choose), MOST_BRANCHES)
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:
@@ -65,29 +68,35 @@ def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
     return MEETINGS[:1]
 
 
-def follow(job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest) -> Course:
-    """Return the course of attempts: preempt, wait until the victims are gone, try again."""
-    rounds: list[Preemption] = []
-    tried = first
-    now = view
-    for _ in range(MOST_ROUNDS):
-        preemption = preempt(job, now, tried, meeting)
-        if preemption.reason is not None or not preemption.gone:
-            return Course(first.trigger, first, tuple(rounds), preemption, runs=False)
-        rounds.append(preemption)
-        now = now.without(preemption.gone)
-        tried = _next_attempt(job, now, first.trigger, choose)
-        if tried.placement is not None:
-            return Course(first.trigger, first, tuple(rounds), None, runs=True)
-    return Course(first.trigger, first, tuple(rounds), None, runs=None)
+def follow(job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest) -> Iterator[Course]:
+    """Yield the courses that begin with this attempt: preempt, wait until the victims are gone, try again.
+
+    After each round any kind of trigger may come next: one that places the job ends the course,
+    those that preempt branch it.
+    """
+    preemption = preempt(job, view, first, meeting)
+    if preemption.reason is not None or not preemption.gone:
+        yield Course(first.trigger, first, (), preemption, runs=False)
+        return
+    for rounds, last, runs in _onwards(job, view.without(preemption.gone), meeting, choose, MOST_ROUNDS):
+        yield Course(first.trigger, first, (preemption, *rounds), last, runs)
 
 
-def _next_attempt(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    """Return the next attempt; any kind of trigger that places the job will come in time."""
-    first = attempt(job, view, trigger, choose)
-    if first.placement is None:
-        for other in triggers(job):
-            again = attempt(job, view, other, choose) if other.key != trigger.key else first
-            if again.placement is not None:
-                return again
-    return first
+def _onwards(
+    job: Job, view: View, meeting: Meeting, choose: Choice, most: int
+) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, bool | None]]:
+    """Yield what may follow a round: further rounds, the preemption that had no effect, the end."""
+    tried = [attempt(job, view, trigger, choose) for trigger in triggers(job)]
+    if any(one.placement is not None for one in tried):
+        yield (), None, True
+        return
+    preemptions = [preempt(job, view, one, meeting) for one in tried]
+    effective = [one for one in preemptions if one.reason is None and one.gone]
+    if not effective:
+        yield (), preemptions[0], False
+    for one in effective:
+        if most == 0:
+            yield (), None, None
+            return
+        for rounds, last, runs in _onwards(job, view.without(one.gone), meeting, choose, most - 1):
+            yield (one, *rounds), last, runs

@@ -14,17 +14,23 @@ class Rules(Struct, frozen=True):
         ancestors (koordinator#2797, #2798).
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
+    knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
+    knows_sidecars: bool
 
 
 _RULES = {
-    "1.7": Rules(pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True),
-    "main": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True),
+    "1.7": Rules(
+        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+    ),
+    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "main": Rules(
+        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+    ),
 }
 
 

@@ -33,6 +33,12 @@ def _opened(node: Node) -> Node:
     return structs.replace(node, unschedulable=False, taints=taints)
 
 
+def offered(first: Attempt) -> tuple[int, ...]:
+    """Return the slots of the start set, in the order of the tree."""
+    gathering = first.gathering
+    return tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
+
+
 def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
     """Return the slots of the start set, the best domain first, with what is in the way of each."""
     gathering = first.gathering

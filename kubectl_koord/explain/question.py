@@ -4,17 +4,20 @@ Shared by every explanation, so that all of them, and every proof of a way out, 
 """
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine import gangs, tree
+from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course, courses
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.explain.subjects import Subject, jobs
-from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
+
+_Seen: TypeAlias = tuple[object, ...]
 
 
 class Question(Struct, frozen=True):
@@ -82,31 +85,38 @@ def _first_failing(by_job: list[tuple[Course, ...]]) -> tuple[Course, ...]:
 
 
 def _distinct(every: Iterable[Course]) -> tuple[Course, ...]:
-    seen: dict[tuple[object, ...], Course] = {}
+    """Return one course per outcome: those that differ in their first attempt go before those that differ later."""
+    by_first: dict[_Seen, dict[_Seen, Course]] = {}
     for course in every:
-        seen.setdefault(_outcome(course), course)
-    return tuple(seen.values())
+        by_first.setdefault(at_first(course), {}).setdefault(_later(course), course)
+    ranked = [tuple(later.values()) for later in by_first.values()]
+    return (*(later[0] for later in ranked), *(course for later in ranked for course in later[1:]))
 
 
-def _outcome(course: Course) -> tuple[object, ...]:
-    """Return all that users see of a course, so that equal courses are shown once."""
+def at_first(course: Course) -> _Seen:
+    """Return what users see of the first attempt: the slots, the placement, the first victims.
+
+    Placement and nominations of plain jobs are left out: which node each pod takes is not predicted.
+    """
     gathering = course.first.gathering
-    placement = course.first.placement if gathering is not None else course.placed_at_once
+    planned = gathering is not None
     slots = tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
-    rounds = tuple((tuple(victim.key for victim in one.victims), _nominations(one, course)) for one in course.rounds)
-    reason = course.last.reason if course.last and not course.rounds else None
-    shown = tuple(sorted(placement.items())) if isinstance(placement, dict) else placement
-    return (course.placed_at_once, shown, slots, rounds, course.runs, reason)
+    placement = tuple(sorted(course.first.placement.items())) if planned and course.first.placement else ()
+    reason = course.last.reason if course.last is not None and not course.rounds else None
+    return (
+        course.placed_at_once,
+        slots,
+        placement,
+        _effect(course.rounds[0], planned) if course.rounds else (),
+        reason,
+    )
 
 
-def _nominations(preemption: object, course: Course) -> tuple[tuple[str, str], ...]:
-    """Return nominations where they are predictable: for planned gangs, and pods that had none."""
-    seats = getattr(preemption, "nominations", {})
-    if course.first.gathering is None:
-        return ()
-    return tuple(sorted(seats.items()))
+def _later(course: Course) -> _Seen:
+    planned = course.first.gathering is not None
+    return (course.runs, tuple(_effect(one, planned) for one in course.rounds[1:]))
 
 
-def pods_named(pods: Iterable[PendingPod]) -> tuple[str, ...]:
-    """Return the names of pods."""
-    return tuple(pod.key for pod in pods)
+def _effect(preemption: Preemption, planned: bool) -> _Seen:  # noqa: FBT001
+    nominations = tuple(sorted(preemption.nominations.items())) if planned else ()
+    return (tuple(victim.key for victim in preemption.victims), nominations)

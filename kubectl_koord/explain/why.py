@@ -6,7 +6,7 @@ from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import causes, limits, obstacles, ways_out
-from kubectl_koord.explain.question import Question, ask, open_courses
+from kubectl_koord.explain.question import Question, ask, at_first, open_courses
 from kubectl_koord.explain.reports import (
     Cause,
     Notice,
@@ -66,11 +66,11 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    courses = open_courses(question, preemption=False)
+    courses = open_courses(question)
     likeliest = courses[0]
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
-    others = tuple(_alternative(question, course) for course in courses[:MOST_ALTERNATIVES]) if len(courses) > 1 else ()
+    others = _alternatives(question, courses)
     cause = None if verdict == "yes" else _cause(question, courses, unseen, verdict)
     waits = _waiting_for_victims(question)
     if waits is not None and verdict == "no":
@@ -185,6 +185,16 @@ def _surplus(question: Question, verdict: Verdict) -> tuple[Notice, ...]:
         " when the minimum is met, the others follow some minutes later."
     )
     return (Notice("surplus-pods", message),)
+
+
+def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
+    """Return the outcomes of the first attempt where they differ, at most four."""
+    seen: dict[object, Course] = {}
+    for course in courses:
+        seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)
+    if len(seen) == 1:
+        return ()
+    return tuple(_alternative(question, course) for course in list(seen.values())[:MOST_ALTERNATIVES])
 
 
 def _alternative(question: Question, course: Course) -> WhyAlternative:

@@ -59,6 +59,8 @@ def obstacle(reason: Reason) -> str:
             return f"taint {taint.key}{value}:{taint.effect}"
         case reasons.NotSelected():
             return "node selector or affinity"
+        case reasons.SidecarsUnknown():
+            return "sidecar containers, unknown to this version"
         case reasons.PortTaken(port=port):
             return f"host port {port} in use"
         case reasons.TooManyPods(allowed=allowed):

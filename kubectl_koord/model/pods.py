@@ -66,6 +66,7 @@ class Shape(Struct, frozen=True, gc=False):
     spread: tuple[Spread, ...] = ()
     affine: tuple[PodTerm, ...] = ()
     repelled: tuple[PodTerm, ...] = ()
+    sidecars: bool = False
     unseen: tuple[str, ...] = ()
 
 

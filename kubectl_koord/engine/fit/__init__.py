@@ -65,6 +65,7 @@ def static_rejection(pod: PendingPod, node: Node, prepared: Prepared) -> Reason 
         nodes.cordoned(pod.shape, node)
         or nodes.untolerated(pod.shape, node)
         or nodes.not_selected(prepared.trigger.shape, node)
+        or room.sidecars_unknown(pod.shape, prepared.rules)
     )
 
 

@@ -1,9 +1,9 @@
 """What a node refuses because of who is there: host ports, resources, pod places."""
 
-from kubectl_koord.engine.reasons import Insufficient, PortTaken, Reason, TooManyPods
+from kubectl_koord.engine.reasons import Insufficient, PortTaken, Reason, SidecarsUnknown, TooManyPods
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, Resources
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, Resources, Shape
 
 
 def port_taken(wanted: tuple[HostPort, ...], state: NodeState) -> Reason | None:
@@ -20,6 +20,11 @@ def _clash(one: HostPort, other: HostPort) -> bool:
         and one.protocol == other.protocol
         and (one.address == other.address or EVERY_ADDRESS in {one.address, other.address})
     )
+
+
+def sidecars_unknown(shape: Shape, rules: Rules) -> Reason | None:
+    """Return a reason when the pod has sidecars and the version does not know them (`Fit.Filter`)."""
+    return SidecarsUnknown() if shape.sidecars and not rules.knows_sidecars else None
 
 
 def short_of(requests: Resources, state: NodeState, rules: Rules) -> Reason | None:
