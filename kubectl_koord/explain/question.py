@@ -59,11 +59,13 @@ def ask(snapshot: Snapshot, subject: Subject) -> Question:
     return Question(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
 
 
-def open_courses(question: Question, view: View | None = None, *, preemption: bool = True) -> tuple[Course, ...]:
+def open_courses(
+    question: Question, view: View | None = None, *, preemption: bool = True, idle_too: bool = False
+) -> tuple[Course, ...]:
     """Return the courses that the API leaves open, one per distinct outcome, the likeliest first.
 
     Attempts go on with changing triggers until one has an effect: where any course has one, those
-    without are dropped. Of jobs that are scheduled one by one, the first that fails speaks for all.
+    without are dropped; with `idle_too` only where one places the job. Of jobs that are scheduled one by one, the first that fails speaks for all.
     """
     snapshot = question.snapshot
     found = jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree)
@@ -72,6 +74,8 @@ def open_courses(question: Question, view: View | None = None, *, preemption: bo
         return _first_failing([tuple(courses(job, view or question.view, preemption=enabled)) for job in found])
     every = [course for job in found for course in courses(job, view or question.view, preemption=enabled)]
     effective = [course for course in every if course.placed_at_once or course.rounds]
+    if idle_too and not any(course.placed_at_once for course in every):
+        return _distinct(every)
     return _distinct(effective or every)
 
 

@@ -66,7 +66,7 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    courses = open_courses(question)
+    courses = open_courses(question, idle_too=True)
     likeliest = courses[0]
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
