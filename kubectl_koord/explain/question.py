@@ -65,7 +65,8 @@ def open_courses(
     """Return the courses that the API leaves open, one per distinct outcome, the likeliest first.
 
     Attempts go on with changing triggers until one has an effect: where any course has one, those
-    without are dropped; with `idle_too` only where one places the job. Of jobs that are scheduled one by one, the first that fails speaks for all.
+    without are dropped; with `idle_too` only where one places the job. Of jobs that are scheduled one
+    by one, the first that fails speaks for all.
     """
     snapshot = question.snapshot
     found = jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree)

@@ -12,7 +12,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import Cause, WayOut
 from kubectl_koord.explain.subjects import Subject
-from kubectl_koord.explain.words import count, layer_noun, listed, requests
+from kubectl_koord.explain.words import count, listed, requests
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import RunningPod
 
@@ -38,11 +38,11 @@ def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
     namespace, _, name = question.subject.key.partition("/")
     pending = question.subject.pending
     if cause.code == "no-podgroup":
-        manifest = f"create PodGroup {name} with spec.minMember {len(pending)} (or fewer) in namespace {namespace}"
+        manifest = f"Create PodGroup {name} with spec.minMember {len(pending)} (or fewer) in namespace {namespace}"
         return (WayOut("create-podgroup", manifest, _apply_pod_group(namespace, name, len(pending))),)
     if cause.code == "scheduling-gated":
         gates = listed(sorted({gate for pod in pending for gate in pod.gates}))
-        return (WayOut("ungate", f"whoever set gate {gates} must lift it: look at that controller"),)
+        return (WayOut("ungate", f"Whoever set gate {gates} must lift it: look at that controller"),)
     if cause.code == "unknown-layer":
         return tuple(_nearest_layer(question))
     if cause.code == "too-few-pods":
@@ -63,13 +63,13 @@ def _lower_minimum(question: Question, namespace: str, name: str) -> tuple[WayOu
     if gang is None or gang.minimum is None:
         return ()
     missing = gang.minimum - gang.children
-    more = WayOut("add-pods", f"create the {count(missing, 'missing pod')}: look at what should create them")
+    more = WayOut("add-pods", f"Create the {count(missing, 'missing pod')}: look at what should create them")
     if gang.defined_by != "PodGroup":
         return (more,)
     command = (
         f'kubectl patch podgroup {name} -n {namespace} --type merge -p \'{{"spec":{{"minMember":{gang.children}}}}}\''
     )
-    return more, WayOut("lower-minimum", f"or let it start with {gang.children}", command)
+    return more, WayOut("lower-minimum", f"Let it start with {gang.children}", command)
 
 
 def _nearest_layer(question: Question) -> Iterator[WayOut]:
@@ -77,7 +77,7 @@ def _nearest_layer(question: Question) -> Iterator[WayOut]:
         layers = [layer for layer in question.tree.layers if layer != "NodeTopologyLayer"]
         for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
             verb = _annotate(question, f"--must-gather {layer}")
-            yield WayOut("use-layer", f"gather on {layer}, the nearest name in the topology", verb)
+            yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb)
 
 
 def _annotate(question: Question, option: str) -> str:
@@ -88,7 +88,7 @@ def _annotate(question: Question, option: str) -> str:
 def _wait_for_the_dying(question: Question) -> Iterator[WayOut]:
     dying = [pod for pods in question.snapshot.running.values() for pod in pods if pod.terminating]
     if dying and _works(question.answered_in(question.view.without(dying))):
-        yield WayOut("wait-for-terminating", f"wait: {count(len(dying), 'pod')} already terminating make room enough")
+        yield WayOut("wait-for-terminating", f"Wait: {count(len(dying), 'pod')} already terminating make room enough")
 
 
 def _works(courses: tuple[Course, ...]) -> bool:
@@ -105,7 +105,7 @@ def _preemption(question: Question) -> Iterator[WayOut]:
     namespace, _, name = question.subject.key.partition("/")
     who = listed([victim.key for victim in course.killed], _MOST_NAMED)
     where = _domain_words(question, course)
-    message = f"wait: the scheduler will preempt {who or 'pods that terminate already'} and place the gang{where}"
+    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place the gang{where}"
     yield WayOut("wait-for-preemption", message, f"kubectl koord preempt {name} -n {namespace} --dry-run")
 
 
@@ -126,10 +126,10 @@ def _uncordon(question: Question) -> Iterator[WayOut]:
     ]
     if alone:
         others = f" (or {listed(alone[1:], _MOST_NAMED)})" if alone[1:] else ""
-        yield WayOut("uncordon", f"uncordon {alone[0]}{others}", f"kubectl uncordon {alone[0]}")
+        yield WayOut("uncordon", f"Uncordon {alone[0]}{others}", f"kubectl uncordon {alone[0]}")
     elif len(cordoned) > 1 and _works(question.answered_in(question.view.with_nodes(map(_opened, cordoned)))):
         names = [node.name for node in cordoned]
-        yield WayOut("uncordon", f"uncordon all of {listed(names, 6)}", f"kubectl uncordon {' '.join(names)}")
+        yield WayOut("uncordon", f"Uncordon all of {listed(names, 6)}", f"kubectl uncordon {' '.join(names)}")
 
 
 def _opened(node: Node) -> Node:
@@ -151,7 +151,7 @@ def _free_one(question: Question, stuck: Course) -> Iterator[WayOut]:
         ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
         names = listed([f"{pod.key} on {pod.node}" for pod in ranked], _MOST_NAMED)
         first = ranked[0]
-        message = f"free {requests(first.shape.requests)}: move or end {names.replace(' and ', ' or ')}{place}"
+        message = f"Free {requests(first.shape.requests)}: move or end {names.replace(' and ', ' or ')}{place}"
         yield WayOut("free-pod", message, f"kubectl delete pod {first.name} -n {first.namespace}")
 
 
@@ -162,7 +162,7 @@ def _place(question: Question, course: Course, pod: RunningPod) -> str:
     start = set(gathering.start)
     top = next(index for index in question.tree.ancestors(gathering.chosen) if index in start)
     domain = question.tree.domains[top]
-    return f" (then {layer_noun(domain.layer)} {domain.name})" if domain.name else ""
+    return f" (then {domain.name})" if domain.name else ""
 
 
 def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
@@ -201,11 +201,11 @@ def _other_layer(question: Question) -> Iterator[WayOut]:
     above = question.tree.layers[: question.tree.layers.index(question.must_gather)]
     for layer in reversed(above):
         if _works(open_courses(_with_rules(question, layer, "MustGather"), preemption=False)):
-            yield WayOut("gather-wider", f"gather on {layer} instead", _annotate(question, f"--must-gather {layer}"))
+            yield WayOut("gather-wider", f"Gather on {layer} instead", _annotate(question, f"--must-gather {layer}"))
             return
     if _works(open_courses(_with_rules(question, question.must_gather, "PreferGather"), preemption=False)):
         option = f"--prefer-gather {question.must_gather}"
-        yield WayOut("prefer-gather", "prefer the layer instead of insisting on it", _annotate(question, option))
+        yield WayOut("prefer-gather", "Prefer the layer instead of insisting on it", _annotate(question, option))
 
 
 def _with_rules(question: Question, layer: str, strategy: str) -> Question:

@@ -1,0 +1,91 @@
+"""The command tree: what Typer parses, and what help says."""
+
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from kubectl_koord import __version__
+from kubectl_koord.cli.commands import annotate, preempt, topo, why_pending
+from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.session import Session, write
+from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.errors import KoordError
+
+_GLOBALS = """\b
+Options of every command, before or after the verb:
+  --snapshot FILE            read a file (kubectl get ... -o json|yaml; - for stdin) instead of the cluster
+  --demo                     read the embedded demo cluster
+  --koordinator-version V    reproduce 1.7, 1.8 or main (default: as detected)
+  -o, --output json|yaml     print one document for programs
+  --color auto|always|never  colour
+  -n, --context, --kubeconfig, --as, --server, ...   as kubectl has them
+\b
+Exit code: 0 yes, 1 no, 2 unknown or failure.
+"""
+
+app = typer.Typer(
+    name="kubectl koord",
+    help="Why a gang on Koordinator does not run, whom preemption would hit, and what helps.",
+    epilog=_GLOBALS,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("topo", epilog=topo.EXAMPLES)(topo.command)
+app.command("why-pending", epilog=why_pending.EXAMPLES)(why_pending.command)
+app.command("preempt", epilog=preempt.EXAMPLES)(preempt.command)
+app.add_typer(annotate.app, name="annotate")
+
+
+@app.command("version")
+def version(context: typer.Context) -> None:
+    """Print the version of this plugin, and whose behaviour it knows."""
+    session: Session = context.obj
+    if session.options.output:
+        raise KoordError("error: version has no -o")
+    write(f"kubectl-koord {__version__}\nreproduces koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
+
+
+@app.callback()
+def _root(_version: Annotated[bool, typer.Option("--version", hidden=True)] = False) -> None:
+    if _version:
+        write(f"kubectl-koord {__version__}\n")
+        raise typer.Exit
+
+
+def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: Transport | None) -> int:
+    """Run one command line (without global options) and return its exit code.
+
+    Raises:
+        KoordError: usage errors too, as one line.
+
+    """
+    session = Session(chosen, connection, transport)
+    command = typer.main.get_command(app)
+    try:
+        command.main(args=list(words), prog_name="kubectl koord", standalone_mode=False, obj=session)
+    except typer.Exit as left:
+        return left.exit_code
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    except Exception as problem:
+        format_message = getattr(problem, "format_message", None)  # Typer's usage errors: vendored, private classes
+        if format_message is None:
+            raise
+        raise _usage(problem, str(format_message())) from None
+    return session.exit_code
+
+
+def _usage(problem: Exception, message: str) -> KoordError:
+    context = getattr(problem, "ctx", None)
+    if not message:  # no command given: its help is the answer
+        sys.stdout.write(context.get_help() + "\n" if context is not None else "")
+        message = "error: a command is missing"
+    where = context.command_path if context is not None else "kubectl koord"
+    text = message.rstrip(".") if message.startswith("error") else f"error: {message.rstrip('.')}"
+    return KoordError(f"{' '.join(text.split())}; see '{where} --help'")

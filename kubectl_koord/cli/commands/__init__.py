@@ -1,0 +1,1 @@
+"""One verb each: obtain a snapshot, ask one question, show the answer."""

@@ -1,0 +1,151 @@
+"""`kubectl koord annotate`: set gang and topology annotations, the effect shown before anything is sent."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+from msgspec import structs
+
+from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod_group_plan
+from kubectl_koord.cli.session import Session
+from kubectl_koord.cluster import source
+from kubectl_koord.errors import KoordError
+from kubectl_koord.explain.reports import Change, ChangePlan
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.render.pages.change import blocks
+from kubectl_koord.render.plain import to_plain
+
+EXAMPLES = """\b
+Examples:
+  kubectl koord annotate podgroup job --must-gather SpineLayer --dry-run=client
+  kubectl koord annotate podgroup job --multiple BlockLayer=4 --overwrite
+  kubectl koord annotate podgroup job --waiting-time 20m --yes
+  kubectl koord annotate pods job --index
+"""
+
+app = typer.Typer(
+    help="Set gang and topology annotations safely: validated, shown with their effect, then asked.",
+    epilog=EXAMPLES,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+_DRY_RUNS = ("none", "client", "server")
+_DryRun = Annotated[
+    str, typer.Option("--dry-run", metavar="[none|client|server]", help="Show (client) or let the server check.")
+]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace values that are set already.")]
+
+
+@app.command("podgroup", epilog=EXAMPLES)
+def podgroup(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    must_gather: Annotated[
+        list[str] | None, typer.Option(metavar="LAYER", help="All pods in one domain of this layer.")
+    ] = None,
+    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="The same as a preference.")] = None,
+    multiple: Annotated[
+        list[str] | None, typer.Option(metavar="LAYER=N", help="Pods per domain: a multiple of N.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="Strict or NonStrict.")] = "",
+    match_policy: Annotated[str, typer.Option(help="only-waiting, waiting-and-running or once-satisfied.")] = "",
+    groups: Annotated[
+        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, this one too.")
+    ] = None,
+    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Sets spec.scheduleTimeoutSeconds.")] = "",
+    total: Annotated[int | None, typer.Option(help="Number of members, for information.")] = None,
+    dry_run: _DryRun = "none",
+    yes: _Yes = False,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Set the gang and topology settings of a PodGroup."""
+    session: Session = context.obj
+    wanted = Wanted(
+        must_gather=tuple(must_gather or ()),
+        prefer_gather=tuple(prefer_gather or ()),
+        multiples=tuple(multiple or ()),
+        mode=mode,
+        match_policy=match_policy,
+        groups=tuple(groups or ()),
+        waiting_time=waiting_time,
+        total=total,
+    )
+
+    def plan(snapshot: Snapshot) -> ChangePlan:
+        key = name if "/" in name else f"{session.namespace()}/{name}"
+        return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
+
+    _carry_out(session, plan, dry_run, yes=yes)
+
+
+@app.command("pods", epilog=EXAMPLES)
+def pods(
+    context: typer.Context,
+    gang: Annotated[str, typer.Argument(metavar="GANG")],
+    index: Annotated[
+        bool, typer.Option("--index", help="Set each pod's topology index to the number its name ends in.")
+    ] = False,
+    dry_run: _DryRun = "none",
+    yes: _Yes = False,
+    overwrite: _Overwrite = False,
+) -> None:
+    """Set the topology index of a gang's pending pods."""
+    session: Session = context.obj
+    if not index:
+        raise KoordError("error: --index is required: it is all that can be set on pods")
+
+    def plan(snapshot: Snapshot) -> ChangePlan:
+        return index_plan(snapshot, session.subject(snapshot, gang), overwrite=overwrite)
+
+    _carry_out(session, plan, dry_run, yes=yes)
+
+
+def _carry_out(session: Session, plan: Callable[[Snapshot], ChangePlan], dry_run: str, *, yes: bool) -> None:
+    """Plan, show, ask, send: each step only if the one before it allows."""
+    if dry_run not in _DRY_RUNS:
+        raise KoordError(f"error: --dry-run={dry_run} is none of {', '.join(_DRY_RUNS)}")
+    if dry_run != "client" and not session.options.is_live:
+        raise KoordError("error: a file cannot be changed: use --dry-run=client")
+    if dry_run == "none" and not yes and not sys.stdin.isatty():
+        raise KoordError("error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look")
+    try:
+        planned = structs.replace(plan(session.snapshot(source.GANG_KINDS)), dry_run=dry_run)
+    except RefusedError as refused:
+        raise KoordError(f"error: {refused}") from None
+    if not planned.changes or dry_run == "client":
+        session.show(planned)
+        return
+    if dry_run == "none" and not yes and not _confirmed(planned):
+        session.show(structs.replace(planned, verdict="no", message="declined: nothing was sent."))
+        return
+    _send(session, planned)
+    session.show(structs.replace(planned, applied=dry_run == "none"))
+
+
+def _confirmed(planned: ChangePlan) -> bool:
+    sys.stderr.write(to_plain(blocks(planned)))
+    sys.stderr.write(f"Change {len(planned.changes)} object(s)? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _send(session: Session, planned: ChangePlan) -> None:
+    from kubectl_koord.cluster.apply import patch  # noqa: PLC0415  (only who writes can write)
+
+    for done, change in enumerate(planned.changes):
+        try:
+            patch(session.live_transport(), _path(change), change.patch, dry_run_server=planned.dry_run == "server")
+        except KoordError as error:
+            so_far = f" ({done} of {len(planned.changes)} changed before that)" if done else ""
+            raise KoordError(error.message + so_far) from None
+
+
+def _path(change: Change) -> str:
+    target = change.object
+    namespace, name = quote(target.namespace, safe=""), quote(target.name, safe="")
+    if target.kind == "Pod":
+        return f"/api/v1/namespaces/{namespace}/pods/{name}"
+    return f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{namespace}/podgroups/{name}"

@@ -1,0 +1,50 @@
+"""`kubectl koord preempt --dry-run`: whom the scheduler would kill, and whether it helps."""
+
+from typing import Annotated
+
+import typer
+from msgspec import structs
+
+from kubectl_koord.cli.session import Session
+from kubectl_koord.cluster import source
+from kubectl_koord.errors import KoordError
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.reports import PreemptReport, Round, Victim
+
+EXAMPLES = """\b
+Examples:
+  kubectl koord preempt job --dry-run           whom the scheduler would kill for gang job
+  kubectl koord preempt job --dry-run=server    and what budgets and permissions say to each eviction
+"""
+
+
+def command(
+    context: typer.Context,
+    gang: Annotated[str, typer.Argument(metavar="GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    dry_run: Annotated[
+        str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this only shows.")
+    ] = "",
+) -> None:
+    """Show whom job preemption would kill for a gang, attempt by attempt, and whether that helps."""
+    session: Session = context.obj
+    if dry_run not in {"client", "server"}:
+        given = f"--dry-run={dry_run} is neither client nor server" if dry_run else "--dry-run is required"
+        raise KoordError(f"error: {given}: the scheduler preempts, this command only shows")
+    if dry_run == "server" and not session.options.is_live:
+        raise KoordError("error: --dry-run=server needs a live cluster")
+    snapshot = session.snapshot(source.PREEMPTION_KINDS)
+    report = preempt(snapshot, session.subject(snapshot, gang))
+    session.show(_asked_of_server(session, report) if dry_run == "server" else report)
+
+
+def _asked_of_server(session: Session, report: PreemptReport) -> PreemptReport:
+    """Return the report with the API server's word on evicting each victim; nothing is evicted."""
+    from kubectl_koord.cluster.apply import evict_dry_run  # noqa: PLC0415
+
+    def asked(victim: Victim) -> Victim:
+        namespace, _, name = victim.pod.partition("/")
+        answer = evict_dry_run(session.live_transport(), namespace, name)
+        return structs.replace(victim, eviction=answer.message or answer.verdict)
+
+    rounds = tuple(Round(tuple(asked(victim) for victim in one.victims), one.nominations) for one in report.rounds)
+    return structs.replace(report, rounds=rounds, victims=rounds[0].victims if rounds else ())

@@ -1,0 +1,33 @@
+"""`kubectl koord topo`: the topology tree."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cluster import source
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.render.show import TopoOptions
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+
+EXAMPLES = """\b
+Examples:
+  kubectl koord topo                     the tree, free and total
+  kubectl koord topo --for job           how many pods of gang job fit in each domain
+  kubectl koord topo --nodes             down to the nodes
+  kubectl koord topo --demo              the same on the embedded demo cluster
+"""
+
+
+def command(
+    context: typer.Context,
+    gang: Annotated[str, typer.Option("--for", metavar="GANG", help="Add the offer slots for this gang.")] = "",
+    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: what fits on a screen).")] = None,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
+) -> None:
+    """Show the topology tree: nodes, what is free, and what is wrong with the labels."""
+    session: Session = context.obj
+    snapshot = session.snapshot(source.GANG_KINDS if gang else source.TOPOLOGY_KINDS)
+    subject = session.subject(snapshot, gang) if gang else None
+    session.show(topo(snapshot, subject), TopoOptions(depth, nodes))

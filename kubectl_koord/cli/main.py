@@ -1,0 +1,81 @@
+"""The entry: the way to the cluster starts first, imports overlap with it; the one error boundary."""
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from kubectl_koord.cli.options import Globals, take_globals
+from kubectl_koord.cluster.connection import Connection, take_connection
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.errors import KoordError
+
+_LIVE_VERBS = {"topo", "why-pending", "preempt", "annotate"}
+_HELP = {"--help", "-h"}
+FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
+
+
+def main() -> None:
+    """Run the program on the process's arguments and leave with its exit code."""
+    signal.signal(signal.SIGTERM, _terminated)
+    _leave(run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Return the exit code of one command line; errors are one line on standard error."""
+    try:
+        return _run(argv)
+    except KoordError as error:
+        return _failed(error.message)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return PIPE_CLOSED
+    except RecursionError:
+        return _failed("error: the input is nested too deeply")
+
+
+def _run(argv: Sequence[str]) -> int:
+    connection, words = take_connection(argv)
+    chosen, words = take_globals(words)
+    transport = _connect(connection, words) if _needs_cluster(chosen, words) else None
+    try:
+        from kubectl_koord.cli.app import invoke  # noqa: PLC0415  (kubectl's proxy starts meanwhile)
+
+        return invoke(words, chosen, connection, transport)
+    finally:
+        if transport is not None:
+            transport.close()
+
+
+def _needs_cluster(chosen: Globals, words: Sequence[str]) -> bool:
+    verb = next((word for word in words if not word.startswith("-")), "")
+    return chosen.is_live and verb in _LIVE_VERBS and not _HELP & set(words)
+
+
+def _connect(connection: Connection, words: Sequence[str]) -> Transport:
+    from kubectl_koord.cluster.connect import connect  # noqa: PLC0415
+
+    return connect(connection, writes="annotate" in words or "--dry-run=server" in words)
+
+
+def _failed(message: str) -> int:
+    from kubectl_koord.render.escape import harmless  # noqa: PLC0415
+
+    sys.stderr.write(harmless(message) + "\n")
+    return FAILED
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(TERMINATED)
+
+
+def _leave(code: int) -> None:
+    """Flush and end at once: taking the interpreter apart would cost 40 ms."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = PIPE_CLOSED
+    os._exit(code)

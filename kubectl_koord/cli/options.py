@@ -1,0 +1,92 @@
+"""The options that stand before or after any verb, taken from the command line before Typer sees it."""
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.errors import KoordError
+
+FORMATS = ("json", "yaml")
+VERSIONS = ("1.7", "1.8", "main")
+COLOURS = ("auto", "always", "never")
+_WITH_VALUE = {
+    "--snapshot": "snapshot",
+    "--koordinator-version": "version",
+    "--output": "output",
+    "-o": "output",
+    "--color": "colour",
+}
+_DRY_RUN = "--dry-run"
+
+
+class Globals(Struct, frozen=True):
+    """Where to read from, whose behaviour to reproduce, how to print. Empty means not given."""
+
+    snapshots: tuple[str, ...] = ()
+    demo: bool = False
+    version: str = ""
+    output: str = ""
+    colour: str = "auto"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the cluster itself is read."""
+        return not self.snapshots and not self.demo
+
+
+def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
+    """Return the global options and the words that are none; a bare `--dry-run` becomes `=client`.
+
+    Raises:
+        KoordError: when a value is missing or not one of those allowed.
+
+    """
+    found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": []}
+    demo = False
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            rest += [word, *words]
+        elif word == "--demo":
+            demo = True
+        elif word == _DRY_RUN:
+            rest.append(f"{_DRY_RUN}=client")
+        elif option := _option(word, words):
+            found[option[0]].append(option[1])
+        else:
+            rest.append(word)
+    return _checked(found, demo=demo), rest
+
+
+def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
+    flag, equals, value = word.partition("=")
+    if word.startswith("-o") and not word.startswith("--") and len(word) > len("-o"):
+        flag, equals, value = "-o", "=", word[2:].removeprefix("=")
+    if flag not in _WITH_VALUE:
+        return None
+    if not equals:
+        following = next(words, None)
+        if following is None:
+            raise KoordError(f"error: flag needs an argument: {flag}")
+        value = following
+    return _WITH_VALUE[flag], value
+
+
+def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
+    version = _last(found["version"]).removeprefix("v")
+    output, colour = _last(found["output"]), _last(found["colour"]) or "auto"
+    if version and version not in VERSIONS:
+        raise KoordError(f"error: --koordinator-version {version!r} is not one of {', '.join(VERSIONS)}")
+    if output and output not in FORMATS:
+        unknown = f"unable to match a printer suitable for the output format {output!r}"
+        raise KoordError(f"error: {unknown}, allowed formats are: {','.join(FORMATS)}")
+    if colour not in COLOURS:
+        raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
+    if demo and found["snapshot"]:
+        raise KoordError("error: --demo and --snapshot exclude each other")
+    return Globals(tuple(found["snapshot"]), demo, version, output, colour)
+
+
+def _last(values: list[str]) -> str:
+    return values[-1] if values else ""

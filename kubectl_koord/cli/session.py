@@ -1,0 +1,101 @@
+"""What every command works with: where to read from, and where to print to."""
+
+import gc
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+
+from kubectl_koord.cli.options import Globals
+from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.errors import KoordError
+from kubectl_koord.explain import subjects
+from kubectl_koord.explain.reports import Verdict
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.render import show, structured
+from kubectl_koord.render.show import TopoOptions
+from kubectl_koord.render.structured import Report
+
+EXIT_CODES: dict[Verdict, int] = {"yes": 0, "no": 1, "unknown": 2}
+
+
+class Session:
+    """One run of the program: its options, its way to the cluster, its exit code."""
+
+    def __init__(self, chosen: Globals, connection: Connection, transport: Transport | None) -> None:
+        """Keep them; nothing is read yet."""
+        self.options = chosen
+        self.connection = connection
+        self.transport = transport
+        self.exit_code = 0
+
+    def live_transport(self) -> Transport:
+        """Return the way to the cluster.
+
+        Raises:
+            KoordError: when this run reads a file.
+
+        """
+        if self.transport is None:
+            raise KoordError("error: a file has no API server")
+        return self.transport
+
+    def namespace(self) -> str:
+        """Return the namespace that names without one belong to."""
+        if self.connection.namespace or self.transport is None:
+            return self.connection.namespace or "default"
+        return self.transport.namespace()
+
+    def snapshot(self, kinds: Sequence[str]) -> Snapshot:
+        """Return the cluster, read now; of a live one only the named kinds."""
+        from kubectl_koord.cluster import source  # noqa: PLC0415  (the transport starts before these imports)
+
+        gc.disable()  # reading makes millions of values and no cycles
+        if self.options.demo:
+            return source.demo(self.options.version)
+        if self.options.snapshots:
+            return source.from_files(self.options.snapshots, self.options.version)
+        return source.live(self.live_transport(), kinds, self.namespace, self.options.version)
+
+    def subject(self, snapshot: Snapshot, name: str) -> Subject:
+        """Return whom a name means.
+
+        Raises:
+            KoordError: with the nearest names, when it means nobody.
+
+        """
+        found = subjects.find(snapshot, name, self.namespace())
+        if isinstance(found, Subject):
+            return found
+        for kind in ("Pod", "PodGroup"):
+            gap = snapshot.gap(kind)
+            if gap is not None and gap.code != "not-in-input":
+                raise KoordError(f"Error from server (Forbidden): {gap.message}")
+        nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
+        raise KoordError(f"error: no gang, pod or owner {name!r} in namespace {self.namespace()!r}{nearest}")
+
+    def show(self, report: Report, topo: TopoOptions | None = None) -> None:
+        """Print a report on standard output and let its verdict be the exit code."""
+        self.exit_code = EXIT_CODES[report.verdict]
+        if self.options.output == "json":
+            text = structured.to_json(report)
+        elif self.options.output == "yaml":
+            text = structured.to_yaml(report)
+        else:
+            text = show.text(report, style=_style(self.options.colour), topo_options=topo)
+        write(text)
+
+
+def _style(colour: str) -> show.OutputStyle:
+    is_terminal = sys.stdout.isatty()
+    columns = shutil.get_terminal_size().columns if is_terminal else 0
+    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns)
+
+
+def write(text: str) -> None:
+    """Write text to standard output, whatever its encoding cannot say replaced."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+    sys.stdout.flush()

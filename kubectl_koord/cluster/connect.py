@@ -1,0 +1,72 @@
+"""Which way leads to the cluster: kubectl's own, or the client library where there is no kubectl."""
+
+import os
+
+from kubectl_koord.cluster import kubectl_proxy
+from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.context import NamespaceLookup
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.errors import KoordError
+
+
+def connect(connection: Connection, *, writes: bool) -> Transport:
+    """Return a way to the cluster, at once: the first request waits for what it needs.
+
+    With kubectl this starts two children, `kubectl proxy` and `kubectl config view`, and forks:
+    call it first, before threads and large imports. Unless `writes`, nothing but GET gets through.
+
+    Raises:
+        KoordError: when there is no such way.
+
+    """
+    if kubectl := find_kubectl():
+        return kubectl_proxy.start(kubectl, connection, writes=writes)
+    from kubectl_koord.cluster import client  # noqa: PLC0415
+
+    return client.start(connection, writes=writes)
+
+
+def current_namespace(connection: Connection, transport: Transport | None = None) -> str:
+    """Return the namespace flag, else the context's, else the pod's own, else `default`.
+
+    Ask with the open transport where there is one: the answer is then already under way.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    if connection.namespace:
+        return connection.namespace
+    if transport is not None:
+        return transport.namespace()
+    if kubectl := find_kubectl():
+        lookup = NamespaceLookup(kubectl, connection)
+        try:
+            return lookup.namespace()
+        finally:
+            lookup.close()
+    from kubectl_koord.cluster import kubeconfig  # noqa: PLC0415
+
+    return kubeconfig.namespace(connection)
+
+
+def find_kubectl() -> str:
+    """Return the kubectl to use, empty when there is none: the one that called us, else the first on PATH.
+
+    Raises:
+        KoordError: when KUBECTL_PATH names no program.
+
+    """
+    if not hasattr(os, "fork"):
+        return ""
+    if named := os.environ.get("KUBECTL_PATH"):
+        if not _is_program(named):
+            raise KoordError(f"error: KUBECTL_PATH={named} is no program")
+        return named
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    paths = (os.path.join(folder, "kubectl") for folder in folders if folder)  # noqa: PTH118
+    return next(filter(_is_program, paths), "")
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113

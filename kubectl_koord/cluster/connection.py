@@ -1,0 +1,143 @@
+"""kubectl's connection flags, taken from the command line as the user wrote them."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.errors import KoordError
+
+# `kubectl options` of 1.27 to 1.33, without the flags on logging and profiling; `as-user-extra`
+# and `kuberc` came later: an older kubectl refuses them by name, as it should.
+FLAGS_WITH_VALUE = frozenset(
+    {
+        "as",
+        "as-group",
+        "as-uid",
+        "as-user-extra",
+        "cache-dir",
+        "certificate-authority",
+        "client-certificate",
+        "client-key",
+        "cluster",
+        "context",
+        "kubeconfig",
+        "kuberc",
+        "namespace",
+        "password",
+        "request-timeout",
+        "server",
+        "tls-server-name",
+        "token",
+        "user",
+        "username",
+    }
+)
+FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
+SHORT_FLAGS = {"n": "namespace", "s": "server"}
+
+_TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+_STEP = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|μs|ns)", re.ASCII)
+_BAD_TIMEOUT = (
+    "error: Invalid timeout value. Timeout must be a single integer in seconds, or an integer "
+    "followed by a corresponding time unit (e.g. 1s | 2m | 3h)"
+)
+
+
+class Connection(Struct, frozen=True):
+    """How the user wants to reach the cluster.
+
+    `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);
+    `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit.
+    """
+
+    flags: tuple[str, ...] = ()
+    namespace: str = ""
+    request_timeout: float | None = None
+
+    def value(self, name: str) -> str:
+        """Return the last value given for a flag such as `context`, empty when not given."""
+        prefix = f"--{name}="
+        return next((flag[len(prefix) :] for flag in reversed(self.flags) if flag.startswith(prefix)), "")
+
+
+def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
+    """Return the connection flags of a command line, and the words that are none of them.
+
+    The flags may stand anywhere before a lone `--`, in every form that kubectl knows:
+    `--flag value`, `--flag=value`, `-n x`, `-nx` and `-n=x`.
+
+    Raises:
+        KoordError: when a flag has no value, or one that kubectl would refuse.
+
+    """
+    flags: list[str] = []
+    rest: list[str] = []
+    words = iter(argv)
+    for word in words:
+        if word == "--":
+            rest += ["--", *words]
+        elif flag := _flag(word, words):
+            flags.append(flag)
+        else:
+            rest.append(word)
+    bare = Connection(tuple(flags))
+    timeout = request_timeout(bare.value("request-timeout"))
+    return Connection(tuple(flags), bare.value("namespace"), timeout), rest
+
+
+def request_timeout(text: str) -> float | None:
+    """Return the seconds of a timeout such as `30`, `2m` or `1m30s`; None for `0` and no text.
+
+    Raises:
+        KoordError: in kubectl's words, when the text is no duration.
+
+    """
+    digits = text.removeprefix("+")
+    if digits.isascii() and digits.isdigit():
+        return float(digits) or None
+    unsigned = text[text[:1] in ("+", "-") :]
+    if not text or unsigned == "0":
+        return None
+    if not re.fullmatch(f"(?:{_STEP.pattern})+", unsigned, re.ASCII):
+        raise KoordError(_BAD_TIMEOUT)
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _STEP.findall(unsigned))
+    return seconds if seconds and not text.startswith("-") else None
+
+
+def _flag(word: str, words: Iterator[str]) -> str:
+    """Return `--name=value` when the word starts a connection flag, else nothing."""
+    if word.startswith("--"):
+        return _long_flag(word, words)
+    name = SHORT_FLAGS.get(word[1:2], "") if word.startswith("-") else ""
+    if not name:
+        return ""
+    value = word[2:].removeprefix("=") if word[2:] else _next(words, f"'{word[1]}' in {word}")
+    return f"--{name}={value}"
+
+
+def _long_flag(word: str, words: Iterator[str]) -> str:
+    name, equals, value = word[2:].partition("=")
+    if name in FLAGS_WITH_VALUE:
+        return f"--{name}={value if equals else _next(words, word)}"
+    if name in FLAGS_WITHOUT_VALUE:
+        return f"--{name}={_boolean(name, value) if equals else 'true'}"
+    return ""
+
+
+def _next(words: Iterator[str], flag: str) -> str:
+    value = next(words, None)
+    if value is None:
+        raise KoordError(f"error: flag needs an argument: {flag}")
+    return value
+
+
+def _boolean(name: str, value: str) -> str:
+    if value in _TRUE:
+        return "true"
+    if value in _FALSE:
+        return "false"
+    parse = f'strconv.ParseBool: parsing "{value}": invalid syntax'
+    raise KoordError(f'error: invalid argument "{value}" for "--{name}" flag: {parse}')

@@ -1,0 +1,98 @@
+"""The namespace of the current context, asked of kubectl while other things go on."""
+
+import os
+import select
+import signal
+import threading
+import time
+
+from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.errors import KoordError
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+DEFAULT = "default"
+
+_SECONDS = 30.0
+
+
+class NamespaceLookup:
+    """A `kubectl config view` under way. Threads may share it."""
+
+    def __init__(self, kubectl: str, connection: Connection) -> None:
+        """Start kubectl, unless the namespace was given."""
+        self._lock = threading.Lock()
+        self._pid = self._output = 0
+        self._answer = connection.namespace
+        if not self._answer:
+            self._limit = time.monotonic() + (connection.request_timeout or _SECONDS)
+            self._pid, self._output = _start(kubectl, connection)
+
+    def namespace(self) -> str:
+        """Return the flag's namespace, else the context's, else the pod's, else `default`.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        with self._lock:
+            if not self._answer and self._pid:
+                self._answer = self._read().strip() or in_pod() or DEFAULT
+                self._reap()
+            return self._answer or DEFAULT
+
+    def close(self) -> None:
+        """End kubectl, if its answer was not wanted."""
+        with self._lock:
+            if self._pid:
+                os.kill(self._pid, signal.SIGKILL)
+                self._reap()
+
+    def _read(self) -> str:
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        said = b""
+        while True:
+            if not poll.poll(max(0.0, self._limit - time.monotonic()) * 1000):
+                raise KoordError("error: kubectl config view did not answer in time")
+            piece = os.read(self._output, 4096)
+            if not piece:
+                return said.decode("utf-8", "replace")
+            said += piece
+
+    def _reap(self) -> None:
+        os.close(self._output)
+        os.waitpid(self._pid, 0)
+        self._pid = 0
+
+
+def in_pod() -> str:
+    """Return the namespace of the pod in which we run, as kubectl sees it; empty elsewhere."""
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return ""
+    if given := os.environ.get("POD_NAMESPACE"):
+        return given
+    try:
+        with open(f"{SERVICE_ACCOUNT}/namespace", encoding="utf-8") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _start(kubectl: str, connection: Connection) -> tuple[int, int]:
+    """Start kubectl; what it says of a kubeconfig without a context is left unheard: the proxy tells of real faults."""
+    output, child_output = os.pipe()
+    argv = [kubectl, "config", "view", "--minify", "-o=jsonpath={.contexts[0].context.namespace}", *connection.flags]
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, child_output, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    try:
+        # A group of its own: the terminal's Ctrl-C is for us alone.
+        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0)
+    except OSError as error:
+        os.close(output)
+        raise KoordError(f"error: unable to run {kubectl}: {error.strerror}") from None
+    finally:
+        os.close(child_output)
+    return pid, output

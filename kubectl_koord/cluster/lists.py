@@ -1,0 +1,249 @@
+"""Reading whole lists of several kinds side by side."""
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, Self, TypeVar
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from kubectl_koord.cluster.replies import failure, is_gap, message_of
+from kubectl_koord.cluster.transport import Body, Transport
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Gap
+
+T = TypeVar("T")
+
+_OK = 200
+_GONE = 410
+_RESTARTS = 3
+
+
+class ListRequest(Struct, frozen=True):
+    """A list to read: `path` may carry a query of its own, such as a fieldSelector.
+
+    `namespaced_path` holds `{namespace}` and is read when the cluster-wide list is forbidden.
+    A kind that is not `optional` fails the whole reading when it is forbidden or not served.
+    """
+
+    kind: str
+    path: str
+    namespaced_path: str | None = None
+    optional: bool = True
+
+
+class Lists(Struct, Generic[T], frozen=True):
+    """What was read of each kind, and which kinds only of one namespace."""
+
+    values: Mapping[str, T | Gap]
+    namespace_only: frozenset[str] = frozenset()
+
+
+class Expired(Exception):  # noqa: N818
+    """The server has forgotten the list that we page through. For `read_lists`; not to be caught."""
+
+
+class Pages:
+    """The pages of one list, to be gone through once.
+
+    After each page set `continue_token` to its `metadata.continue`: it asks for the next page,
+    and an empty one ends the list.
+    """
+
+    def __init__(self, transport: Transport, path: str, stop: threading.Event) -> None:
+        """Keep the path; nothing is sent before the first page is asked for."""
+        self.continue_token = ""
+        self._transport = transport
+        self._path = path
+        self._stop = stop
+        self._page: _Stoppable | None = None
+
+    def __iter__(self) -> Self:
+        """Return itself."""
+        return self
+
+    def __next__(self) -> Body:
+        """Return the next page.
+
+        Raises:
+            Expired: when the list has to be begun anew.
+            KoordError: when the page cannot be had.
+
+        """
+        if self._page and not self.continue_token:
+            raise StopIteration
+        path = _continued(self._path, self.continue_token) if self._page else _from_cache(self._path)
+        self.close()
+        self.continue_token = ""
+        page = _Stoppable(self._transport.open(path), self._stop)
+        self._page = page
+        if page.status != _OK:
+            raise _refusal(page, path)
+        return page
+
+    def close(self) -> None:
+        """Give up the page being read."""
+        if self._page:
+            self._page.close()
+
+
+Decode = Callable[[str, Pages], T]
+"""Reads the pages of a kind into one value; called again, from the start, when a list has expired."""
+
+
+def read_lists(
+    transport: Transport,
+    requests: Sequence[ListRequest],
+    namespace: str | Callable[[], str],
+    decode: Decode[T],
+) -> Lists[T]:
+    """Read all the lists, each in a thread of its own.
+
+    `namespace` is only looked at when a cluster-wide list is forbidden; `decode` is called in
+    the threads. Lists that may not be read or are not served become a `Gap`.
+
+    Raises:
+        KoordError: the first failure of any list; the other threads are told to stop.
+
+    """
+    stop = threading.Event()
+    outcomes: queue.SimpleQueue[_Read[T] | Exception] = queue.SimpleQueue()
+    reader = _Reader(transport, namespace, decode, stop)
+    for request in requests:
+        threading.Thread(target=_work, args=(reader, request, outcomes), daemon=True).start()
+    values: dict[str, T | Gap] = {}
+    narrowed: set[str] = set()
+    try:
+        for _ in requests:
+            outcome = outcomes.get()
+            if isinstance(outcome, Exception):
+                raise outcome
+            values[outcome.kind] = outcome.value
+            if outcome.namespace_only:
+                narrowed.add(outcome.kind)
+    finally:
+        stop.set()
+    return Lists({request.kind: values[request.kind] for request in requests}, frozenset(narrowed))
+
+
+class _Read(Struct, Generic[T], frozen=True):
+    """One kind, read or found to be a gap."""
+
+    kind: str
+    value: T | Gap
+    namespace_only: bool = False
+
+
+class _Refused(Exception):  # noqa: N818
+    """A list that is forbidden or not served."""
+
+    def __init__(self, gap: tuple[str, str], error: KoordError) -> None:
+        super().__init__(error.message)
+        self.code, self.message = gap
+        self.error = error
+
+
+class _Stoppable:
+    """A body that ends with an error once its reading is no longer wanted."""
+
+    def __init__(self, body: Body, stop: threading.Event) -> None:
+        self.status, self.headers = body.status, body.headers
+        self.close = body.close
+        self._body, self._stop = body, stop
+
+    def read(self, size: int = -1, /) -> bytes:
+        self._check()
+        return self._body.read(size)
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        self._check()
+        return self._body.readinto(buffer)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise KoordError("error: interrupted by the failure of another list")
+
+
+class _Reader(Generic[T]):
+    """Reads one list: in the namespace after a refusal, anew when it has expired."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        namespace: str | Callable[[], str],
+        decode: Decode[T],
+        stop: threading.Event,
+    ) -> None:
+        self._transport = transport
+        self._namespace = namespace
+        self._decode = decode
+        self._stop = stop
+
+    def read(self, request: ListRequest) -> _Read[T]:
+        try:
+            return _Read(request.kind, self._list(request.kind, request.path))
+        except _Refused as refused:
+            if refused.code == "forbidden" and request.namespaced_path:
+                return self._narrowed(request, request.namespaced_path, refused)
+            return _gap(request, refused)
+
+    def _narrowed(self, request: ListRequest, template: str, whole: _Refused) -> _Read[T]:
+        namespace = self._namespace if isinstance(self._namespace, str) else self._namespace()
+        path = template.replace("{namespace}", quote(namespace, safe=""))
+        try:
+            return _Read(request.kind, self._list(request.kind, path), namespace_only=True)
+        except _Refused:
+            # The cluster-wide list is what we wanted: its refusal names the grant to ask for.
+            return _gap(request, whole)
+
+    def _list(self, kind: str, path: str) -> T:
+        for _ in range(_RESTARTS):
+            pages = Pages(self._transport, path, self._stop)
+            try:
+                return self._decode(kind, pages)
+            except Expired:
+                continue
+            except msgspec.MsgspecError as problem:
+                raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
+            finally:
+                pages.close()
+        raise KoordError(f"error: the list of {kind} expired {_RESTARTS} times before it was read")
+
+
+def _work(reader: _Reader[T], request: ListRequest, outcomes: "queue.SimpleQueue[_Read[T] | Exception]") -> None:
+    try:
+        outcomes.put(reader.read(request))
+    except Exception as error:  # noqa: BLE001 - it is raised where the answer is waited for
+        outcomes.put(error)
+
+
+def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:
+    if not request.optional:
+        raise refused.error
+    return _Read(request.kind, Gap(request.kind, refused.code, refused.message))
+
+
+def _refusal(page: Body, path: str) -> Exception:
+    """Return what a page other than 200 means."""
+    body = page.read()
+    if page.status == _GONE:
+        return Expired()
+    error = failure(page.status, body, path)
+    gap = is_gap(page.status)
+    return _Refused((gap, message_of(page.status, body, path)), error) if gap else error
+
+
+def _from_cache(path: str) -> str:
+    """Ask for what the server has at hand rather than for a quorum read, unless the path has an opinion."""
+    if "resourceVersion=" in path.partition("?")[2]:
+        return path
+    return f"{path}{'&' if '?' in path else '?'}resourceVersion=0"
+
+
+def _continued(path: str, token: str) -> str:
+    """Return the path of the next page: it must not name a version, the token does."""
+    bare, _, query = path.partition("?")
+    kept = [part for part in query.split("&") if part and not part.startswith(("resourceVersion", "continue="))]
+    return f"{bare}?{'&'.join([*kept, 'continue=' + quote(token, safe='')])}"

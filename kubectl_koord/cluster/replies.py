@@ -1,0 +1,99 @@
+"""What a failed answer of the API server says, in kubectl's words."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from kubectl_koord.errors import KoordError
+
+_UNAUTHORIZED = 401
+_SERVER_FAULT = 500
+_GAPS: dict[int, Literal["forbidden", "missing"]] = {403: "forbidden", 404: "missing"}
+_SHOWN = 300
+_TIMEOUT = "the server was unable to return a response in the time allotted, but may still be processing the request"
+
+# client-go's NewGenericServerResponse: what kubectl says where the server says nothing.
+_GENERIC = {
+    400: ("BadRequest", "the server rejected our request for an unknown reason"),
+    401: ("Unauthorized", "the server has asked for the client to provide credentials"),
+    404: ("NotFound", "the server could not find the requested resource"),
+    405: ("MethodNotAllowed", "the server does not allow this method on the requested resource"),
+    409: ("Conflict", "the server reported a conflict"),
+    410: ("Expired", "the requested resource is no longer available"),
+    415: ("UnsupportedMediaType", "the body of the request was in an unknown format"),
+    422: ("Invalid", "the server rejected our request due to an error in our request"),
+    429: ("TooManyRequests", "the server has received too many requests and has asked us to try again later"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+    504: ("Timeout", _TIMEOUT),
+}
+
+
+class Cause(Struct):
+    """One reason behind a refusal."""
+
+    reason: str | None = None
+    message: str | None = None
+
+
+class Details(Struct, rename="camel"):
+    """What a refusal is about."""
+
+    causes: list[Cause] | None = None
+    retry_after_seconds: int | None = None
+
+
+class Status(Struct):
+    """The API's own account of a failure."""
+
+    kind: str = ""
+    message: str | None = None
+    reason: str | None = None
+    details: Details | None = None
+
+
+def status_of(body: bytes) -> Status | None:
+    """Return the Status of a body, None when it holds no such thing."""
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.MsgspecError:
+        return None
+    return status if status.kind == "Status" else None
+
+
+def failure(status: int, body: bytes, path: str) -> KoordError:
+    """Return the one line that kubectl would print for this answer to a request of `path`."""
+    told = status_of(body)
+    reason, message = _GENERIC.get(status, ("", ""))
+    if told:
+        reason, message = told.reason or reason, told.message or message
+    elif not message:
+        reason, message = _unexpected(status, body, path)
+    message = " ".join(message.split())
+    if status == _UNAUTHORIZED:
+        return KoordError(f"error: You must be logged in to the server ({message})")
+    return KoordError(f"Error from server ({reason}): {message}" if reason else f"Error from server: {message}")
+
+
+def message_of(status: int, body: bytes, path: str) -> str:
+    """Return the server's own message alone, on one line."""
+    told = status_of(body)
+    if told and told.message:
+        return " ".join(told.message.split())
+    return failure(status, body, path).message
+
+
+def is_gap(status: int) -> Literal["forbidden", "missing"] | None:
+    """Return what a status means for a list: may not be read, is not served, or neither."""
+    return _GAPS.get(status)
+
+
+def _unexpected(status: int, body: bytes, path: str) -> tuple[str, str]:
+    """Return reason and message for an answer that does not come from the API itself."""
+    text = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
+    said = "unknown" if not text or text[0] == "{" else text
+    if status == 403:  # noqa: PLR2004
+        return "Forbidden", f"{path.partition('?')[0]} is forbidden ({said})"
+    if status >= _SERVER_FAULT:
+        return "InternalError", f'an error on the server ("{said}") has prevented the request from succeeding'
+    return "", f"the server answered {path.partition('?')[0]} with the unexpected status {status}"

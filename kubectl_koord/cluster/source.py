@@ -1,0 +1,160 @@
+"""A Snapshot from wherever the user points: the live cluster, files, or the embedded demo cluster."""
+
+import gzip
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from importlib import resources
+from types import GenericAlias
+from typing import Any
+
+import msgspec
+
+from kubectl_koord.cluster import files, version
+from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Gap, Snapshot
+
+_UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+_SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
+_SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
+_INSTALLED_IN = "koordinator-system"
+_CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
+_OK = 200
+
+REQUESTS = {
+    request.kind: request
+    for request in (
+        ListRequest("Node", "/api/v1/nodes"),
+        ListRequest("Pod", f"/api/v1/pods?{_UNFINISHED}", f"/api/v1/namespaces/{{namespace}}/pods?{_UNFINISHED}"),
+        ListRequest("PodGroup", f"{_SIGS}/podgroups", f"{_SIGS}/namespaces/{{namespace}}/podgroups"),
+        ListRequest("ClusterNetworkTopology", f"{_SCHEDULING}/clusternetworktopologies"),
+        ListRequest(
+            "PodDisruptionBudget",
+            "/apis/policy/v1/poddisruptionbudgets",
+            "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets",
+        ),
+        ListRequest("ElasticQuota", f"{_SIGS}/elasticquotas"),
+        ListRequest("Device", f"{_SCHEDULING}/devices"),
+        ListRequest("Reservation", f"{_SCHEDULING}/reservations"),
+        ListRequest(
+            "Deployment",
+            f"/apis/apps/v1/namespaces/{_INSTALLED_IN}/deployments?fieldSelector=metadata.name%3Dkoord-scheduler",
+        ),
+        ListRequest(
+            "ConfigMap",
+            f"/api/v1/namespaces/{_INSTALLED_IN}/configmaps?fieldSelector=metadata.name%3Dkoord-scheduler-config",
+        ),
+    )
+}
+"""Where each kind is listed; the last two only tell version and configuration."""
+
+TOPOLOGY_KINDS = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
+GANG_KINDS = (
+    *TOPOLOGY_KINDS,
+    "PodGroup",
+    "ElasticQuota",
+    "Device",
+    "Reservation",
+)
+PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+_WITHOUT_GAP = {"Deployment", "ConfigMap"}
+
+
+def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], chosen_version: str) -> Snapshot:
+    """Return the cluster behind a transport, with a named gap for each kind that may not be read.
+
+    Raises:
+        KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
+
+    """
+    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, _decode)
+    collector = Collector()
+    gaps = []
+    for kind, value in found.values.items():
+        if isinstance(value, Gap):
+            gaps.append(value)
+            continue
+        for item in value:
+            collector.add(kind, item)
+    gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
+    if not chosen_version and "Deployment" not in collector.kinds:
+        collector.crd_version = _crd_version(transport)
+    return collector.snapshot(
+        moment=_now(),
+        source="cluster",
+        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
+        chosen_version=chosen_version,
+        namespace_only=namespace() if found.namespace_only else "",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _only_one_namespace(kind: str) -> Gap:
+    return Gap(kind, "forbidden", "only one namespace could be read")
+
+
+def _decode(kind: str, pages: Pages) -> list[Any]:
+    decoder = _decoder(kind)
+    items: list[Any] = []
+    for page in pages:
+        decoded = decoder.decode(page.read())
+        items.extend(decoded.items or ())
+        pages.continue_token = decoded.metadata.continue_ or ""
+    return items
+
+
+class _ListMeta(msgspec.Struct):
+    continue_: str | None = msgspec.field(default=None, name="continue")
+
+
+def _decoder(kind: str) -> Any:  # noqa: ANN401
+    fields: list[tuple[str, Any, Any]] = [
+        ("metadata", _ListMeta, msgspec.field(default_factory=_ListMeta)),
+        ("items", GenericAlias(list, (WIRE_TYPES[kind],)) | None, None),
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct(f"{kind}List", fields))
+
+
+def _crd_version(transport: Transport) -> str | None:
+    try:
+        body = transport.open(_CRD)
+        try:
+            content = body.read()
+            return version.from_explanation_schema(content) if body.status == _OK else None
+        finally:
+            body.close()
+    except KoordError:
+        return None
+
+
+def from_files(names: Iterable[str], chosen_version: str) -> Snapshot:
+    """Return the cluster that the files hold; a kind of which they hold nothing is absent.
+
+    Raises:
+        KoordError: naming the file, and the object and field in it, that cannot be read.
+
+    """
+    collector = Collector()
+    files.read(names, collector)
+    return _whole(collector, _now(), "file", chosen_version)
+
+
+def demo(chosen_version: str) -> Snapshot:
+    """Return the embedded demo cluster, at the moment for which it was made."""
+    collector = Collector()
+    packed = resources.files("kubectl_koord.cluster").joinpath("demo.json.gz").read_bytes()
+    files.take("demo", gzip.decompress(packed), collector)
+    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version)
+
+
+def _whole(collector: Collector, moment: str, source: str, chosen_version: str) -> Snapshot:
+    gaps = [
+        Gap(kind, "not-in-input", f"the input holds no {kind}: taken as absent")
+        for kind in files.missing_kinds(collector)
+    ]
+    return collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)

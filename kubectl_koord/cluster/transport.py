@@ -1,0 +1,114 @@
+"""What a way to the API server offers, whichever it is."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from msgspec import Struct
+
+from kubectl_koord import __version__
+from kubectl_koord.errors import KoordError
+
+USER_AGENT = f"kubectl-koord/{__version__}"
+# What runs between kubectl's child and us is a loopback socket: kubectl inflates, we do not.
+ACCEPT_ENCODING = "identity"
+
+_FAILED = "Unable to connect to the server: "
+
+
+class Reply(Struct, frozen=True):
+    """A complete answer of the API server, whatever its status."""
+
+    status: int
+    body: bytes
+
+
+class Body(Protocol):
+    """An answer whose body is still to be read.
+
+    Reading raises KoordError when the connection breaks before the body is complete, or when
+    the time limit of the request has passed. Header names are in lower case.
+    """
+
+    @property
+    def status(self) -> int:
+        """Return the HTTP status."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Return the headers by their name in lower case."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next `size` bytes, fewer only at the end; all that is left for -1."""
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        """Fill the buffer and return how many bytes came, fewer than it holds only at the end."""
+
+    def close(self) -> None:
+        """Give the connection up. May be called twice."""
+
+
+class Transport(Protocol):
+    """A way to the API server. Several threads may use it at once.
+
+    Paths are request paths with their query, already escaped. Every status is an answer;
+    KoordError, with kubectl's sentence, means that there is none.
+    """
+
+    def open(self, path: str) -> Body:
+        """Send a GET and return once the status is known."""
+
+    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
+        """Send a request with a body and return the whole answer."""
+
+    def namespace(self) -> str:
+        """Return the namespace that kubectl would use; raise KoordError when it cannot be told."""
+
+    def close(self) -> None:
+        """Give everything back: connections, processes, files. May be called twice."""
+
+    def __enter__(self) -> Self:
+        """Return the transport, to be closed at the end of the block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Close."""
+
+
+def unable(reason: str) -> KoordError:
+    """Return kubectl's sentence for a server that cannot be talked to; one line of the reason."""
+    lines = reason.strip().splitlines() or ["EOF"]
+    return KoordError(_FAILED + lines[0].rstrip())
+
+
+def refused(address: str) -> KoordError:
+    """Return kubectl's sentence for a port on which nobody listens."""
+    return KoordError(f"The connection to the server {address} was refused - did you specify the right host or port?")
+
+
+def no_headers_in_time() -> KoordError:
+    """Return kubectl's sentence for `--request-timeout` before an answer began."""
+    return unable("net/http: request canceled (Client.Timeout exceeded while awaiting headers)")
+
+
+def no_body_in_time() -> KoordError:
+    """Return kubectl's sentence for `--request-timeout` within an answer."""
+    return unable("net/http: request canceled (Client.Timeout or context cancellation while reading body)")
+
+
+def checked(path: str) -> str:
+    """Return a request path as it is.
+
+    Raises:
+        KoordError: when it would not stay one word of the request.
+
+    """
+    if path.startswith("/") and path.isascii() and path.isprintable() and " " not in path:
+        return path
+    raise KoordError(f"error: invalid request path {path!r}")
+
+
+def no_credentials() -> KoordError:
+    """Return the refusal of a kubeconfig user without credentials, for whom kubectl asks on the terminal."""
+    return KoordError("error: You must be logged in to the server (the kubeconfig user has no credentials)")

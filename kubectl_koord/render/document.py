@@ -1,0 +1,86 @@
+"""What a page consists of: blocks as values, free of any output device.
+
+Texts are kept as they came from the cluster; a writer makes them harmless.
+"""
+
+from typing import Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+Style: TypeAlias = Literal["", "good", "bad", "warn", "dim", "bold", "code"]
+Flow: TypeAlias = Literal["name", "cut", "wrap"]
+
+
+class Line(Struct, frozen=True):
+    """A sentence. On a terminal it may wrap between words, `indent` spaces from the left."""
+
+    text: str
+    style: Style = ""
+    indent: int = 0
+
+
+class Gap(Struct, frozen=True):
+    """An empty line."""
+
+
+class Column(Struct, frozen=True):
+    """A header, and what gives way on a narrow terminal.
+
+    `name` is cut in the middle, `cut` at the end, `wrap` goes on in the next line between words.
+    """
+
+    header: str
+    right: bool = False
+    flow: Flow = "name"
+
+
+class Row(Struct, frozen=True):
+    """The cells of one row; `depth` counts only in a tree, where the first cell is the label."""
+
+    cells: tuple[str, ...]
+    style: Style = ""
+    depth: int = 0
+
+
+class Table(Struct, frozen=True):
+    """Rows under headers, each row with as many cells as there are columns."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    indent: int = 2
+
+
+class Tree(Struct, frozen=True):
+    """A table whose rows stand in pre-order and hang below the last row that is less deep."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    indent: int = 0
+
+
+class Bullet(Struct, frozen=True):
+    """One numbered point and, where there is one, the command that belongs to it."""
+
+    text: str
+    command: str = ""
+
+
+class Bullets(Struct, frozen=True):
+    """Numbered points."""
+
+    items: tuple[Bullet, ...]
+
+
+Block: TypeAlias = Line | Gap | Table | Tree | Bullets
+Grid = TypeVar("Grid", Table, Tree)
+
+
+def slim(block: Grid) -> Grid:
+    """Return the table or tree without the columns in which no row says anything."""
+    kept = [index for index in range(len(block.columns)) if any(row.cells[index] for row in block.rows)]
+    if len(kept) == len(block.columns):
+        return block
+    columns = tuple(block.columns[index] for index in kept)
+    rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in block.rows)
+    return replace(block, columns=columns, rows=rows)

@@ -1,0 +1,1 @@
+"""One page per report: what a person reads, as blocks. The verdict sentence always comes first."""

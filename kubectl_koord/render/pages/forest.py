@@ -1,0 +1,128 @@
+"""The tree of `topo` as rows: how deep to go, and which siblings to fold."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from kubectl_koord.explain.reports import DomainRow, NodeRow, TopologyReport
+from kubectl_koord.render.document import Column, Row, Style, Tree, slim
+from kubectl_koord.render.words import amount, domain_word, unit
+
+ROOT = "ClusterTopologyLayer"
+LINES = 60  # about one screen
+_ALIKE = 4  # fewer siblings than that are shown one by one
+
+_Key = tuple[str, str]
+_Cells = tuple[str, ...]
+
+
+class Forest:
+    """The domains of a report by their parent. Rows of an unknown parent hang nowhere and are not shown."""
+
+    def __init__(self, report: TopologyReport) -> None:
+        """Sort the rows of the report by parent, in the order of the report."""
+        self._report = report
+        self.columns = _columns(report)
+        self.below: dict[_Key | None, list[DomainRow]] = {}
+        self.leaves: dict[_Key, list[NodeRow]] = {}
+        for domain in report.domains:
+            parent = (domain.parent.layer, domain.parent.name) if domain.parent else None
+            if parent != (domain.layer, domain.name):  # never below itself
+                self.below.setdefault(parent, []).append(domain)
+        for node in report.nodes:
+            self.leaves.setdefault((node.parent.layer, node.parent.name), []).append(node)
+
+    def height(self) -> int:
+        """Return how many layers there are below the root."""
+        levels, here = -1, self.below.get(None, [])
+        while here:
+            levels += 1
+            here = [child for domain in here for child in self.children(domain)]
+        return max(levels, 0)
+
+    def children(self, domain: DomainRow) -> list[DomainRow]:
+        """Return the domains right below this one."""
+        return self.below.get((domain.layer, domain.name), [])
+
+    def fitting(self, deepest: int) -> int:
+        """Return the deepest layer down to which the tree, folded, stays within one screen."""
+        for depth in range(deepest, 1, -1):
+            if len(list(self.rows(depth))) <= LINES:
+                return depth
+        return min(deepest, 1)
+
+    def rows(self, depth: int, *, nodes: bool = False) -> Iterator[Row]:
+        """Return the rows in pre-order down to a depth; siblings at that depth are folded unless nodes are shown."""
+        for root in self.below.get(None, []):
+            yield from self._rows([root], 0, depth, nodes=nodes)
+
+    def _rows(self, siblings: Sequence[DomainRow], level: int, depth: int, *, nodes: bool) -> Iterator[Row]:
+        if level == depth and not nodes:
+            yield from self._folded(siblings, level)
+            return
+        for domain in siblings:
+            yield Row((domain_word(domain.name), *self.cells(domain)), _style(domain), level)
+            yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes)
+            if nodes:
+                yield from (self._node(node, level + 1) for node in self.leaves.get((domain.layer, domain.name), []))
+
+    def _folded(self, siblings: Sequence[DomainRow], level: int) -> Iterator[Row]:
+        for cells, run in groupby(siblings, self.cells):
+            alike = list(run)
+            names = [domain_word(domain.name) for domain in alike]
+            if len(alike) >= _ALIKE:
+                names = [f"{names[0]} to {names[-1]} ({len(alike)} alike, each)"]
+            yield from (Row((name, *cells), _style(alike[0]), level) for name in names)
+
+    def cells(self, domain: DomainRow) -> _Cells:
+        """Return what stands beside the name of a domain."""
+        notes = [f"{domain.cordoned} cordoned"] if domain.cordoned else []
+        notes += [f"{domain.not_ready} not ready"] if domain.not_ready else []
+        return (str(domain.nodes), *self._amounts(domain.free, domain.total, domain.offer_slots), ", ".join(notes))
+
+    def _node(self, node: NodeRow, level: int) -> Row:
+        notes = ", ".join(note for note in dict.fromkeys((node.state, node.reason)) if note)
+        amounts = self._amounts(node.free, node.total, node.offer_slots)
+        return Row((node.node, "", *amounts, notes), "warn" if node.state else "", level)
+
+    def _amounts(self, free: int, total: int, slots: int | None) -> _Cells:
+        resource, wanted = self._report.resource, self._report.desired_offer_slot
+        offer = "" if slots is None else str(slots) if wanted is None else f"{slots}/{wanted}"
+        return (amount(resource, free), amount(resource, total), offer)
+
+    def summary(self, domains: Sequence[DomainRow], level: int) -> Row:
+        """Return one row for all these domains together."""
+        free, total = sum(domain.free for domain in domains), sum(domain.total for domain in domains)
+        nodes = str(sum(domain.nodes for domain in domains))
+        label = f"and {len(domains)} more (--depth {level} shows all)"
+        return Row((label, nodes, *self._amounts(free, total, None), ""), "dim", level)
+
+
+def drawn(forest: Forest, depth: int, *, nodes: bool, most: int | None = None) -> Tree:
+    """Return the tree down to a depth, cut after the first layer's domains that fill a screen (`most` lines)."""
+    rows = list(forest.rows(depth, nodes=nodes))
+    if most is not None and len(rows) > most:
+        rows = _cut(forest, most)
+    return slim(Tree(forest.columns, tuple(rows)))
+
+
+def _cut(forest: Forest, most: int) -> list[Row]:
+    root = forest.below[None][0]
+    first, rest = forest.children(root)[: most - 2], forest.children(root)[most - 2 :]
+    rows = [Row((domain_word(domain.name), *forest.cells(domain)), _style(domain), 1) for domain in first]
+    return [Row((domain_word(root.name), *forest.cells(root))), *rows, forest.summary(rest, 1)]
+
+
+def _columns(report: TopologyReport) -> tuple[Column, ...]:
+    name = unit(report.resource)
+    return (
+        Column("DOMAIN"),
+        Column("NODES", right=True),
+        Column(f"FREE {name}", right=True),
+        Column(f"TOTAL {name}", right=True),
+        Column("SLOTS", right=True),
+        Column("NOTES", flow="wrap"),
+    )
+
+
+def _style(domain: DomainRow) -> Style:
+    return "warn" if domain.cordoned or domain.not_ready else ""

@@ -1,0 +1,178 @@
+"""The page of `preempt GANG --dry-run`: whom preemption would kill, attempt by attempt, and whether it helps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+
+from kubectl_koord.explain.reports import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.pages.nodes import by_node
+from kubectl_koord.render.words import (
+    VERDICT_STYLE,
+    age,
+    basis_line,
+    command,
+    count,
+    local,
+    ordinal,
+    some,
+    warning_lines,
+)
+
+_MOST_ROWS = 40
+_MOST_PODS = 6
+
+_NEXT = {
+    "not-needed": "Nobody has to be killed: the gang fits as things are.",
+    "policy-never": "The pods' preemptionPolicy is Never: free room yourself, or give them another priority class.",
+    "terminating-victim": "Wait: pods killed by an earlier attempt are still shutting down.",
+    "no-pending-pods": "Nothing to do: no pod of the gang is pending.",
+    "no-victims": "Preemption cannot help: no pod in the way has a lower priority and may be killed.",
+    "not-helpful": "Preemption cannot help: even with every permitted victim gone the gang would not fit.",
+    "preemption-disabled": "Job preemption is switched off in the scheduler's configuration.",
+}
+
+
+def blocks(report: PreemptReport) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
+    for index, attempt in enumerate(_attempts(report), 1):
+        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang)]
+    if report.broken_gangs:
+        page += [Gap(), *_broken(report.broken_gangs)]
+    page += [block for line in _wasted(report) for block in (Gap(), line)]
+    if report.alternatives:
+        points = tuple(Bullet(_alternative(each, report.gang)) for each in report.alternatives)
+        page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
+    page += [Gap(), Line("What next", "bold"), Bullets(tuple(_next(report)))]
+    facts = [] if report.priority is None else [f"priority of the gang: {report.priority}"]
+    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
+
+
+def _headline(report: PreemptReport) -> str:
+    if report.verdict == "unknown":
+        return f"{report.gang}: cannot tell what preemption would do."
+    if report.reason == "not-needed":
+        return f"{report.gang} needs no preemption."
+    can = "lets" if report.verdict == "yes" else "does not let"
+    return f"Preemption {can} {report.gang} run."
+
+
+def _attempts(report: PreemptReport) -> Sequence[Round]:
+    if report.rounds or not (report.victims or report.nominations):
+        return report.rounds
+    return (Round(report.victims, report.nominations),)
+
+
+def _title(index: int, attempt: Round) -> str:
+    kills = f"kills {count(len(attempt.victims), 'pod')}" if attempt.victims else "kills nobody"
+    return f"{ordinal(index)} attempt: {kills}"
+
+
+def _attempt(attempt: Round, title: str, gang: str) -> Iterator[Block]:
+    yield Line(title, "bold")
+    if attempt.victims:
+        yield from _victims(attempt.victims)
+    if attempt.nominations:
+        yield Gap()
+        yield from by_node(attempt.nominations, gang, "NOMINATED FOR IT")
+
+
+def _victims(victims: Sequence[Victim]) -> Iterator[Block]:
+    ordered = sorted(victims, key=lambda victim: (victim.domain, victim.node, victim.pod))
+    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    columns = (
+        Column("VICTIM"),
+        Column("NODE"),
+        Column("PRIORITY", right=True),
+        Column("BELONGS TO"),
+        Column("AGE", right=True),
+        Column("BUDGET"),
+        Column("NOTE"),
+    )
+    rows: list[Row] = []
+    for domain, group in groupby(shown, lambda victim: victim.domain):
+        rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
+        rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
+    yield slim(Tree(columns, tuple(rows), indent=2))
+    if len(shown) < len(ordered):
+        yield Line(f"and {len(ordered) - len(shown)} more victims (-o json has all)", "dim", indent=2)
+    answers: dict[str, list[str]] = {}
+    for victim in ordered:
+        if victim.eviction:
+            answers.setdefault(victim.eviction, []).append(victim.pod)
+    for answer, pods in answers.items():
+        yield Line(f"The API server on evicting {some(pods)}: {answer}", indent=2)
+
+
+def _victim(victim: Victim, depth: int) -> Row:
+    cells = (
+        victim.pod,
+        victim.node,
+        str(victim.priority),
+        victim.gang or victim.owner or "",
+        "" if victim.age_seconds is None else age(victim.age_seconds),
+        _budget(victim.pod_disruption_budget, victim.pod),
+        "wasted" if victim.wasted else "",
+    )
+    violated = victim.pod_disruption_budget is not None and victim.pod_disruption_budget.violated
+    return Row(cells, "bad" if victim.wasted or violated else "", depth)
+
+
+def _budget(hit: BudgetHit | None, pod: str) -> str:
+    if hit is None:
+        return ""
+    return f"{local(hit.name, pod)} ({'violated' if hit.violated else 'kept'})"
+
+
+def _nominated(nominations: Mapping[str, str], gang: str) -> str:
+    pods: dict[str, list[str]] = {}
+    for pod, node in nominations.items():
+        pods.setdefault(node, []).append(local(pod, gang))
+    return "; ".join(f"{some(pods[node], _MOST_PODS)} -> {node}" for node in sorted(pods))
+
+
+def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
+    yield Line("Running gangs that would fall below their minimum", "bad")
+    columns = (
+        Column("GANG"),
+        Column("RUNNING", right=True),
+        Column("LEFT", right=True),
+        Column("MINIMUM", right=True),
+    )
+    yield Table(
+        columns, tuple(Row((gang.gang, str(gang.bound), str(gang.left), str(gang.min_member))) for gang in broken)
+    )
+
+
+def _wasted(report: PreemptReport) -> Iterator[Line]:
+    attempts = _attempts(report)
+    wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
+    if not wasted:
+        return
+    verb = "dies" if len(wasted) == 1 else "die"
+    yield Line(
+        f"Wasted victims: {some(wasted, _MOST_PODS)} {verb} in vain, {report.gang} gains nothing from it.", "bad"
+    )
+
+
+def _alternative(each: PreemptAlternative, gang: str) -> str:
+    kills = f"kills {some([victim.pod for victim in each.victims])}" if each.victims else "kills nobody"
+    ends = {True: "; the gang can run then", False: "; the gang cannot run even then", None: ""}[each.helps]
+    places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
+    broken = f"; breaks {some([gone.gang for gone in each.broken_gangs])}" if each.broken_gangs else ""
+    why = f" ({each.reason})" if each.reason else ""
+    return f"If {each.when}: {kills}{places}{broken}{ends}{why}."
+
+
+def _next(report: PreemptReport) -> Iterator[Bullet]:
+    why = command("why-pending", report.gang)
+    if report.verdict == "unknown":
+        yield Bullet("Whether preemption helps cannot be told: see what stops the gang.", why)
+    elif report.reason:
+        yield Bullet(_NEXT.get(report.reason, "Preemption is not the question yet: see what stops the gang."), why)
+    elif not report.helps:
+        yield Bullet("These victims do not help: see what else stops the gang.", why)
+    else:
+        yield Bullet("Wait: the scheduler does this by itself when it next tries the gang.", why)
+    if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
+        yield Bullet("Nothing was killed: this command only computes.")

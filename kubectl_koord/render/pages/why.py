@@ -1,0 +1,156 @@
+"""The page of `why-pending GANG`: the verdict, where room is short, and what helps."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubectl_koord.explain.reports import Funnel, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.pages.nodes import by_node
+from kubectl_koord.render.words import (
+    VERDICT_STYLE,
+    basis_line,
+    count,
+    domain_word,
+    layer_word,
+    local,
+    scheduler_line,
+    some,
+    warning_lines,
+)
+
+_MOST_ROWS = 15
+_MOST_PODS = 6
+_FEW_NODES = 3
+
+
+def blocks(report: WhyReport) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
+    page += [Line(text) for text in _remarks(report)]
+    if report.domains:
+        page += [Gap(), *_slots(report)]
+    if report.placement:
+        page += [Gap(), *by_node(report.placement, report.gang)]
+    if report.unblock:
+        points = tuple(Bullet(way.message, way.command) for way in report.unblock)
+        page += [Gap(), Line("What helps", "bold"), Bullets(points)]
+    if report.alternatives:
+        points = tuple(Bullet(_alternative(each)) for each in report.alternatives)
+        page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
+    if report.scheduler_says:
+        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment)]
+    said = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline is a warning
+    return [
+        *page,
+        *warning_lines(report.warnings[:-1] if said else report.warnings),
+        Gap(),
+        basis_line(report.basis, _facts(report)),
+    ]
+
+
+def headline(report: WhyReport) -> str:
+    """Return the verdict in one sentence."""
+    name = f"pod {report.gang}" if report.lone_pod else report.gang
+    if report.verdict == "unknown":
+        return f"{name}: cannot tell, {reason(report)}"
+    if report.verdict == "no":
+        return f"{name} is pending: {reason(report)}"
+    if not report.pending_pods:
+        return f"{name} has no pending pods; {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
+    return f"{name} would be placed now: {place(report)}."
+
+
+def place(report: WhyReport) -> str:
+    """Return how many pods would be placed and, where that is known, on which nodes."""
+    return _where(report.placement) if report.placement else f"{count(len(report.pending_pods), 'pod')} waiting"
+
+
+def reason(report: WhyReport) -> str:
+    """Return what the verdict rests on, in one sentence."""
+    if report.cause:
+        return report.cause.message
+    if report.alternatives:
+        return f"{count(len(report.alternatives), 'outcome')} are possible."
+    return report.warnings[-1].message if report.warnings else "no reason was found."
+
+
+def _where(placement: Mapping[str, str]) -> str:
+    nodes = sorted(set(placement.values()))
+    place = ", ".join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
+    return f"{count(len(placement), 'pod')} on {place}"
+
+
+def _remarks(report: WhyReport) -> Iterator[str]:
+    if report.verdict == "yes" and report.cause:
+        yield report.cause.message
+    cause = report.cause
+    if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
+        yield f"It is about {some([local(pod, report.gang) for pod in cause.pods], _MOST_PODS)}."
+    others = [gang for gang in report.gang_group if gang != report.gang]
+    if others:
+        yield f"It starts only together with {some(others)} (one gang group)."
+    if report.also_wrong:
+        yield f"Also wrong, but not what stops it first: {', '.join(report.also_wrong)}."
+    if report.funnel and report.funnel.lost and not report.domains:
+        yield _funnel(report.funnel)
+
+
+def _funnel(funnel: Funnel) -> str:
+    lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
+    return f"Of {count(funnel.nodes, 'node')}, {funnel.left} could take a pod; the others: {lost}."
+
+
+def _slots(report: WhyReport) -> Iterator[Block]:
+    ordered = sorted(report.domains, key=lambda domain: -domain.offer_slots)
+    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    layers = {domain.layer for domain in report.domains}
+    header = layer_word(ordered[0].layer).upper() if len(layers) == 1 else "DOMAIN"
+    columns = (
+        Column(header),
+        Column("SLOTS"),
+        Column("SHORT", right=True),
+        Column("IN THE WAY", flow="wrap"),
+    )
+    wanted = report.desired_offer_slot
+    rows = tuple(_slot_row(domain, wanted, mixed=len(layers) > 1) for domain in shown)
+    yield slim(Table(columns, rows))
+    rest = ordered[len(shown) :]
+    if rest:
+        yield Line(f"and {len(rest)} more, with {rest[0].offer_slots} slots or fewer each", "dim", indent=2)
+
+
+def _slot_row(domain: SlotRow, wanted: int | None, *, mixed: bool) -> Row:
+    name = domain_word(domain.name)
+    if mixed:
+        name = f"{layer_word(domain.layer)} {name}"
+    slots = str(domain.offer_slots) if wanted is None else f"{domain.offer_slots}/{wanted}"
+    return Row((name, slots, str(domain.short), domain.in_the_way), "" if domain.short else "good")
+
+
+def _alternative(each: WhyAlternative) -> str:
+    if each.verdict == "yes":
+        outcome = f"it would be placed, {_where(each.placement)}." if each.placement else "it would be placed."
+    elif each.cause:
+        outcome = each.cause.message
+    else:
+        outcome = "it stays pending." if each.verdict == "no" else "nobody can tell."
+    return f"If {each.when}: {outcome}{_best(each.domains)}"
+
+
+def _best(domains: Sequence[SlotRow]) -> str:
+    if not domains:
+        return ""
+    best = max(domains, key=lambda domain: domain.offer_slots)
+    place = f"{layer_word(best.layer)} {best.name}" if best.name else "the whole cluster"
+    return f" Best: {place}, {count(best.offer_slots, 'slot')}."
+
+
+def _facts(report: WhyReport) -> Iterator[str]:
+    if report.funnel:
+        fits = f"room for {report.requests}" if report.requests else "room for a pod"
+        yield f"{count(report.funnel.nodes, 'node')}, {report.funnel.left} with {fits}"
+    elif report.requests:
+        yield f"each pod asks for {report.requests}"
+    if report.must_gather:
+        word = layer_word(report.must_gather)
+        meaning = f" (all pods in one {word})" if word != report.must_gather else " (all pods in one domain of it)"
+        yield f"MustGather {report.must_gather}{meaning}"

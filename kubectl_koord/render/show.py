@@ -1,0 +1,81 @@
+"""Which page and which writer a report gets."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+from kubectl_koord.render.document import Block
+from kubectl_koord.render.pages import change, pending, preempt, topo, why
+from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.structured import Report
+from kubectl_koord.render.terminal import to_terminal
+
+_NO_TERMINAL_WIDTH = 80
+
+
+class OutputStyle(Struct, frozen=True):
+    """How text is to look: as for a pipe or a terminal, how wide (0: no limit), in colour, beyond ASCII."""
+
+    terminal: bool
+    width: int
+    colour: bool
+    unicode: bool
+
+
+class TopoOptions(Struct, frozen=True):
+    """What only `topo` can be asked: layers to show (None: what fits), and whether to show nodes."""
+
+    depth: int | None = None
+    nodes: bool = False
+
+
+def text(report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None) -> str:
+    """Return the report as text for a person or a pipe, ending with a line break."""
+    page = _page(report, topo_options or TopoOptions())
+    if not style.terminal:
+        return to_plain(page, unicode=style.unicode)
+    parts: list[str] = []
+    to_terminal(page, width=style.width, colour=style.colour, unicode=style.unicode, write=parts.append)
+    return "".join(parts)
+
+
+def output_style(color_flag: str, environ: Mapping[str, str], isatty: bool, encoding: str, columns: int) -> OutputStyle:  # noqa: FBT001 - one of five facts about the output
+    """Return how to write to this output.
+
+    Args:
+        color_flag: `--color`: `always` and `never` win over everything, `auto` decides by the rest.
+        environ: NO_COLOR, FORCE_COLOR and TERM are looked at.
+        isatty: whether the output is a terminal.
+        encoding: of the output; what is not a Unicode encoding gets ASCII.
+        columns: the width of the terminal; 0 where it does not say.
+
+    """
+    colour = _colour(color_flag, environ, isatty=isatty)
+    width = (columns if columns > 0 else _NO_TERMINAL_WIDTH) if isatty else 0
+    unicode = encoding.lower().replace("-", "").replace("_", "").startswith("utf")
+    return OutputStyle(terminal=isatty or colour, width=width, colour=colour, unicode=unicode)
+
+
+def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
+    if flag in {"always", "never"}:
+        return flag == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in {"", "0"}:
+        return True
+    return isatty and environ.get("TERM") != "dumb"
+
+
+def _page(report: Report, options: TopoOptions) -> list[Block]:
+    match report:
+        case TopologyReport():
+            return topo.blocks(report, depth=options.depth, nodes=options.nodes)
+        case WhyReport():
+            return why.blocks(report)
+        case PendingGangsReport():
+            return pending.blocks(report)
+        case PreemptReport():
+            return preempt.blocks(report)
+        case ChangePlan():
+            return change.blocks(report)

@@ -1,0 +1,86 @@
+"""Reports for programs: one document as JSON or YAML, with the keys that the contract promises."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import msgspec
+
+from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+
+Report: TypeAlias = TopologyReport | PendingGangsReport | WhyReport | PreemptReport | ChangePlan
+
+API_VERSION = "kubectl-koord/v1alpha1"
+
+_KINDS: Mapping[type[Report], str] = {
+    TopologyReport: "Topology",
+    PendingGangsReport: "PendingGangs",
+    WhyReport: "WhyPending",
+    PreemptReport: "PreemptionDryRun",
+    ChangePlan: "ChangePlan",
+}
+
+# Plain words that YAML 1.2 or Go's reader would take for a number or a truth value, PyYAML would not.
+_MISREAD = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|0[oO][0-7]+|[yYnN]")
+
+# PyYAML has no "never": a line is folded after so many characters.
+_NEVER_FOLD = 1 << 30
+
+
+def document(report: Report) -> dict[str, object]:
+    """Return the report as plain objects: the envelope first, then the fields in the order of the report."""
+    return {"apiVersion": API_VERSION, **_body(report)}
+
+
+def to_json(report: Report) -> str:
+    r"""Return one JSON document, ASCII only: whatever acts on a terminal is `\u`-escaped and parses back unchanged."""
+    return json.dumps(document(report), indent=2) + "\n"
+
+
+def to_yaml(report: Report) -> str:
+    """Return one YAML document, equal to the JSON one, ASCII only."""
+    import yaml  # noqa: PLC0415 - only who asks for YAML pays for it
+
+    value = document(report)
+    try:
+        return _dumped(value, getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    except UnicodeEncodeError:  # libyaml cannot write lone surrogates, PyYAML itself can
+        return _dumped(value, yaml.SafeDumper)
+
+
+def _body(report: Report) -> dict[str, object]:
+    fields = _fields(report)
+    basis = _fields(report.basis)
+    del fields["basis"]
+    if isinstance(report, PendingGangsReport):
+        fields["items"] = [_body(item) for item in report.items]
+    head = {"kind": _KINDS[type(report)], "verdict": fields.pop("verdict")}
+    return {**head, **basis, **fields}
+
+
+def _fields(value: msgspec.Struct) -> dict[str, object]:
+    plain = msgspec.to_builtins(value, enc_hook=_plain)
+    if not isinstance(plain, dict):
+        raise TypeError(f"{type(value).__name__} is no mapping")
+    return plain
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):  # one that is not a dict
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _dumped(value: dict[str, object], base: type) -> str:
+    import yaml  # noqa: PLC0415
+
+    def text(dumper: yaml.SafeDumper, data: str) -> yaml.ScalarNode:
+        style = '"' if "\n" in data or _MISREAD.fullmatch(data) else None
+        return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    # A class of our own: representers belong to the class, and nobody else's may change.
+    ours = type("Dumper", (base,), {"ignore_aliases": lambda _self, _data: True})
+    yaml.add_representer(str, text, Dumper=ours)
+    written = yaml.dump(value, Dumper=ours, sort_keys=False, allow_unicode=False, width=_NEVER_FOLD)
+    return str(written)

@@ -1,0 +1,113 @@
+"""Small wordings that several pages share."""
+
+import shlex
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+
+from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.render.document import Block, Gap, Line, Style
+
+VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
+
+_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
+_UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 node`, `2 nodes`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def ordinal(number: int) -> str:
+    """Return `1st`, `2nd`, `11th`."""
+    teen = 10 < number % 100 < 20  # noqa: PLR2004
+    return f"{number}{'th' if teen else _ORDINALS.get(number % 10, 'th')}"
+
+
+def some(names: Collection[str], most: int = 5) -> str:
+    """Return the names with commas, the first few only where there are many."""
+    shown = list(names)[:most] if len(names) > most + 1 else list(names)
+    rest = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {rest} more" if rest else "")
+
+
+def layer_word(layer: str) -> str:
+    """Return what a person calls one domain of the layer: `spine` for SpineLayer; other names as they are."""
+    for ending in ("TopologyLayer", "Layer"):
+        if layer.endswith(ending) and layer != ending:
+            return layer.removesuffix(ending).lower()
+    return layer
+
+
+def domain_word(name: str) -> str:
+    """Return the name of a domain; the one above all others has none."""
+    return name or "cluster"
+
+
+def local(name: str, home: str) -> str:
+    """Return `namespace/name` without the namespace where it is that of `home`."""
+    namespace, slash, _ = home.partition("/")
+    return name.removeprefix(namespace + slash) if slash else name
+
+
+def unit(resource: str) -> str:
+    """Return the short name of a resource: `CPU`, `GPU` for nvidia.com/gpu, `memory`."""
+    last = resource.rpartition("/")[2]
+    return last.upper() if last in {"cpu", "gpu", "rdma", "npu"} else last
+
+
+def amount(resource: str, number: int) -> str:
+    """Return an amount of the resource for people: CPUs instead of milli-CPU, GiB instead of bytes."""
+    if resource == "cpu":
+        return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
+    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
+        for suffix, size in _UNITS:
+            if abs(number) >= size:
+                return f"{number / size:.1f}".removesuffix(".0") + suffix
+    return str(number)
+
+
+def age(seconds: int) -> str:
+    """Return the time like kubectl: `45s`, `12m`, `5h`, `3d`."""
+    for size, sign, least in ((86400, "d", 2 * 86400), (3600, "h", 2 * 3600), (60, "m", 120)):
+        if seconds >= least:
+            return f"{seconds // size}{sign}"
+    return f"{max(seconds, 0)}s"
+
+
+def age_at(since: str, moment: str) -> str:
+    """Return how long before `moment` the other moment was, empty when one of them is no time."""
+    try:
+        gone = datetime.fromisoformat(moment) - datetime.fromisoformat(since)
+    except (ValueError, TypeError):  # not a time; one with and one without a time zone
+        return ""
+    return age(int(gone.total_seconds()))
+
+
+def command(*words: str) -> str:
+    """Return a command line of this plugin that may be pasted, whatever the names are."""
+    return " ".join(["kubectl koord", *map(shlex.quote, words)])
+
+
+def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
+    """Return the last line: the facts counted, and whose behaviour the answer reproduces."""
+    by = f"as koordinator {basis.koordinator_version} decides ({basis.version_from})"
+    return Line("; ".join([*(fact for fact in facts if fact), by]), "dim")
+
+
+def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
+    """Return the warnings, a gap before them."""
+    lines = [Line(f"Warning: {notice.message} ({notice.code})", "warn") for notice in warnings]
+    return [Gap(), *lines] if lines else []
+
+
+def scheduler_line(says: SchedulerSays, moment: str) -> Line:
+    """Return what the scheduler wrote on the pods, how old it is and whether it still holds."""
+    gone = age_at(says.since, moment)
+    when = f"{gone} ago" if gone else f"since {says.since}"
+    holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}[says.agrees]
+    return Line(f'The scheduler said ({when}, {holds}): "{_shortened(says.message)}"', "dim")
+
+
+def _shortened(message: str, most: int = 300) -> str:
+    return message if len(message) <= most else message[:most].rstrip() + "..."

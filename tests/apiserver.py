@@ -1,0 +1,581 @@
+"""A small Kubernetes API server, for tests: objects in a dict, served over real HTTP."""
+
+import base64
+import copy
+import http.server
+import json
+import re
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import yaml
+
+Object = dict[str, Any]
+
+
+class Resource(NamedTuple):
+    group_version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    short: tuple[str, ...] = ()
+
+
+RESOURCES = (
+    Resource("v1", "Node", "nodes", namespaced=False, short=("no",)),
+    Resource("v1", "Pod", "pods", namespaced=True, short=("po",)),
+    Resource("v1", "Namespace", "namespaces", namespaced=False, short=("ns",)),
+    Resource("v1", "ConfigMap", "configmaps", namespaced=True, short=("cm",)),
+    Resource("v1", "Event", "events", namespaced=True),
+    Resource("apps/v1", "Deployment", "deployments", namespaced=True),
+    Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
+    Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
+    Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),
+    Resource("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "elasticquotas", namespaced=True),
+    Resource(
+        "scheduling.koordinator.sh/v1alpha1", "ClusterNetworkTopology", "clusternetworktopologies", namespaced=False
+    ),
+    Resource("scheduling.koordinator.sh/v1alpha1", "Device", "devices", namespaced=False),
+    Resource("scheduling.koordinator.sh/v1alpha1", "Reservation", "reservations", namespaced=False),
+    Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
+)
+
+_OBJECT_PATH = re.compile(
+    r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+/[^/]+))"
+    r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[^/]))?/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?(?:/(?P<sub>[^/]+))?"
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request as it came in; header names are in lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Object:
+        """Return the body, which is a JSON object in all that we send."""
+        decoded: Object = json.loads(self.body)
+        return decoded
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What to do with requests whose path matches, instead of serving them.
+
+    `hang` waits for the event, then serves; `cut` ends the connection in the middle of the body
+    ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is; otherwise
+    the answer is a Status. Only the first `times` requests are met, if that is given.
+    """
+
+    path: str
+    status: int = 200
+    reason: str = ""
+    message: str = ""
+    method: str = ""
+    raw: bytes | None = None
+    hang: threading.Event | None = None
+    cut: str = ""
+    times: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    causes: tuple[Mapping[str, str], ...] = ()
+
+    def matches(self, request: Request) -> bool:
+        return re.fullmatch(self.path, request.path) is not None and self.method in ("", request.method)
+
+
+class Tls(NamedTuple):
+    """A certificate that is its own authority."""
+
+    certificate: Path
+    key: Path
+
+
+class Refusal(Exception):  # noqa: N818
+    """A failed request."""
+
+    def __init__(self, status: int, reason: str, message: str, **details: object) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = status_body(status, reason, message, **details)
+
+
+class ApiServer:
+    """Serves the objects of a v1 List until closed. Everything is changed under one lock.
+
+    `token` asks for `tls`: kubectl sends credentials over TLS only.
+    """
+
+    def __init__(self, objects: Mapping[str, Any] | None = None, *, token: str = "", tls: Tls | None = None) -> None:
+        self.token = token
+        self.tls = tls
+        self.rules: list[Rule] = []
+        self.log: list[Request] = []
+        self.closing = threading.Event()
+        self.changed = threading.Condition()
+        self.events: list[tuple[str, str, Object]] = []
+        self._objects: dict[str, dict[tuple[str, str], Object]] = {resource.plural: {} for resource in RESOURCES}
+        self._version = 1000
+        self._oldest_token = 0
+        self._met: dict[int, int] = {}
+        for item in (objects or {}).get("items", []):
+            self.put(item)
+        self._http = _Http(self)
+        self.port = self._http.server_address[1]
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.closing.set()
+        with self.changed:
+            self.changed.notify_all()
+        self._http.shutdown()
+        self._http.server_close()
+        self._thread.join()
+
+    def put(self, item: Mapping[str, Any]) -> Object:
+        """Store an object under its kind, namespace and name, which come to be; watchers see it."""
+        stored: Object = copy.deepcopy(dict(item))
+        resource = _resource_of(stored)
+        meta = stored.setdefault("metadata", {})
+        if resource.namespaced:
+            home = meta.setdefault("namespace", "default")
+            if ("", home) not in self._objects["namespaces"]:
+                self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
+        with self.changed:
+            key = (meta.get("namespace", ""), meta["name"])
+            known = key in self._objects[resource.plural]
+            self._version += 1
+            meta["resourceVersion"] = str(self._version)
+            meta.setdefault("uid", f"uid-{resource.plural}-{'-'.join(key)}")
+            meta.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
+            self._objects[resource.plural][key] = stored
+            self._tell("MODIFIED" if known else "ADDED", resource.plural, stored)
+        return copy.deepcopy(stored)
+
+    def delete(self, plural: str, namespace: str, name: str) -> None:
+        with self.changed:
+            gone = self._objects[plural].pop((namespace, name))
+            self._tell("DELETED", plural, gone)
+
+    def get(self, plural: str, namespace: str, name: str) -> Object:
+        with self.changed:
+            return copy.deepcopy(self._objects[plural][namespace, name])
+
+    def expire_tokens(self) -> None:
+        """Let every continue token given so far be answered with 410."""
+        with self.changed:
+            self._version += 1
+            self._oldest_token = self._version
+
+    def requests(self, path: str, method: str = "GET") -> list[Request]:
+        """Return what was asked of a path, in order."""
+        return [request for request in list(self.log) if (request.method, request.path) == (method, path)]
+
+    def kubeconfig(
+        self,
+        folder: Path,
+        *,
+        user: Mapping[str, Any] | None = None,
+        cluster: Mapping[str, Any] | None = None,
+        namespace: str = "",
+    ) -> Path:
+        """Write a kubeconfig with the one context `test` and return its path."""
+        seen: dict[str, Any] = {"server": self.url}
+        if self.tls:
+            seen["certificate-authority"] = str(self.tls.certificate)
+        context = {"cluster": "test", "user": "test", **({"namespace": namespace} if namespace else {})}
+        own = {"token": self.token or "any"} if user is None else dict(user)
+        path = folder / f"kubeconfig-{self.port}-{len(list(folder.iterdir()))}"
+        path.write_text(write_kubeconfig(seen | dict(cluster or {}), own, context))
+        return path
+
+    def rule_for(self, request: Request) -> Rule | None:
+        with self.changed:
+            for rule in self.rules:
+                met = self._met.get(id(rule), 0)
+                if rule.matches(request) and (rule.times is None or met < rule.times):
+                    self._met[id(rule)] = met + 1
+                    return rule
+        return None
+
+    def answer(self, request: Request) -> tuple[int, Object]:
+        """Return status and body for a request that is neither a rule's nor a watch."""
+        discovery = _discovery(request.path)
+        if discovery and request.method == "GET":
+            return 200, discovery
+        match = _OBJECT_PATH.fullmatch(request.path)
+        resource = find_resource(match)
+        if not match or not resource:
+            raise Refusal(404, "NotFound", "the server could not find the requested resource")
+        where = (unquote(match["namespace"] or ""), unquote(match["name"] or ""))
+        with self.changed:
+            if match["sub"] == "eviction" and request.method == "POST":
+                return 201, self._evict(request, where)
+            if request.method == "GET":
+                return 200, self._get(resource, where) if where[1] else self._list(resource, where[0], request)
+            if request.method == "PATCH" and where[1]:
+                return 200, self._patch(resource, where, request)
+        raise Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def current(self, plural: str, namespace: str, query: Mapping[str, str]) -> list[Object]:
+        """Return the objects of a list in order of their names."""
+        found = sorted(self._objects[plural].items())
+        return [
+            item
+            for (home, _), item in found
+            if namespace in ("", home) and _selected(item, query.get("fieldSelector", ""))
+        ]
+
+    def _tell(self, kind: str, plural: str, item: Object) -> None:
+        self.events.append((kind, plural, copy.deepcopy(item)))
+        self.changed.notify_all()
+
+    def _get(self, resource: Resource, where: tuple[str, str]) -> Object:
+        item = self._objects[resource.plural].get(where)
+        if item is None:
+            group = resource.group_version.rpartition("/")[0].partition("/")[0]
+            name = f"{resource.plural}.{group}" if "/" in resource.group_version else resource.plural
+            raise Refusal(404, "NotFound", f'{name} "{where[1]}" not found', name=where[1], kind=resource.plural)
+        return item
+
+    def _list(self, resource: Resource, namespace: str, request: Request) -> Object:
+        items = self.current(resource.plural, namespace, request.query)
+        start = self._start(request.query)
+        limit = int(request.query.get("limit", "0")) or len(items)
+        meta: Object = {"resourceVersion": str(self._version)}
+        if start + limit < len(items):
+            meta["continue"] = base64.urlsafe_b64encode(f"{self._version}:{start + limit}=".encode()).decode()
+            meta["remainingItemCount"] = len(items) - start - limit
+        return {
+            "kind": f"{resource.kind}List",
+            "apiVersion": resource.group_version,
+            "metadata": meta,
+            "items": items[start : start + limit],
+        }
+
+    def _start(self, query: Mapping[str, str]) -> int:
+        token = query.get("continue")
+        if not token:
+            return 0
+        if query.get("resourceVersion"):
+            raise Refusal(400, "BadRequest", "specifying resource version is not allowed when using continue")
+        version, _, start = base64.urlsafe_b64decode(token).decode().rstrip("=").partition(":")
+        if int(version) < self._oldest_token:
+            raise Refusal(
+                410, "Expired", "The provided continue parameter is too old to display a consistent list result."
+            )
+        return int(start)
+
+    def _patch(self, resource: Resource, where: tuple[str, str], request: Request) -> Object:
+        item = self._get(resource, where)
+        patch = request.json
+        wanted = (patch.get("metadata") or {}).get("resourceVersion")
+        if wanted and wanted != item["metadata"]["resourceVersion"]:
+            what = f'Operation cannot be fulfilled on {resource.plural} "{where[1]}": the object has been modified'
+            raise Refusal(409, "Conflict", f"{what}; please apply your changes to the latest version and try again")
+        merged: Object = merge(item, patch)
+        return merged if request.query.get("dryRun") == "All" else self.put(merged)
+
+    def _evict(self, request: Request, where: tuple[str, str]) -> Object:
+        pod = self._get(RESOURCES[1], where)
+        options = request.json.get("deleteOptions") or {}
+        uid = (options.get("preconditions") or {}).get("uid")
+        if uid and uid != pod["metadata"]["uid"]:
+            raise Refusal(409, "Conflict", f"the UID in the precondition ({uid}) does not match the UID in record")
+        budgets = [budget for budget in self.current("poddisruptionbudgets", where[0], {}) if _covers(budget, pod)]
+        if len(budgets) > 1:
+            what = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            raise Refusal(500, "InternalError", what)
+        if budgets and budgets[0].get("status", {}).get("disruptionsAllowed", 0) <= 0:
+            name = budgets[0]["metadata"]["name"]
+            cause = {"reason": "DisruptionBudget", "message": f"The disruption budget {name} needs more healthy pods"}
+            what = "Cannot evict pod as it would violate the pod's disruption budget."
+            raise Refusal(429, "TooManyRequests", what, causes=[cause])
+        if "All" not in (request.query.get("dryRun"), *options.get("dryRun", [])):
+            self.delete("pods", *where)
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+class _Http(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, api: ApiServer) -> None:
+        self.api = api
+        super().__init__(("127.0.0.1", 0), _Handler)
+        if api.tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(api.tls.certificate, api.tls.key)
+            # The handshake belongs into the thread of the request, where a failed one harms nobody.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that went away, or did not like our certificate, are what tests are about."""
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    # One packet per answer: Nagle's algorithm and delayed acknowledgements would add 40 ms.
+    wbufsize = -1
+    server: _Http
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Print nothing: `ApiServer.log` is the log."""
+
+    def _serve(self) -> None:
+        api = self.server.api
+        parts = urlsplit(self.path)
+        length = int(self.headers.get("Content-Length") or 0)
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(
+            self.command,
+            parts.path,
+            dict(parse_qsl(parts.query, keep_blank_values=True)),
+            headers,
+            self.rfile.read(length),
+        )
+        api.log.append(request)
+        try:
+            self._answer(api, request)
+        except Refusal as refusal:
+            self._json(refusal.status, refusal.body)
+
+    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
+
+    def _answer(self, api: ApiServer, request: Request) -> None:
+        rule = api.rule_for(request)
+        if rule and rule.hang:
+            while not (rule.hang.wait(0.01) or api.closing.is_set()):
+                pass
+        elif rule:
+            self._obey(rule)
+            return
+        if api.token and request.headers.get("authorization") != f"Bearer {api.token}":
+            raise Refusal(401, "Unauthorized", "Unauthorized")
+        if request.query.get("watch") in ("1", "true"):
+            self._watch(api, request)
+            return
+        self._json(*api.answer(request))
+
+    def _obey(self, rule: Rule) -> None:
+        if rule.cut:
+            self._cut(rule)
+        elif rule.raw is not None:
+            self._send(rule.status, rule.raw, rule.headers)
+        else:
+            details = {"causes": list(rule.causes)} if rule.causes else {}
+            body = status_body(rule.status, rule.reason, rule.message, **details)
+            self._send(rule.status, json.dumps(body).encode(), rule.headers)
+
+    def _cut(self, rule: Rule) -> None:
+        self.close_connection = True
+        if rule.cut == "head":
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        part = rule.raw or b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[' + b" " * 70_000
+        if rule.cut == "chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+            part = b"%x\r\n%s\r\n" % (len(part), part)
+        else:
+            self.send_header("Content-Length", str(len(part) + 1000))
+        self.end_headers()
+        self.wfile.write(part)
+
+    def _json(self, status: int, body: Object) -> None:
+        self._send(status, json.dumps(body).encode(), {})
+
+    def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Type": "application/json", "Audit-Id": "1"} | dict(headers)).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        self.wfile.flush()
+
+    def _watch(self, api: ApiServer, request: Request) -> None:
+        match = _OBJECT_PATH.fullmatch(request.path)
+        resource = find_resource(match)
+        if not match or not resource:
+            raise Refusal(404, "NotFound", "the server could not find the requested resource")
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for kind, item in _events(api, resource.plural, unquote(match["namespace"] or ""), request.query):
+            line = json.dumps({"type": kind, "object": item}).encode() + b"\n"
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+            self.wfile.flush()
+        self.wfile.write(b"0\r\n\r\n")
+
+
+def _events(api: ApiServer, plural: str, namespace: str, query: Mapping[str, str]) -> Iterator[tuple[str, Object]]:
+    """Yield what is there, unless the watch starts at a version, and then what happens until the server closes."""
+    since = int(query.get("resourceVersion") or 0)
+    with api.changed:
+        seen = len(api.events)
+        first = [] if since else [("ADDED", item) for item in api.current(plural, namespace, query)]
+        later = [event for event in api.events if since and int(event[2]["metadata"]["resourceVersion"]) > since]
+    yield from first
+    while True:
+        for kind, of, item in later:
+            if of == plural and namespace in ("", item["metadata"].get("namespace")):
+                yield kind, item
+        with api.changed:
+            api.changed.wait_for(lambda: len(api.events) > seen or api.closing.is_set())  # noqa: B023
+            if api.closing.is_set():
+                return
+            later, seen = api.events[seen:], len(api.events)
+
+
+def status_body(status: int, reason: str, message: str, **details: object) -> Object:
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "details": details,
+        "code": status,
+    }
+
+
+def merge(target: object, patch: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the outcome of a JSON merge patch (RFC 7386)."""
+    if not isinstance(patch, dict):
+        return copy.deepcopy(patch)
+    base = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            base.pop(name, None)
+        else:
+            base[name] = merge(base.get(name), value)
+    return base
+
+
+def find_resource(match: re.Match[str] | None) -> Resource | None:
+    if match is None:
+        return None
+    group_version = match["core"] or match["group"]
+    known = (one for one in RESOURCES if (one.group_version, one.plural) == (group_version, match["plural"]))
+    return next(known, None)
+
+
+def _resource_of(item: Object) -> Resource:
+    kind = (item.get("apiVersion"), item.get("kind"))
+    return next(one for one in RESOURCES if (one.group_version, one.kind) == kind)
+
+
+def _selected(item: Object, selector: str) -> bool:
+    return all(_term(item, term) for term in selector.split(",") if term)
+
+
+def _term(item: Object, term: str) -> bool:
+    path, operator, wanted = re.split(r"(!=|==|=)", term, maxsplit=1)
+    value: Any = item
+    for name in path.split("."):
+        value = value.get(name, "") if isinstance(value, dict) else ""
+    return bool(value == wanted) == (operator != "!=")
+
+
+def _covers(budget: Object, pod: Object) -> bool:
+    wanted = (budget.get("spec", {}).get("selector") or {}).get("matchLabels") or {}
+    labels = pod["metadata"].get("labels") or {}
+    return bool(wanted) and all(labels.get(name) == value for name, value in wanted.items())
+
+
+def _discovery(path: str) -> Object | None:
+    if path == "/version":
+        return {"major": "1", "minor": "32", "gitVersion": "v1.32.4", "platform": "linux/amd64"}
+    if path == "/api":
+        return {"kind": "APIVersions", "versions": ["v1"]}
+    if path == "/apis":
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": _groups()}
+    group_version = path.removeprefix("/apis/") if path != "/api/v1" else "v1"
+    resources = [_described(one) for one in RESOURCES if one.group_version == group_version]
+    return {"kind": "APIResourceList", "groupVersion": group_version, "resources": resources} if resources else None
+
+
+def _groups() -> list[Object]:
+    versions = sorted({one.group_version for one in RESOURCES if "/" in one.group_version})
+    each = [
+        (whole.partition("/")[0], {"groupVersion": whole, "version": whole.partition("/")[2]}) for whole in versions
+    ]
+    return [{"name": group, "versions": [version], "preferredVersion": version} for group, version in each]
+
+
+def _described(one: Resource) -> Object:
+    return {
+        "name": one.plural,
+        "singularName": one.kind.lower(),
+        "kind": one.kind,
+        "namespaced": one.namespaced,
+        "verbs": ["get", "list", "patch", "watch"],
+        "shortNames": list(one.short),
+    }
+
+
+def write_kubeconfig(cluster: Mapping[str, Any], user: Mapping[str, Any], context: Mapping[str, Any]) -> str:
+    """Return the text of a kubeconfig with the one context `test`."""
+    return yaml.safe_dump(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "test",
+            "clusters": [{"name": "test", "cluster": dict(cluster)}],
+            "contexts": [{"name": "test", "context": dict(context)}],
+            "users": [{"name": "test", "user": dict(user)}],
+        }
+    )
+
+
+def self_signed(folder: Path, names: str = "IP:127.0.0.1,DNS:localhost") -> Tls | None:
+    """Return a certificate of openssl's making, None where there is no openssl."""
+    if not shutil.which("openssl"):
+        return None
+    made = Tls(folder / f"cert-{time.monotonic_ns()}.pem", folder / f"key-{time.monotonic_ns()}.pem")
+    command = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    subject = ["-subj", f"/CN=test-{folder.name}", "-addext", f"subjectAltName={names}"]
+    subprocess.run(
+        [*command, *subject, "-keyout", str(made.key), "-out", str(made.certificate)],
+        check=True,
+        capture_output=True,
+    )
+    return made

@@ -1,0 +1,267 @@
+"""One report of every kind with every field filled, and the small cluster of the documentation."""
+
+from msgspec.structs import replace
+
+from kubectl_koord.explain.reports import (
+    Basis,
+    BrokenGang,
+    BudgetHit,
+    Cause,
+    Change,
+    ChangePlan,
+    DomainName,
+    DomainRow,
+    Effect,
+    Funnel,
+    NodeRow,
+    Notice,
+    ObjectName,
+    Outcome,
+    OutsideNode,
+    PendingGangsReport,
+    PreemptAlternative,
+    PreemptReport,
+    Round,
+    SchedulerSays,
+    SlotRow,
+    TopologyReport,
+    Victim,
+    WayOut,
+    WhyAlternative,
+    WhyReport,
+)
+from kubectl_koord.render.show import OutputStyle
+from kubectl_koord.render.structured import Report
+
+BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")
+ROOT = DomainName("ClusterTopologyLayer", "")
+SPINES = (DomainName("SpineLayer", "spine-0"), DomainName("SpineLayer", "spine-1"))
+ASSUMED = Notice("assumed-config", "The scheduler's configuration is assumed as the Helm chart sets it.")
+
+TOPO = TopologyReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    layers=("SpineLayer", "NodeTopologyLayer"),
+    domains=(
+        DomainRow("ClusterTopologyLayer", "", None, 4, 12, 32, cordoned=1, offer_slots=3),
+        DomainRow("SpineLayer", "spine-0", ROOT, 2, 4, 16, cordoned=1, not_ready=1, offer_slots=1),
+        DomainRow("SpineLayer", "spine-1", ROOT, 2, 8, 16, offer_slots=2),
+    ),
+    outside=(OutsideNode("node-8", ("network.topology/spine",)), OutsideNode("node-9", ("network.topology/spine",))),
+    nodes=(
+        NodeRow("node-0", SPINES[0], 0, 8, "cordoned", 0, "cordoned"),
+        NodeRow("node-1", SPINES[0], 4, 8, "not ready", 1),
+        NodeRow("node-2", SPINES[1], 8, 8, "", 2),
+        NodeRow("node-3", SPINES[1], 0, 8, "", 0, "full"),
+    ),
+    resource="nvidia.com/gpu",
+)
+TOPO_FOR = replace(
+    TOPO,
+    warnings=(),
+    domains=tuple(replace(row, free=row.free * 500, total=row.total * 1000) for row in TOPO.domains),
+    nodes=tuple(replace(row, free=row.free * 500, total=row.total * 1000) for row in TOPO.nodes),
+    outside=(),
+    resource="cpu",
+    gang="default/job",
+    desired_offer_slot=2,
+)
+NO_TOPO = TopologyReport(
+    verdict="no",
+    basis=BASIS,
+    warnings=(Notice("no-topology", "there is no ClusterNetworkTopology named default."), ASSUMED),
+    layers=(),
+    domains=(),
+    outside=(),
+    nodes=(),
+    resource="cpu",
+)
+
+WHY = WhyReport(
+    verdict="no",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    gang="default/job",
+    gang_group=("default/job", "default/ps"),
+    pending_pods=("default/job-0", "default/job-1", "default/job-2", "default/job-3"),
+    bound_pods=0,
+    min_member=4,
+    must_gather="SpineLayer",
+    desired_offer_slot=4,
+    domains=(
+        SlotRow("SpineLayer", "spine-2", 2, 2, "has 3 nodes only: can never take 4"),
+        SlotRow(
+            "SpineLayer", "spine-0", 3, 1, "node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU each, priority 1000)"
+        ),
+        SlotRow("SpineLayer", "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 1000)"),
+    ),
+    placement=None,
+    cause=Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", ("default/job-0",)),
+    also_wrong=("quota",),
+    unblock=(
+        WayOut(
+            "wait",
+            "Wait: the scheduler will preempt default/low-5 and place the gang in spine-1",
+            "kubectl koord preempt job --dry-run",
+        ),
+        WayOut("free", "Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)"),
+    ),
+    scheduler_says=SchedulerSays("no candidate topology nodes can take job", "2026-11-20T09:55:00Z", agrees=True),
+    alternatives=(
+        WhyAlternative(
+            "job-0 is tried first",
+            "yes",
+            (SlotRow("SpineLayer", "spine-1", 4, 0, "nothing"),),
+            {"default/job-0": "node-8"},
+        ),
+        WhyAlternative("job-1 is tried first", "no", cause=Cause("quota", "the quota team-a is used up.", ("a/b",))),
+    ),
+    funnel=Funnel(12, (("cordoned", 1), ("too little CPU", 2)), 9),
+    requests="8 CPU",
+)
+PLACED = WhyReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(),
+    gang="default/job",
+    gang_group=("default/job",),
+    pending_pods=("default/job-0", "default/job-1", "default/job-2"),
+    bound_pods=0,
+    min_member=3,
+    must_gather="SpineLayer",
+    desired_offer_slot=3,
+    domains=(),
+    placement={"default/job-0": "node-4", "default/job-1": "node-5", "default/job-2": "node-4"},
+    cause=Cause("waiting-for-retry", "The scheduler has not tried again yet."),
+    also_wrong=(),
+    unblock=(),
+    scheduler_says=None,
+)
+LONE = WhyReport(
+    verdict="unknown",
+    basis=Basis("1.7", "as asked", "2026-11-20T10:00:00Z", "snapshot.json"),
+    warnings=(Notice("gap", "ElasticQuotas may not be read."),),
+    gang="default/single",
+    gang_group=(),
+    pending_pods=("default/single",),
+    bound_pods=0,
+    min_member=1,
+    must_gather=None,
+    desired_offer_slot=None,
+    domains=(),
+    placement=None,
+    cause=None,
+    also_wrong=(),
+    unblock=(),
+    scheduler_says=SchedulerSays("0/12 nodes are available", "2026-11-18T10:00:00Z", agrees=None),
+    funnel=Funnel(12, (("too little CPU", 11), ("cordoned", 1)), 0),
+    requests="8 CPU",
+    lone_pod=True,
+)
+PENDING = PendingGangsReport("no", BASIS, (ASSUMED,), (WHY, PLACED, LONE))
+
+_LOW_0 = Victim(
+    pod="default/low-0",
+    node="node-0",
+    priority=1000,
+    gang="default/low",
+    owner="job/low",
+    age_seconds=7300,
+    pod_disruption_budget=BudgetHit("default/low-pdb", violated=True),
+    domain="spine-0",
+    eviction="accepted",
+)
+_LOW_1 = Victim(
+    pod="default/low-1",
+    node="node-1",
+    priority=1000,
+    gang=None,
+    owner="replicaset/web",
+    age_seconds=None,
+    pod_disruption_budget=None,
+    domain="spine-0",
+    wasted=True,
+)
+PREEMPT = PreemptReport(
+    verdict="unknown",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    gang="default/job",
+    gang_group=("default/job",),
+    priority=9000,
+    eligible=True,
+    reason=None,
+    helps=False,
+    victims=(_LOW_0,),
+    broken_gangs=(BrokenGang("default/low", 4, 4, 3),),
+    nominations={"default/job-0": "node-0", "default/job-1": "node-0"},
+    rounds=(
+        Round((_LOW_0,), {"default/job-0": "node-0", "default/job-1": "node-0"}),
+        Round((_LOW_1,), {"default/job-1": "node-1"}),
+    ),
+    message="default/job: preemption kills 2 pods in 2 attempts, and the gang still cannot run.",
+    alternatives=(
+        PreemptAlternative(
+            "node-1 is tried first",
+            "no",
+            (_LOW_1,),
+            {"default/job-0": "node-1"},
+            (Round((_LOW_1,), {"default/job-0": "node-1"}),),
+            helps=False,
+            reason="not-helpful",
+            broken_gangs=(BrokenGang("default/low", 4, 4, 3),),
+        ),
+    ),
+)
+NOT_NEEDED = PreemptReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(),
+    gang="default/job",
+    gang_group=(),
+    priority=None,
+    eligible=False,
+    reason="not-needed",
+    helps=None,
+    victims=(),
+    broken_gangs=(),
+    nominations={},
+    rounds=(),
+    message="",
+)
+
+CHANGE = ChangePlan(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    changes=(
+        Change(
+            ObjectName("PodGroup", "default", "job"),
+            {"spec.minMember": 4, "spec.mode": None},
+            {"spec.minMember": 3, "spec.mode": "Strict"},
+            {"spec": {"minMember": 3, "mode": "Strict"}, "metadata": {"finalizers": ["a"]}},
+            "1234",
+        ),
+    ),
+    applied=False,
+    effect=Effect(Outcome("no", "unknown-layer", "no such layer."), Outcome("yes", None, "it would be placed.")),
+    dry_run="client",
+)
+
+REPORTS: dict[str, Report] = {
+    "topo": TOPO,
+    "topo for a gang": TOPO_FOR,
+    "no topo": NO_TOPO,
+    "why": WHY,
+    "placed": PLACED,
+    "lone": LONE,
+    "pending": PENDING,
+    "preempt": PREEMPT,
+    "not needed": NOT_NEEDED,
+    "change": CHANGE,
+}
+
+PIPE = OutputStyle(terminal=False, width=0, colour=False, unicode=True)
+TERMINAL = OutputStyle(terminal=True, width=80, colour=False, unicode=True)
+ASCII_TERMINAL = OutputStyle(terminal=True, width=80, colour=False, unicode=False)

@@ -1,0 +1,125 @@
+"""What `topo` leaves out of a big tree, and how it says so."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+from msgspec.structs import replace
+
+from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.render.show import TopoOptions, text
+from tests.render.samples import PIPE, ROOT, TOPO
+
+
+def tree(spines: int, blocks: int, nodes: int, free: Callable[[int], int]) -> TopologyReport:
+    """Return a tree of this many of each per parent, block number N with free(N) of 8 GPU per node."""
+    rows = [DomainRow("ClusterTopologyLayer", "", None, spines * blocks * nodes)]
+    leaves: list[NodeRow] = []
+    for spine in range(spines):
+        name = DomainName("SpineLayer", f"spine-{spine}")
+        rooms = [free(spine * blocks + block) * nodes for block in range(blocks)]
+        total = nodes * 8
+        rows.append(DomainRow(name.layer, name.name, ROOT, blocks * nodes, sum(rooms), total * blocks))
+        for block, room in enumerate(rooms):
+            below = DomainName("BlockLayer", f"block-{spine}-{block}")
+            rows.append(DomainRow(below.layer, below.name, name, nodes, room, total))
+            leaves += [NodeRow(f"node-{spine}-{block}-{i}", below, room // nodes, 8) for i in range(nodes)]
+    layers = ("SpineLayer", "BlockLayer", "NodeTopologyLayer")
+    return replace(TOPO, warnings=(), outside=(), layers=layers, domains=tuple(rows), nodes=tuple(leaves))
+
+
+def drawn(report: TopologyReport, options: TopoOptions | None = None) -> str:
+    """Return the tree alone, without the sentences around it."""
+    return text(report, style=PIPE, topo_options=options).split("\n\n")[1] + "\n"
+
+
+def test_a_tree_that_fits_on_a_screen_is_shown_whole() -> None:
+    shown = drawn(tree(2, 2, 3, lambda number: number))
+    assert (
+        shown
+        == """\
+DOMAIN          NODES   FREE GPU   TOTAL GPU
+cluster            12          0           0
+  spine-0           6          3          48
+    block-0-0       3          0          24
+    block-0-1       3          3          24
+  spine-1           6         15          48
+    block-1-0       3          6          24
+    block-1-1       3          9          24
+"""
+    )
+
+
+def test_four_siblings_alike_become_one_row_three_do_not() -> None:
+    shown = drawn(tree(1, 8, 2, lambda number: 5 if number < 4 else number // 7))
+    assert (
+        shown
+        == """\
+DOMAIN                                       NODES   FREE GPU   TOTAL GPU
+cluster                                         16          0           0
+  spine-0                                       16         42         128
+    block-0-0 to block-0-3 (4 alike, each)       2         10          16
+    block-0-4                                    2          0          16
+    block-0-5                                    2          0          16
+    block-0-6                                    2          0          16
+    block-0-7                                    2          2          16
+"""
+    )
+
+
+def test_a_layer_that_does_not_fit_on_a_screen_is_left_out() -> None:
+    shown = drawn(tree(40, 8, 16, lambda number: number % 8))
+    assert (
+        shown
+        == """\
+DOMAIN                                   NODES   FREE GPU   TOTAL GPU
+cluster                                   5120          0           0
+  spine-0 to spine-39 (40 alike, each)     128        448        1024
+Shown: 1 layer; --depth 2 shows one more, --nodes every node.
+"""
+    )
+
+
+def test_more_first_domains_than_lines_are_summed_up() -> None:
+    shown = drawn(tree(100, 1, 2, lambda number: number % 8)).splitlines()
+    assert len(shown) == 62
+    assert shown[-2:] == [
+        "  and 42 more (--depth 1 shows all)      84        290         672",
+        "Shown: 1 layer; --depth 2 shows one more, --nodes every node.",
+    ]
+
+
+@pytest.mark.parametrize(("depth", "lines"), [(0, 2), (1, 102), (2, 202), (9, 202)])
+def test_a_depth_that_is_asked_for_is_shown_whole(depth: int, lines: int) -> None:
+    shown = drawn(tree(100, 1, 2, lambda number: number % 8), TopoOptions(depth=depth))
+    assert len(shown.splitlines()) == lines
+
+
+def test_nodes_are_shown_one_by_one_when_asked_for() -> None:
+    shown = drawn(tree(40, 8, 16, lambda _number: 8), TopoOptions(nodes=True))
+    assert len(shown.splitlines()) == 1 + 1 + 40 + 320 + 5120
+
+
+def test_5000_nodes_take_no_longer_than_a_blink() -> None:
+    report = tree(40, 8, 16, lambda number: number % 8)
+    start = time.perf_counter()
+    text(report, style=PIPE)
+    assert time.perf_counter() - start < 0.2
+
+
+def test_many_nodes_outside_are_named_by_the_first_few() -> None:
+    outside = tuple(OutsideNode(f"node-{number}", ("spine", "block")) for number in range(40))
+    written = text(replace(TOPO, outside=(*outside, OutsideNode("other", ()))), style=PIPE)
+    assert (
+        """\
+41 nodes outside the tree, so no topology gang can use them:
+  node-0, node-1, node-2, node-3, node-4 and 35 more: lack the label spine, block
+  other: no label is missing
+"""
+        in written
+    )
+
+
+def test_a_gang_is_told_how_many_domains_have_its_slots() -> None:
+    report = replace(tree(3, 1, 2, lambda number: number), gang="default/job", desired_offer_slot=None)
+    assert text(report, style=PIPE).startswith("Slots are the pods of default/job for which a domain has room.\n")

@@ -1,0 +1,43 @@
+from kubectl_koord.render.show import text
+from tests.render.samples import CHANGE, PIPE, TERMINAL
+
+
+def test_a_change_is_a_diff_with_its_effect_on_a_terminal() -> None:
+    expected = """\
+Would change 1 object (client dry run: nothing was sent).
+
+PodGroup default/job
+  - spec.minMember: 4
+  + spec.minMember: 3
+  + spec.mode: Strict
+
+why-pending: no (unknown-layer) -> yes
+  before: no such layer.
+  after: it would be placed.
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it.
+(assumed-config)
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(CHANGE, style=TERMINAL) == expected
+
+
+def test_a_change_is_a_diff_with_its_effect_in_a_pipe() -> None:
+    expected = """\
+Would change 1 object (client dry run: nothing was sent).
+
+PodGroup default/job
+  - spec.minMember: 4
+  + spec.minMember: 3
+  + spec.mode: Strict
+
+why-pending: no (unknown-layer) -> yes
+  before: no such layer.
+  after: it would be placed.
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(CHANGE, style=PIPE) == expected

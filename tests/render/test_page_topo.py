@@ -1,0 +1,131 @@
+from kubectl_koord.render.show import TopoOptions, text
+from tests.render.samples import ASCII_TERMINAL, NO_TOPO, PIPE, TERMINAL, TOPO, TOPO_FOR
+
+
+def test_topo_is_a_tree_with_what_is_free_and_what_is_wrong() -> None:
+    expected = """\
+The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.
+
+DOMAIN       NODES   FREE GPU   TOTAL GPU   SLOTS   NOTES
+cluster          4         12          32       3   1 cordoned
+├─ spine-0       2          4          16       1   1 cordoned, 1 not ready
+└─ spine-1       2          8          16       2
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it.
+(assumed-config)
+
+2 nodes outside the tree, so no topology gang can use them:
+  node-8, node-9: lack the label network.topology/spine
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO, style=TERMINAL) == expected
+
+
+def test_topo_in_a_pipe_indents_and_draws_nothing() -> None:
+    expected = """\
+The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.
+
+DOMAIN      NODES   FREE GPU   TOTAL GPU   SLOTS   NOTES
+cluster         4         12          32       3   1 cordoned
+  spine-0       2          4          16       1   1 cordoned, 1 not ready
+  spine-1       2          8          16       2
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+2 nodes outside the tree, so no topology gang can use them:
+  node-8, node-9: lack the label network.topology/spine
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO, style=PIPE) == expected
+
+
+def test_topo_shows_nodes_when_asked() -> None:
+    expected = """\
+The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.
+
+DOMAIN         NODES   FREE GPU   TOTAL GPU   SLOTS   NOTES
+cluster            4         12          32       3   1 cordoned
+├─ spine-0         2          4          16       1   1 cordoned, 1 not ready
+│  ├─ node-0                  0           8       0   cordoned
+│  └─ node-1                  4           8       1   not ready
+└─ spine-1         2          8          16       2
+   ├─ node-2                  8           8       2
+   └─ node-3                  0           8       0   full
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it.
+(assumed-config)
+
+2 nodes outside the tree, so no topology gang can use them:
+  node-8, node-9: lack the label network.topology/spine
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO, style=TERMINAL, topo_options=TopoOptions(nodes=True)) == expected
+
+
+def test_topo_draws_with_ascii_where_it_must() -> None:
+    expected = """\
+The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.
+
+DOMAIN         NODES   FREE GPU   TOTAL GPU   SLOTS   NOTES
+cluster            4         12          32       3   1 cordoned
+|- spine-0         2          4          16       1   1 cordoned, 1 not ready
+|  |- node-0                  0           8       0   cordoned
+|  `- node-1                  4           8       1   not ready
+`- spine-1         2          8          16       2
+   |- node-2                  8           8       2
+   `- node-3                  0           8       0   full
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it.
+(assumed-config)
+
+2 nodes outside the tree, so no topology gang can use them:
+  node-8, node-9: lack the label network.topology/spine
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO, style=ASCII_TERMINAL, topo_options=TopoOptions(nodes=True)) == expected
+
+
+def test_topo_shows_the_slots_of_a_gang() -> None:
+    expected = """\
+default/job needs 2 slots (room for one pod each). Domains with that many: 1 of 2 spines.
+
+DOMAIN      NODES   FREE CPU   TOTAL CPU   SLOTS   NOTES
+cluster         4          6          32     3/2   1 cordoned
+  spine-0       2          2          16     1/2   1 cordoned, 1 not ready
+  spine-1       2          4          16     2/2
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO_FOR, style=PIPE) == expected
+
+
+def test_topo_of_depth_0_is_the_cluster() -> None:
+    expected = """\
+The topology tree has 2 spines and 4 nodes; 12 of 32 GPU free.
+
+DOMAIN    NODES   FREE GPU   TOTAL GPU   SLOTS   NOTES
+cluster       4         12          32       3   1 cordoned
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+2 nodes outside the tree, so no topology gang can use them:
+  node-8, node-9: lack the label network.topology/spine
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(TOPO, style=PIPE, topo_options=TopoOptions(depth=0)) == expected
+
+
+def test_a_tree_that_cannot_be_built_says_why() -> None:
+    expected = """\
+The topology tree cannot be built: there is no ClusterNetworkTopology named default.
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(NO_TOPO, style=PIPE) == expected

@@ -1,0 +1,93 @@
+from kubectl_koord.render.show import text
+from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
+
+
+def test_a_pending_gang_on_a_terminal() -> None:
+    expected = """\
+default/job is pending: no spine has room for its 4 pods, the best has 3.
+It is about job-0.
+It starts only together with default/ps (one gang group).
+Also wrong, but not what stops it first: quota.
+
+  SPINE     SLOTS   SHORT   IN THE WAY
+  spine-0   3/4         1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU
+                            each, priority 1000)
+  spine-1   3/4         1   node-5: low-5 (8 CPU, priority 1000)
+  spine-2   2/4         2   has 3 nodes only: can never take 4
+
+What helps
+  1. Wait: the scheduler will preempt default/low-5 and place the gang in
+     spine-1
+     kubectl koord preempt job --dry-run
+  2. Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)
+
+It depends on what cannot be seen from outside the scheduler
+  1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
+     spine-1, 4 slots.
+  2. If job-1 is tried first: the quota team-a is used up.
+
+The scheduler said (5m ago, which still holds): "no candidate topology nodes can
+take job"
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it.
+(assumed-config)
+
+12 nodes, 9 with room for 8 CPU; MustGather SpineLayer (all pods in one spine);
+as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(WHY, style=TERMINAL) == expected
+
+
+def test_a_pending_gang_in_a_pipe() -> None:
+    expected = """\
+default/job is pending: no spine has room for its 4 pods, the best has 3.
+It is about job-0.
+It starts only together with default/ps (one gang group).
+Also wrong, but not what stops it first: quota.
+
+  SPINE     SLOTS   SHORT   IN THE WAY
+  spine-0   3/4         1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU each, priority 1000)
+  spine-1   3/4         1   node-5: low-5 (8 CPU, priority 1000)
+  spine-2   2/4         2   has 3 nodes only: can never take 4
+
+What helps
+  1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1   kubectl koord preempt job --dry-run
+  2. Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)
+
+It depends on what cannot be seen from outside the scheduler
+  1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.
+  2. If job-1 is tried first: the quota team-a is used up.
+
+The scheduler said (5m ago, which still holds): "no candidate topology nodes can take job"
+
+Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
+
+12 nodes, 9 with room for 8 CPU; MustGather SpineLayer (all pods in one spine); as koordinator 1.8 decides (from the image tag)
+"""  # noqa: E501
+    assert text(WHY, style=PIPE) == expected
+
+
+def test_a_gang_that_would_be_placed() -> None:
+    expected = """\
+default/job would be placed now: 3 pods on node-4, node-5.
+The scheduler has not tried again yet.
+
+  NODE     PODS
+  node-4   job-0, job-2
+  node-5   job-1
+
+MustGather SpineLayer (all pods in one spine); as koordinator 1.8 decides (from the image tag)
+"""
+    assert text(PLACED, style=PIPE) == expected
+
+
+def test_a_lone_pod_of_which_nothing_can_be_told() -> None:
+    expected = """\
+pod default/single: cannot tell, ElasticQuotas may not be read.
+Of 12 nodes, 0 could take a pod; the others: 11 too little CPU, 1 cordoned.
+
+The scheduler said (2d ago, which may no longer hold): "0/12 nodes are available"
+
+12 nodes, 0 with room for 8 CPU; as koordinator 1.7 decides (as asked)
+"""
+    assert text(LONE, style=PIPE) == expected

@@ -1,0 +1,168 @@
+import time
+
+import pytest
+
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.layout import Screen, laid_out
+from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.show import OutputStyle, text
+from kubectl_koord.render.terminal import painted, painted_by_rich, to_terminal
+from tests.render.samples import ASCII_TERMINAL, PIPE, REPORTS, TERMINAL
+
+PAGE: list[Block] = [
+    Line("A sentence that is a little too long for forty cells.", "bad"),
+    Gap(),
+    Table(
+        (Column("NAME"), Column("N", right=True), Column("节", flow="cut"), Column("WHY", flow="wrap")),
+        (Row(("a-very-long-name-of-a-node", "1", "点", "short")), Row(("b", "10", "", "one two three four"), "good")),
+    ),
+    Tree(
+        (Column("DOMAIN"), Column("N", right=True)),
+        (
+            Row(("cluster", "1")),
+            Row(("a", "2"), depth=1),
+            Row(("x", "3"), depth=2),
+            Row(("b", "4"), depth=1),
+            Row(("y", "5"), depth=2),
+        ),
+    ),
+    Bullets((Bullet("First do this or that and also this", "kubectl koord topo"), Bullet("Then", "run it"))),
+]
+
+
+def on_terminal(blocks: list[Block], *, width: int, colour: bool = False, unicode: bool = True) -> str:
+    parts: list[str] = []
+    to_terminal(blocks, width=width, colour=colour, unicode=unicode, write=parts.append)
+    return "".join(parts)
+
+
+def test_a_pipe_gets_one_line_per_row_and_nothing_drawn() -> None:
+    assert (
+        to_plain(PAGE)
+        == """\
+A sentence that is a little too long for forty cells.
+
+  NAME                          N   节   WHY
+  a-very-long-name-of-a-node    1   点   short
+  b                            10        one two three four
+DOMAIN    N
+cluster   1
+  a       2
+    x     3
+  b       4
+    y     5
+  1. First do this or that and also this   kubectl koord topo
+  2. Then   run it
+"""
+    )
+
+
+def test_a_narrow_terminal_wraps_between_words_and_cuts_names() -> None:
+    assert (
+        on_terminal(PAGE, width=40)
+        == """\
+A sentence that is a little too long for
+forty cells.
+
+  NAME                N   节   WHY
+  a-very-l…-a-node    1   点   short
+  b                  10        one two
+                               three
+                               four
+DOMAIN    N
+cluster   1
+├─ a      2
+│  └─ x   3
+└─ b      4
+   └─ y   5
+  1. First do this or that and also this
+     kubectl koord topo
+  2. Then   run it
+"""
+    )
+
+
+def test_an_ascii_terminal_gets_ascii_only() -> None:
+    assert (
+        "\n" + on_terminal(PAGE, width=40, unicode=False)
+        == r"""
+A sentence that is a little too long for
+forty cells.
+
+  NAME             N   \u8282   WHY
+  a-ver...-node    1   \u70b9   short
+  b               10            one two
+                                three
+                                four
+DOMAIN    N
+cluster   1
+|- a      2
+|  `- x   3
+`- b      4
+   `- y   5
+  1. First do this or that and also this
+     kubectl koord topo
+  2. Then   run it
+"""
+    )
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    wide: list[Block] = [block for block in PAGE if not isinstance(block, Bullets)]
+    for width in range(1, 90):
+        assert max(map(len, on_terminal(wide, width=width, unicode=False).splitlines())) <= width
+
+
+def test_a_width_of_0_cuts_nothing() -> None:
+    assert "a-very-long-name-of-a-node" in on_terminal(PAGE, width=0)
+
+
+def test_both_painters_write_the_same() -> None:
+    lines = list(laid_out(PAGE, Screen(80, unicode=True)))
+    assert painted_by_rich(lines) == painted(lines)
+    assert painted(lines).startswith("\x1b[1;31mA sentence")
+
+
+def test_without_colours_there_are_no_escape_codes_however_long_the_page() -> None:
+    assert "\x1b" not in on_terminal(PAGE * 20, width=80)
+
+
+@pytest.mark.parametrize("times", [1, 20])
+def test_colours_change_nothing_but_colours(times: int) -> None:
+    coloured = on_terminal(PAGE * times, width=80, colour=True)
+    for code in ("0", "1", "32", "1;31", "2", "36"):
+        coloured = coloured.replace(f"\x1b[{code}m", "")
+    assert coloured == on_terminal(PAGE * times, width=80)
+
+
+def test_a_table_without_rows_is_its_header() -> None:
+    assert to_plain([Table((Column("A"), Column("B")), ())]) == "  A   B\n"
+    assert on_terminal([Table((Column("A"), Column("B")), ())], width=80) == "  A   B\n"
+
+
+def test_columns_that_say_nothing_are_left_out() -> None:
+    table = slim(Table((Column("A"), Column("B"), Column("C")), (Row(("1", "", "2")), Row(("3", "", "")))))
+    assert to_plain([table]) == "  A   C\n  1   2\n  3\n"
+
+
+@pytest.mark.parametrize("style", [PIPE, TERMINAL, ASCII_TERMINAL])
+@pytest.mark.parametrize("name", REPORTS)
+def test_no_page_has_blanks_at_the_end_of_a_line_or_two_gaps_in_a_row(name: str, style: OutputStyle) -> None:
+    written = text(REPORTS[name], style=style)
+    assert " \n" not in written
+    assert "\n\n\n" not in written
+    assert not written.startswith("\n")
+    assert written.endswith("\n")
+
+
+def test_5000_rows_are_plain_text_in_a_blink() -> None:
+    columns = tuple(Column(f"C{number}") for number in range(6))
+    table = Table(columns, tuple(Row((f"node-{i}", "abc", "1", "2", "x y", str(i))) for i in range(5000)))
+    best = min(_seconds(table) for _ in range(5))
+    assert best < 0.02
+
+
+def _seconds(table: Table) -> float:
+    start = time.perf_counter()
+    to_plain([table])
+    return time.perf_counter() - start
