@@ -67,6 +67,8 @@ class Session:
 
         """
         found = subjects.find(snapshot, name, self.namespace())
+        if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:
+            found = subjects.find_anywhere(snapshot, name) or found
         if isinstance(found, Subject):
             return found
         for kind in ("Pod", "PodGroup"):

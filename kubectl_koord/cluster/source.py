@@ -1,6 +1,5 @@
 """A Snapshot from wherever the user points: the live cluster, files, or the embedded demo cluster."""
 
-import gzip
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib import resources
@@ -147,8 +146,7 @@ def from_files(names: Iterable[str], chosen_version: str) -> Snapshot:
 def demo(chosen_version: str) -> Snapshot:
     """Return the embedded demo cluster, at the moment for which it was made."""
     collector = Collector()
-    packed = resources.files("kubectl_koord.cluster").joinpath("demo.json.gz").read_bytes()
-    files.take("demo", gzip.decompress(packed), collector)
+    files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
     return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version)
 
 

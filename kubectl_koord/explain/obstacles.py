@@ -7,7 +7,7 @@ from msgspec import structs
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.gather import domain_slots
-from kubectl_koord.engine.reasons import Cordoned
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
@@ -15,7 +15,7 @@ from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Funnel, SlotRow
 from kubectl_koord.explain.words import amounts, count, listed, obstacle
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.pods import Resources, RunningPod
 
 _MOST_NODES = 2
 _MOST_PODS = 3
@@ -85,7 +85,7 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
     pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
     if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
         return f"{name}: {obstacle(reason) if reason else 'taken'}"
-    need = {resource for resource, _ in first.trigger.shape.requests}
+    need = scarce(first.trigger.shape.requests, reason)
     pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
     largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
     names = listed([pod.name for pod in pods], _MOST_PODS)
@@ -93,6 +93,13 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
     each = f"{largest} each, " if len(pods) > 1 and _alike(pods) else (f"{largest}, " if len(pods) == 1 else "")
     return f"{name}: {names} ({each}priority {span})"
+
+
+def scarce(requests: Resources, reason: Reason | None) -> set[str]:
+    """Return the resources that a reason says are short; all that the pod asks for where it names none."""
+    if isinstance(reason, Insufficient):
+        return {resource for resource, _, _ in reason.short}
+    return {resource for resource, _ in requests}
 
 
 def _alike(pods: list[RunningPod]) -> bool:

@@ -61,6 +61,17 @@ def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
     return found or _unknown(snapshot, every, name, namespace)
 
 
+def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
+    """Return whom a plain name means in any namespace, None where that is nobody or more than one."""
+    namespaces = {*(key.partition("/")[0] for key in snapshot.pod_groups), *(pod.namespace for pod in snapshot.pending)}
+    found = {
+        subject.key: subject
+        for namespace in sorted(namespaces)
+        if isinstance(subject := find(snapshot, name, namespace), Subject)
+    }
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
 def _plain(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, name: str) -> Subject | None:
     key = f"{namespace}/{name}"
     return _gang(every, key) or _pod(snapshot, every, key) or _owned(snapshot, every, namespace, "", name)

@@ -9,6 +9,7 @@ from kubectl_koord.engine.gangs import GatherRule
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain.obstacles import scarce
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import Cause, WayOut
 from kubectl_koord.explain.subjects import Subject
@@ -151,7 +152,9 @@ def _free_one(question: Question, stuck: Course) -> Iterator[WayOut]:
         ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
         names = listed([f"{pod.key} on {pod.node}" for pod in ranked], _MOST_NAMED)
         first = ranked[0]
-        message = f"Free {requests(first.shape.requests)}: move or end {names.replace(' and ', ' or ')}{place}"
+        needed = scarce(first.shape.requests, stuck.first.rejections.get(first.node))
+        room = requests(tuple(need for need in first.shape.requests if need[0] in needed))
+        message = f"Free {room}: move or end {names.replace(' and ', ' or ')}{place}"
         yield WayOut("free-pod", message, f"kubectl delete pod {first.name} -n {first.namespace}")
 
 
