@@ -25,7 +25,7 @@ def main() -> None:
 def run(argv: Sequence[str]) -> int:
     """Return the exit code of one command line; errors are one line on standard error."""
     try:
-        return _run(argv)
+        return _completed(argv[1:]) if argv[:1] == ["__complete"] else _run(argv)
     except KoordError as error:
         return _failed(error.message)
     except KeyboardInterrupt:
@@ -47,6 +47,13 @@ def _run(argv: Sequence[str]) -> int:
     finally:
         if transport is not None:
             transport.close()
+
+
+def _completed(words: Sequence[str]) -> int:
+    from kubectl_koord.cli.completion import answer  # noqa: PLC0415
+
+    sys.stdout.buffer.write(answer(words).encode("utf-8", "backslashreplace"))
+    return 0
 
 
 def _needs_cluster(chosen: Globals, words: Sequence[str]) -> bool:

@@ -1,13 +1,15 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kubectl_koord.cluster import decode, version, wire
+from msgspec import structs
+
+from kubectl_koord.cluster import decode, decode_load, version, wire
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity
-from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 
 WIRE_TYPES: dict[str, Any] = {
     "Node": wire.Node,
@@ -18,6 +20,10 @@ WIRE_TYPES: dict[str, Any] = {
     "ElasticQuota": wire.Quota,
     "Device": wire.Named,
     "Reservation": wire.Named,
+    "PersistentVolumeClaim": wire.PersistentVolumeClaim,
+    "PersistentVolume": wire.PersistentVolume,
+    "CSINode": wire.CSINode,
+    "NodeMetric": wire.NodeMetric,
     "Deployment": wire.Deployment,
     "ConfigMap": wire.ConfigMap,
 }
@@ -41,6 +47,11 @@ class Collector:
         self._quotas: dict[tuple[str, str], objects.Quota] = {}
         self._devices: set[str] = set()
         self._reservations: set[str] = set()
+        self._claims: dict[str, wire.PersistentVolumeClaim] = {}
+        self._volumes: dict[str, wire.PersistentVolume] = {}
+        self._limits: dict[str, wire.CSINode] = {}
+        self._metrics: dict[str, wire.NodeMetric] = {}
+        self._node_annotations: dict[str, decode.Strings] = {}
         self._deployments: list[wire.Deployment] = []
         self._config_map: wire.ConfigMap | None = None
         self.kinds: set[str] = set()
@@ -54,6 +65,10 @@ class Collector:
             "ElasticQuota": self._take_quota,
             "Device": lambda device: self._devices.add(device.metadata.name),
             "Reservation": lambda reservation: self._reservations.add(reservation.metadata.name),
+            "PersistentVolumeClaim": self._take_claim,
+            "PersistentVolume": lambda volume: self._volumes.__setitem__(volume.metadata.name, volume),
+            "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
+            "NodeMetric": lambda metric: self._metrics.__setitem__(metric.metadata.name, metric),
             "Deployment": self._deployments.append,
             "ConfigMap": self._take_config_map,
         }
@@ -75,6 +90,8 @@ class Collector:
 
     def _take_node(self, written: wire.Node) -> None:
         self._nodes[written.metadata.name] = decode.node(written, self._memo)
+        if written.metadata.annotations:
+            self._node_annotations[written.metadata.name] = decode.strings(written.metadata.annotations)
 
     def _take_pod(self, written: wire.Pod) -> None:
         self._pods[decode.namespace(written.metadata), written.metadata.name] = decode.pod(written, self._memo)
@@ -94,9 +111,17 @@ class Collector:
         quota = decode.quota(written)
         self._quotas[quota.namespace, quota.name] = quota
 
+    def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
+        self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
+
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
             self._config_map = written
+
+    @property
+    def has_claims(self) -> bool:
+        """Whether any pending pod uses a volume claim."""
+        return any(isinstance(pod, pods.PendingPod) and pod.shape.claims for pod in self._pods.values())
 
     def snapshot(
         self,
@@ -110,10 +135,12 @@ class Collector:
         """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
         waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
         finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
+        running = self._running()
+        config = version.config(*self._version(chosen_version), self._config_map)
         return Snapshot(
             moment=moment,
-            nodes=dict(sorted(self._nodes.items())),
-            running=self._running(),
+            nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
+            running=running,
             pending=tuple(sorted(waiting, key=_by_name)),
             finished=tuple(sorted(finished, key=_by_name)),
             pod_groups=dict(sorted(self._pod_groups.items())),
@@ -122,10 +149,31 @@ class Collector:
             quotas=tuple(quota for _, quota in sorted(self._quotas.items())),
             devices=frozenset(self._devices),
             reservations=tuple(sorted(self._reservations)),
+            claims={
+                name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
+                for name, claim in sorted(self._claims.items())
+            },
             gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
-            config=version.config(*self._version(chosen_version), self._config_map),
+            config=config,
             source=source,
             namespace_only=namespace_only,
+        )
+
+    def _completed(
+        self, node: objects.Node, running: Mapping[str, tuple[pods.RunningPod, ...]], config: SchedulerConfig
+    ) -> objects.Node:
+        """Return the node with what other objects tell of it: its load and its volume limits."""
+        metric, limits = self._metrics.get(node.name), self._limits.get(node.name)
+        if metric is None and limits is None:
+            return node
+        annotations = self._node_annotations.get(node.name, {})
+        load: tuple[objects.Usage, ...] = ()
+        if metric is not None:
+            thresholds = dict(config.usage_thresholds)
+            load = decode_load.usage(metric, node, annotations, running.get(node.name, ()), thresholds)
+        unseen = ("load thresholds",) if load and (config.load_unseen or decode_load.is_customised(annotations)) else ()
+        return structs.replace(
+            node, load=load, volume_limits=decode.volume_limits(limits), unseen=(*node.unseen, *unseen)
         )
 
     def _running(self) -> dict[str, tuple[pods.RunningPod, ...]]:

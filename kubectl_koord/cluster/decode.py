@@ -113,7 +113,13 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         owner=_owner(meta),
         selector=(meta.annotations or {}).get(SELECTOR_ANNOTATION) or "",
         labels=memo.labels(meta.labels),
+        scheduled=_scheduled_at(written.status.conditions),
     )
+
+
+def _scheduled_at(conditions: list[wire.PodCondition] | None) -> str:
+    found = (c.last_transition_time for c in conditions or () if c.type == "PodScheduled" and c.status == "True")
+    return next(found, None) or ""
 
 
 def is_protected(labels: Mapping[str, str | None]) -> bool:
@@ -327,3 +333,28 @@ def quota(written: wire.Quota) -> objects.Quota:
         limited=written.metadata.name not in _BUILT_IN_QUOTAS
         or any(quantity.whole(value) < _MAX_BUILT_IN for value in maximum.values()),
     )
+
+
+def claim(name: str, written: wire.PersistentVolumeClaim, volume: wire.PersistentVolume | None) -> objects.Claim:
+    """Return the claim with what its volume says, as far as the volume is known."""
+    single = "ReadWriteOncePod" in (written.spec.access_modes or ())
+    bound = written.spec.volume_name or ""
+    if volume is None:
+        return objects.Claim(name, bound, single_pod=single)
+    affinity = volume.spec.node_affinity
+    return objects.Claim(
+        name=name,
+        volume=bound,
+        terms=decode_shape.node_terms(affinity.required) if affinity and affinity.required else None,
+        labels=tuple(sorted(strings(volume.metadata.labels).items())),
+        driver=volume.spec.csi.driver if volume.spec.csi else "",
+        single_pod=single,
+        known=True,
+    )
+
+
+def volume_limits(written: wire.CSINode | None) -> pods.Resources:
+    """Return attachable volumes by CSI driver, for the drivers that tell."""
+    drivers = (written.spec.drivers if written else None) or ()
+    counts = ((driver.name, driver.allocatable.count if driver.allocatable else None) for driver in drivers)
+    return tuple(sorted((name, count) for name, count in counts if count is not None))

@@ -1,6 +1,6 @@
 """A pod's spec to the shape that the filters read: requests, constraints, and what goes unseen."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from kubectl_koord.cluster import wire
 from kubectl_koord.model import pods, quantity, selectors
@@ -25,6 +25,15 @@ _UNSEEN_ANNOTATIONS = {
     "scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
     "internal.scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
 }
+_ESTIMATES = {"cpu": (85, 250), "memory": (70, 200 << 20)}
+_TRANSLATED = {"koord-mid": "kubernetes.io/mid-{}", "koord-batch": "kubernetes.io/batch-{}", "koord-free": ""}
+_CLASSES = (
+    ("koord-prod", 9000, 9999),
+    ("koord-mid", 7000, 7999),
+    ("koord-batch", 5000, 5999),
+    ("koord-free", 3000, 3999),
+)
+_QUALITY = {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}
 _ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 
 Nano = dict[str, int]
@@ -62,13 +71,20 @@ def requests(spec: wire.PodSpec) -> pods.Resources:
 
     Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
     """
+    running = _effective(spec, lambda needs: needs.requests)
+    _add(running, amounts(spec.overhead))
+    return resources(running)
+
+
+def _effective(spec: wire.PodSpec, which: Callable[[wire.Needs], wire.Amounts | None]) -> Nano:
+    """Return the pod's requests or limits: containers and sidecars together, or the largest init container."""
     running: Nano = {}
     for container in spec.containers or ():
-        _add(running, _requested(container))
+        _add(running, _of(container, which))
     sidecars: Nano = {}
     initial: Nano = {}
     for container in spec.init_containers or ():
-        asked = _requested(container)
+        asked = _of(container, which)
         if container.restart_policy == "Always":
             _add(running, asked)
             _add(sidecars, asked)
@@ -80,12 +96,47 @@ def requests(spec: wire.PodSpec) -> pods.Resources:
             initial[resource] = max(initial.get(resource, 0), value)
     for resource, value in initial.items():
         running[resource] = max(running.get(resource, 0), value)
-    _add(running, amounts(spec.overhead))
-    return resources(running)
+    return running
 
 
-def _requested(container: wire.Container) -> Nano:
-    return amounts(container.resources.requests) if container.resources else {}
+def _of(container: wire.Container, which: Callable[[wire.Needs], wire.Amounts | None]) -> Nano:
+    return amounts(which(container.resources)) if container.resources else {}
+
+
+def estimate(pod: wire.Pod) -> pods.Resources:
+    """Return the CPU (milli) and memory (bytes) that LoadAwareScheduling expects the pod to use.
+
+    85 % of CPU and 70 % of memory, of the larger of request and limit, of the resources of its
+    priority class. Mirrors plugins/loadaware/estimator/default_estimator.go.
+    """
+    asked = dict(requests(pod.spec))
+    limits = dict(resources(_effective(pod.spec, lambda needs: needs.limits)))
+    kind = _priority_class(pod)
+    found = []
+    for resource, (factor, least) in _ESTIMATES.items():
+        name = _TRANSLATED.get(kind, "{}").format(resource)
+        if not name:
+            continue
+        largest = max(asked.get(name, 0), limits.get(name, 0))
+        value = (largest * factor + 50) // 100
+        if largest == 0:
+            value = 0 if kind == "koord-mid" else least
+        elif limits.get(name):
+            value = min(value, limits[name])
+        if value:
+            found.append((resource, value))
+    return tuple(found)
+
+
+def _priority_class(pod: wire.Pod) -> str:
+    labels = pod.metadata.labels or {}
+    named = labels.get("koordinator.sh/priority-class")
+    if named is not None:
+        return named
+    priority = pod.spec.priority or 0
+    by_value = next((name for name, low, high in _CLASSES if low <= priority <= high), "")
+    quality = labels.get("koordinator.sh/qosClass") or _QUALITY.get(pod.status.qos_class or "", "LS")
+    return by_value or ("koord-batch" if quality == "BE" else "koord-prod")
 
 
 def _add(total: Nano, more: Nano) -> None:
@@ -114,17 +165,27 @@ def shape(pod: wire.Pod) -> pods.Shape:
         spread=tuple(_spread(pod)),
         affine=_pod_terms(affinity.pod_affinity),
         repelled=_pod_terms(affinity.pod_anti_affinity),
+        claims=tuple(
+            volume.persistent_volume_claim.claim_name
+            for volume in spec.volumes or ()
+            if volume.persistent_volume_claim is not None
+        ),
+        estimate=estimate(pod),
+        of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unseen=tuple(dict.fromkeys(_unseen(pod))),
     )
 
 
 def _node_terms(affinity: wire.NodeAffinity | None) -> tuple[pods.NodeTerm, ...] | None:
-    if affinity is None or affinity.required is None:
-        return None
+    return None if affinity is None or affinity.required is None else node_terms(affinity.required)
+
+
+def node_terms(selector: wire.NodeSelector) -> tuple[pods.NodeTerm, ...]:
+    """Return the terms of a node selector, of which one must hold."""
     return tuple(
         pods.NodeTerm(labels=requirements(term.match_expressions), fields=requirements(term.match_fields))
-        for term in affinity.required.node_selector_terms or ()
+        for term in selector.node_selector_terms or ()
     )
 
 
@@ -201,9 +262,7 @@ def _unseen(pod: wire.Pod) -> Iterable[str]:
 
 def _unseen_volumes(spec: wire.PodSpec) -> Iterable[str]:
     for volume in spec.volumes or ():
-        if volume.persistent_volume_claim is not None:
-            yield f"volume claim {volume.persistent_volume_claim.claim_name}"
-        elif volume.ephemeral is not None:
+        if volume.ephemeral is not None:
             yield f"ephemeral volume {volume.name}"
         elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
             yield f"attached volume {volume.name}"

@@ -37,6 +37,14 @@ REQUESTS = {
         ListRequest("ElasticQuota", f"{_SIGS}/elasticquotas"),
         ListRequest("Device", f"{_SCHEDULING}/devices"),
         ListRequest("Reservation", f"{_SCHEDULING}/reservations"),
+        ListRequest("NodeMetric", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"),
+        ListRequest(
+            "PersistentVolumeClaim",
+            "/api/v1/persistentvolumeclaims",
+            "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
+        ),
+        ListRequest("PersistentVolume", "/api/v1/persistentvolumes"),
+        ListRequest("CSINode", "/apis/storage.k8s.io/v1/csinodes"),
         ListRequest(
             "Deployment",
             f"/apis/apps/v1/namespaces/{_INSTALLED_IN}/deployments?fieldSelector=metadata.name%3Dkoord-scheduler",
@@ -56,8 +64,10 @@ GANG_KINDS = (
     "ElasticQuota",
     "Device",
     "Reservation",
+    "NodeMetric",
 )
 PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+_VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
 _WITHOUT_GAP = {"Deployment", "ConfigMap"}
 
 
@@ -68,8 +78,27 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, _decode)
     collector = Collector()
+    gaps, narrowed = _read(transport, kinds, namespace, collector)
+    if "PodGroup" in kinds and collector.has_claims:
+        more, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
+        gaps += more
+    if not chosen_version and "Deployment" not in collector.kinds:
+        collector.crd_version = _crd_version(transport)
+    return collector.snapshot(
+        moment=_now(),
+        source="cluster",
+        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
+        chosen_version=chosen_version,
+        namespace_only=namespace() if narrowed else "",
+    )
+
+
+def _read(
+    transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], collector: Collector
+) -> tuple[list[Gap], bool]:
+    """Read lists into the collector; return the gaps, and whether any held one namespace only."""
+    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, _decode)
     gaps = []
     for kind, value in found.values.items():
         if isinstance(value, Gap):
@@ -78,15 +107,7 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
         for item in value:
             collector.add(kind, item)
     gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
-    if not chosen_version and "Deployment" not in collector.kinds:
-        collector.crd_version = _crd_version(transport)
-    return collector.snapshot(
-        moment=_now(),
-        source="cluster",
-        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
-        chosen_version=chosen_version,
-        namespace_only=namespace() if found.namespace_only else "",
-    )
+    return gaps, bool(found.namespace_only)
 
 
 def _now() -> str:

@@ -51,7 +51,8 @@ def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -
     profiles = [p for p in (parsed or {}).get("profiles") or [] if isinstance(p, dict)]
     if not profiles:
         return SchedulerConfig(version=version, version_from=version_from)
-    arguments = _coscheduling_arguments(profiles[0])
+    arguments = _arguments(profiles[0], "Coscheduling")
+    load = _arguments(profiles[0], "LoadAwareScheduling")
     return SchedulerConfig(
         version=version,
         version_from=version_from,
@@ -59,6 +60,8 @@ def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -
         preemption=bool(arguments.get("enablePreemption", False)),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
+        usage_thresholds=_thresholds(load.get("usageThresholds")),
+        load_unseen=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
         assumed=False,
     )
 
@@ -73,9 +76,15 @@ def _parse(text: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def _coscheduling_arguments(profile: dict[str, Any]) -> dict[str, Any]:
+def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
+    if not isinstance(written, dict):
+        return SchedulerConfig().usage_thresholds
+    return tuple(sorted((str(name), value) for name, value in written.items() if isinstance(value, int)))
+
+
+def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:
     for plugin in profile.get("pluginConfig") or []:
-        if isinstance(plugin, dict) and plugin.get("name") == "Coscheduling":
+        if isinstance(plugin, dict) and plugin.get("name") == name:
             arguments = plugin.get("args")
             return arguments if isinstance(arguments, dict) else {}
     return {}

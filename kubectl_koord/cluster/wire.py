@@ -199,6 +199,7 @@ class PodStatus(Struct, gc=False, rename="camel"):
     """status of a Pod."""
 
     phase: str | None = None
+    qos_class: str | None = None
     nominated_node_name: str | None = None
     conditions: list[PodCondition] | None = None
 
@@ -380,3 +381,117 @@ class ConfigMap(Struct, gc=False):
 
     metadata: Meta
     data: dict[str, str] | None = None
+
+
+class CapacityRef(Struct, gc=False):
+    """spec.csi of a PersistentVolume."""
+
+    driver: str = ""
+
+
+class VolumeAffinity(Struct, gc=False):
+    """spec.nodeAffinity of a PersistentVolume."""
+
+    required: NodeSelector | None = None
+
+
+class VolumeSpec(Struct, gc=False, rename="camel"):
+    """spec of a PersistentVolume."""
+
+    node_affinity: VolumeAffinity | None = None
+    csi: CapacityRef | None = None
+
+
+class PersistentVolume(Struct, gc=False):
+    """One PersistentVolume."""
+
+    metadata: Meta
+    spec: VolumeSpec = field(default_factory=VolumeSpec)
+
+
+class ClaimSpec(Struct, gc=False, rename="camel"):
+    """spec of a PersistentVolumeClaim."""
+
+    volume_name: str | None = None
+    access_modes: list[str] | None = None
+
+
+class PersistentVolumeClaim(Struct, gc=False):
+    """One PersistentVolumeClaim."""
+
+    metadata: Meta
+    spec: ClaimSpec = field(default_factory=ClaimSpec)
+
+
+class VolumeCount(Struct, gc=False):
+    """spec.drivers[].allocatable of a CSINode."""
+
+    count: int | None = None
+
+
+class Driver(Struct, gc=False):
+    """spec.drivers[] of a CSINode."""
+
+    name: str = ""
+    allocatable: VolumeCount | None = None
+
+
+class CSINodeSpec(Struct, gc=False):
+    """spec of a CSINode."""
+
+    drivers: list[Driver] | None = None
+
+
+class CSINode(Struct, gc=False):
+    """One CSINode: how many volumes of each driver a node can hold."""
+
+    metadata: Meta
+    spec: CSINodeSpec = field(default_factory=CSINodeSpec)
+
+
+class Measured(Struct, gc=False):
+    """A resource list that was measured."""
+
+    resources: Amounts | None = None
+
+
+class NodeMeasured(Struct, gc=False, rename="camel"):
+    """status.nodeMetric of a NodeMetric."""
+
+    node_usage: Measured | None = None
+
+
+class PodMeasured(Struct, gc=False, rename="camel"):
+    """status.podsMetric[] of a NodeMetric."""
+
+    namespace: str = ""
+    name: str = ""
+    pod_usage: Measured | None = None
+
+
+class CollectPolicy(Struct, gc=False, rename="camel"):
+    """spec.metricCollectPolicy of a NodeMetric."""
+
+    report_interval_seconds: int | None = None
+
+
+class NodeMetricSpec(Struct, gc=False, rename="camel"):
+    """spec of a NodeMetric."""
+
+    metric_collect_policy: CollectPolicy | None = None
+
+
+class NodeMetricStatus(Struct, gc=False, rename="camel"):
+    """status of a NodeMetric."""
+
+    update_time: str | None = None
+    node_metric: NodeMeasured | None = None
+    pods_metric: list[PodMeasured] | None = None
+
+
+class NodeMetric(Struct, gc=False):
+    """One NodeMetric: measured usage of a node and its pods."""
+
+    metadata: Meta
+    spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
+    status: NodeMetricStatus = field(default_factory=NodeMetricStatus)

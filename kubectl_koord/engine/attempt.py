@@ -6,7 +6,7 @@ A gang with a topology spec is planned as a whole; any other is tried pod by pod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
@@ -16,7 +16,8 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import NodeSlots, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, Occupant, View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.objects import Claim, Node
+from kubectl_koord.model.pods import PendingPod, Shape
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
@@ -27,7 +28,8 @@ class Job(Struct, frozen=True):
 
     wish and tree are None for a job without topology; `needed` is how many pods must find a place
     at once, by gang id; `others` all pending pods of the cluster, for their nominations;
-    `may_trigger` the members that may be taken first (all, where it is empty).
+    `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
+    claims by `namespace/name`.
     """
 
     pods: tuple[PendingPod, ...]
@@ -37,10 +39,11 @@ class Job(Struct, frozen=True):
     rules: Rules
     others: tuple[PendingPod, ...] = ()
     may_trigger: tuple[PendingPod, ...] = ()
+    claims: Mapping[str, Claim] = {}
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger."""
-        return prepare(trigger, view, self.rules, self.others, self.pods)
+        return prepare(trigger, view, self.rules, self.others, self.pods, self.claims)
 
 
 class Attempt(Struct, frozen=True):
@@ -106,16 +109,27 @@ def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[s
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
     placed: dict[str, list[Occupant]] = {}
-    stateful = any(pod.shape.spread or pod.shape.affine or pod.shape.repelled for pod in job.pods)
+    stateful = any(_has_state(pod.shape) for pod in job.pods) or any(view.node(node).load for node in seats.values())
     if not stateful and all(pod.shape == trigger.shape for pod in job.pods):
         return ""
     for pod in sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.key)):
         node = seats[pod.key]
-        now = view.with_pods(placed)
+        now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
         if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
             return pod.key
         placed.setdefault(node, []).append(pod)
     return ""
+
+
+def _with_load_of(node: Node, pods: Iterable[Occupant]) -> Node:
+    """Return the node with the estimates of members that are assumed there: these count once they are."""
+    more = {usage.resource: sum(dict(pod.shape.estimate).get(usage.resource, 0) for pod in pods) for usage in node.load}
+    load = tuple(structs.replace(usage, used=usage.used + more[usage.resource]) for usage in node.load)
+    return structs.replace(node, load=load) if load else node
+
+
+def _has_state(shape: Shape) -> bool:
+    return bool(shape.spread or shape.affine or shape.repelled or shape.claims)
 
 
 def emptiest(states: Sequence[NodeState]) -> NodeState:

@@ -61,6 +61,43 @@ class Insufficient(Struct, frozen=True):
     pods_too: bool = False
 
 
+class NoClaim(Struct, frozen=True):
+    """A PersistentVolumeClaim of the pod does not exist (refused for every node)."""
+
+    claim: str
+    unresolvable: bool = True
+
+
+class ClaimInUse(Struct, frozen=True):
+    """A ReadWriteOncePod claim is held by another pod."""
+
+    claim: str
+    unresolvable: bool = False
+
+
+class VolumeElsewhere(Struct, frozen=True):
+    """A bound volume cannot be reached from the node (node affinity or zone)."""
+
+    claim: str
+    unresolvable: bool = True
+
+
+class TooManyVolumes(Struct, frozen=True):
+    """The node can attach no more volumes of a CSI driver."""
+
+    driver: str
+    unresolvable: bool = False
+
+
+class Overloaded(Struct, frozen=True):
+    """Measured usage plus the pod's estimate is above the threshold, in percent."""
+
+    resource: str
+    percent: int
+    threshold: int
+    unresolvable: bool = False
+
+
 class SpreadTooSkewed(Struct, frozen=True):
     """A hard topology spread constraint would be violated."""
 
@@ -101,6 +138,11 @@ Reason: TypeAlias = (
     | PortTaken
     | TooManyPods
     | Insufficient
+    | NoClaim
+    | ClaimInUse
+    | VolumeElsewhere
+    | TooManyVolumes
+    | Overloaded
     | SpreadTooSkewed
     | SpreadLabelMissing
     | NotAffine

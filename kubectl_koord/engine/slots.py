@@ -5,7 +5,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, rejection, room, static_rejection
+from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, static_rejection
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
@@ -77,6 +77,8 @@ def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
         reason = static_rejection(run[0], state.node, prepared)
         if reason is not None:
             return NodeSlots(total, reason)
+        if load_rejection(run[0], state.node) is not None:
+            return NodeSlots(total, room.short_of(need, left, prepared.rules) or load_rejection(run[0], state.node))
         each = run[0].shape.requests
         count = min(len(run), room.how_many(need, each, left))
         left = _with_many(left, each, count)

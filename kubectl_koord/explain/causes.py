@@ -146,6 +146,12 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
             "groups-differ",
             f"the group of {group.asked} does not name {group.asked} itself: the list is taken literally.",
         )
+    if group.is_satisfied() and group.pending and not any(gang.running for gang in group.members):
+        message = (
+            "finished pods of an earlier run under the same gang name count as its members: the gang is taken as"
+            " satisfied, and its pods are scheduled one by one, without gang, topology or job preemption."
+        )
+        yield Notice("satisfied-by-earlier-pods", message)
     yield from _index_order(group)
     yield from _selector(group, snapshot)
 

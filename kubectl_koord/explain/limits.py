@@ -59,6 +59,9 @@ def may_widen(unseen: Iterable[str]) -> bool:
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
     for pod in pods:
         yield from pod.shape.unseen
+        yield from _volumes(pod, snapshot)
+    if _is_blind(snapshot, "NodeMetric"):
+        yield "the measured load of the nodes (NodeMetric objects could not be read)"
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
     if any(resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES) for resource in wanted):
@@ -73,6 +76,15 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     settings = sorted({item for node in snapshot.nodes.values() for item in node.unseen})
     if settings and wanted:
         yield f"node settings ({listed(settings)})"
+
+
+def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
+    for name in pod.shape.claims:
+        claim = snapshot.claims.get(f"{pod.namespace}/{name}")
+        if _is_blind(snapshot, "PersistentVolumeClaim") or (claim is not None and claim.volume and not claim.known):
+            yield f"volume claim {name} (its volume could not be read)"
+        elif claim is not None and not claim.volume:
+            yield f"volume claim {name} (not bound yet)"
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:

@@ -65,28 +65,16 @@ def open_courses(
     """Return the courses that the API leaves open, one per distinct outcome, the likeliest first.
 
     Attempts go on with changing triggers until one has an effect: where any course has one, those
-    without are dropped; with `idle_too` only where one places the job. Of jobs that are scheduled one
-    by one, the first that fails speaks for all.
+    without are dropped; with `idle_too` only where one places the job.
     """
     snapshot = question.snapshot
     found = jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree)
     enabled = preemption and snapshot.config.preemption
-    if _one_by_one(question.subject):
-        return _first_failing([tuple(courses(job, view or question.view, preemption=enabled)) for job in found])
     every = [course for job in found for course in courses(job, view or question.view, preemption=enabled)]
     effective = [course for course in every if course.placed_at_once or course.rounds]
     if idle_too and not any(course.placed_at_once for course in every):
         return _distinct(every)
     return _distinct(effective or every)
-
-
-def _one_by_one(subject: Subject) -> bool:
-    return subject.group is None or subject.group.is_satisfied()
-
-
-def _first_failing(by_job: list[tuple[Course, ...]]) -> tuple[Course, ...]:
-    failing = next((found for found in by_job if not all(course.placed_at_once for course in found)), None)
-    return _distinct(failing if failing is not None else (by_job[0] if by_job else ()))
 
 
 def _distinct(every: Iterable[Course]) -> tuple[Course, ...]:

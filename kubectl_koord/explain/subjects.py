@@ -140,14 +140,17 @@ def _in(namespace: str, pods: Iterable[PendingPod]) -> bool:
 def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree) -> tuple[Job, ...]:
     """Return what the scheduler tries as one: usually one job.
 
-    Several where the gangs of a group carry different topology specs (that of the trigger's own gang
-    counts), or where a satisfied group's pods are scheduled one by one.
+    Several where the gangs of a group carry different topology specs: that of the trigger's own gang
+    counts. A satisfied group's pods are scheduled one by one, without topology; all must find a place.
     """
     group = subject.group
     if group is None:
-        return tuple(Job((pod,), {"": 1}, None, None, rules, snapshot.pending) for pod in subject.pending)
+        return tuple(
+            Job((pod,), {"": 1}, None, None, rules, snapshot.pending, claims=snapshot.claims) for pod in subject.pending
+        )
     if group.is_satisfied():
-        return tuple(Job((pod,), {pod.gang: 1}, None, None, rules, snapshot.pending) for pod in group.pending)
+        every = {gang.key: len(gang.pending) for gang in group.members}
+        return (Job(group.pending, every, None, None, rules, snapshot.pending, claims=snapshot.claims),)
     found = []
     for spec in group.specs:
         wish = gangs.wish(spec, tree) if spec is not None and isinstance(tree, Tree) else None
@@ -160,6 +163,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 rules=rules,
                 others=snapshot.pending,
                 may_trigger=tuple(pod for gang in group.members if gang.topology == spec for pod in gang.pending),
+                claims=snapshot.claims,
             )
         )
     return tuple(found)

@@ -2,7 +2,7 @@
 
 import re
 
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import causes, limits, obstacles, ways_out
@@ -14,6 +14,7 @@ from kubectl_koord.explain.reports import (
     SchedulerSays,
     SlotRow,
     Verdict,
+    WayOut,
     WhyAlternative,
     WhyReport,
 )
@@ -67,6 +68,8 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
     courses = open_courses(question, idle_too=True)
+    if courses[0].placed_at_once and _may_be_forgotten(question):
+        return _replacement(question, courses[0], warnings)
     likeliest = courses[0]
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
@@ -85,6 +88,53 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -
         placement=placed,
         alternatives=others,
         unblock=ways_out.proven(question, likeliest) if unblock and verdict == "no" else (),
+    )
+
+
+def _may_be_forgotten(question: Question) -> bool:
+    """Tell whether it decides that the scheduler remembers the gang to have run.
+
+    A restarted scheduler may have forgotten, which is in no object; then a topology gang's
+    replacement pod goes through the solver alone and waits for as many pods as the minimum.
+    """
+    group = question.subject.group
+    if group is None or not group.is_satisfied() or all(spec is None for spec in group.specs):
+        return False
+    return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
+
+
+def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...]) -> WhyReport:
+    group = question.subject.group
+    minimum = group.minimum if group is not None else 0
+    waits = Cause(
+        "replacement-waits",
+        f"the scheduler has forgotten that the gang ran: the new pods wait for {minimum} that never come.",
+        _names(question.subject.pending),
+    )
+    namespace, _, name = question.subject.key.partition("/")
+    touch = f"kubectl annotate podgroup {name} -n {namespace}"
+    return _report(
+        question,
+        warnings,
+        verdict="unknown",
+        cause=Cause(
+            "replacement-waits",
+            "it depends on whether the scheduler remembers that the gang once ran, which no object shows"
+            " (after a restart it may not).",
+            _names(question.subject.pending),
+        ),
+        first=course.first,
+        alternatives=(
+            WhyAlternative("the scheduler remembers that the gang ran: the new pods are placed alone", "yes"),
+            WhyAlternative("it has forgotten, after a restart", "no", cause=waits),
+        ),
+        unblock=(
+            WayOut(
+                "touch-podgroup",
+                "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew",
+                f"{touch} touched-at={question.snapshot.moment.replace(':', '')} --overwrite",
+            ),
+        ),
     )
 
 

@@ -67,6 +67,16 @@ def obstacle(reason: Reason) -> str:
             return f"all {allowed} pod places taken"
         case reasons.Insufficient(short=short):
             return f"too little {listed([resource_name(resource) for resource, _, _ in short])}"
+        case reasons.NoClaim(claim=claim):
+            return f"volume claim {claim} does not exist"
+        case reasons.ClaimInUse(claim=claim):
+            return f"volume claim {claim} is held by another pod"
+        case reasons.VolumeElsewhere(claim=claim):
+            return f"volume of claim {claim} is elsewhere"
+        case reasons.TooManyVolumes(driver=driver):
+            return f"no more volumes of {driver}"
+        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold):
+            return f"{resource_name(resource)} usage {percent} % above {threshold} %"
         case reasons.SpreadTooSkewed(key=key):
             return f"topology spread over {key}"
         case reasons.SpreadLabelMissing(key=key):

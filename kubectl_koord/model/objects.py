@@ -2,14 +2,24 @@
 
 from msgspec import Struct
 
-from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.pods import NodeTerm, Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
+
+
+class Usage(Struct, frozen=True, gc=False):
+    """What a node uses of one resource as the scheduler estimates it, and the threshold in percent."""
+
+    resource: str
+    used: int
+    total: int
+    threshold: int
 
 
 class Node(Struct, frozen=True, gc=False):
     """One node; `allocatable` holds every resource, `pods` among them.
 
     `unseen` names node settings that decide about pods and are not evaluated, such as a NUMA policy.
+    `load` is empty without a NodeMetric; `volume_limits` holds attachable volumes by CSI driver.
     """
 
     name: str
@@ -19,6 +29,8 @@ class Node(Struct, frozen=True, gc=False):
     unschedulable: bool = False
     ready: bool = True
     unseen: tuple[str, ...] = ()
+    load: tuple[Usage, ...] = ()
+    volume_limits: Resources = ()
 
 
 class PodGroup(Struct, frozen=True, gc=False):
@@ -85,3 +97,20 @@ class Quota(Struct, frozen=True, gc=False):
     name: str
     namespaces: tuple[str, ...] = ()
     limited: bool = True
+
+
+class Claim(Struct, frozen=True, gc=False):
+    """One PersistentVolumeClaim with the volume it is bound to.
+
+    `volume` is empty while it is unbound; `terms` the volume's required node affinity (None: any
+    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` tells whether the
+    volume itself was read.
+    """
+
+    name: str
+    volume: str = ""
+    terms: tuple[NodeTerm, ...] | None = None
+    labels: Labels = ()
+    driver: str = ""
+    single_pod: bool = False
+    known: bool = False

@@ -55,6 +55,7 @@ class PodTerm(Struct, frozen=True, gc=False):
 class Shape(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
+    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
     `unseen` names what the pod uses and no filter here evaluates, such as `volume claim data`.
     """
 
@@ -67,6 +68,9 @@ class Shape(Struct, frozen=True, gc=False):
     affine: tuple[PodTerm, ...] = ()
     repelled: tuple[PodTerm, ...] = ()
     sidecars: bool = False
+    claims: tuple[str, ...] = ()
+    estimate: Resources = ()
+    of_daemon_set: bool = False
     unseen: tuple[str, ...] = ()
 
 
@@ -74,7 +78,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     """A pod that holds a place on a node: bound and not finished.
 
     `gang` is the gang's id or empty; `job` the victim's job key (label
-    `scheduling.koordinator.sh/questioned-object-key`); `created` RFC 3339 as the API prints it.
+    `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
+    API prints them.
     """
 
     namespace: str
@@ -91,6 +96,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     owner: str = ""
     selector: str = ""
     labels: Labels = ()
+    scheduled: str = ""
 
     @property
     def key(self) -> str:

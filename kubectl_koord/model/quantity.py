@@ -8,7 +8,7 @@ import re
 
 NANO = 1_000_000_000
 
-_FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?")
+_FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]))?", re.ASCII)
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _MAX_DIGITS = 64

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kubectl_koord.model.objects import Budget, NetworkTopology, Node, PodGroup, Quota
+from kubectl_koord.model.objects import Budget, Claim, NetworkTopology, Node, PodGroup, Quota
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 
 
@@ -23,7 +23,9 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
-    `assumed` is true where the Helm chart's settings stand in for what could not be read.
+    `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unseen` is set where it is configured
+    in a way that is not evaluated. `assumed` is true where the Helm chart's settings stand in for what
+    could not be read.
     """
 
     version: str = "1.8"
@@ -32,6 +34,8 @@ class SchedulerConfig(Struct, frozen=True):
     preemption: bool = True
     aware_of_topology: bool = True
     default_match_policy: str = "once-satisfied"
+    usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
+    load_unseen: bool = False
     assumed: bool = True
 
 
@@ -55,6 +59,7 @@ class Snapshot(Struct, frozen=True):
     quotas: tuple[Quota, ...] = ()
     devices: frozenset[str] = frozenset()
     reservations: tuple[str, ...] = ()
+    claims: Mapping[str, Claim] = {}
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()
     source: str = "cluster"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import interpod, nodes, room, spread
+from kubectl_koord.engine.fit import interpod, load, nodes, room, spread, volumes
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.objects import Node
+from kubectl_koord.model.objects import Claim, Node
 from kubectl_koord.model.pods import PendingPod
 
 
@@ -26,12 +26,14 @@ class Prepared(Struct, frozen=True):
     rules: Rules
     spread: spread.SpreadState | None
     affinity: interpod.AffinityState | None
+    volumes: volumes.VolumeState | None
     nominated: Mapping[str, tuple[PendingPod, ...]]
 
     @property
     def counts_only_room(self) -> bool:
         """Whether members added to a node change nothing there but its room."""
-        return self.spread is None and self.affinity is None and not self.trigger.shape.ports
+        stateful = (self.spread, self.affinity, self.volumes)
+        return not any(state is not None for state in stateful) and not self.trigger.shape.ports
 
 
 def prepare(
@@ -40,6 +42,7 @@ def prepare(
     rules: Rules,
     pending: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
+    claims: Mapping[str, Claim] | None = None,
 ) -> Prepared:
     """Return the prepared state of the trigger; `pending` are all waiting pods, for nominations."""
     job = {pod.key for pod in same_job} | {trigger.key}
@@ -52,6 +55,7 @@ def prepare(
         rules=rules,
         spread=spread.prepare(trigger.shape, trigger.namespace, view),
         affinity=interpod.prepare(trigger, view),
+        volumes=volumes.prepare(trigger.shape, trigger.namespace, view, claims or {}),
         nominated=nominated,
     )
 
@@ -67,6 +71,11 @@ def static_rejection(pod: PendingPod, node: Node, prepared: Prepared) -> Reason 
         or nodes.not_selected(prepared.trigger.shape, node)
         or room.sidecars_unknown(pod.shape, prepared.rules)
     )
+
+
+def load_rejection(pod: PendingPod, node: Node) -> Reason | None:
+    """Return why the node's measured load forbids the pod; the last of the filters, and static too."""
+    return load.overloaded(pod.shape, node)
 
 
 def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
@@ -93,6 +102,8 @@ def _rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason 
         static_rejection(pod, state.node, prepared)
         or room.port_taken(shape.ports, state)
         or room.short_of(shape.requests, state, prepared.rules)
+        or volumes.reject(state, prepared.volumes)
         or spread.reject(pod, state, prepared.spread)
         or interpod.reject(state, prepared.affinity)
+        or load_rejection(pod, state.node)
     )

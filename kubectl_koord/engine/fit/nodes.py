@@ -36,10 +36,11 @@ def is_selected(shape: Shape, node: Node) -> bool:
     labels = dict(node.labels)
     if any(labels.get(key) != value for key, value in shape.selector):
         return False
-    return shape.affinity is None or any(_term_matches(term, node, labels) for term in shape.affinity)
+    return shape.affinity is None or any(term_matches(term, node, labels) for term in shape.affinity)
 
 
-def _term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
+def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
+    """Tell whether one term of a node selector matches; an empty term matches nothing."""
     if not term.labels and not term.fields:
         return False
     if not all(holds(requirement, labels) for requirement in term.labels):

@@ -1,0 +1,217 @@
+"""Completion for kubectl: `kubectl_complete-koord`, and `kubectl koord __complete` for scripts.
+
+The words after `kubectl koord` come as arguments, the last one under the cursor and perhaps empty. Each
+candidate is a line, `candidate TAB description`, and the last line is a directive for the shell. kubectl
+filters nothing, knows no time limit and takes a failure for "complete file names": so we filter, hurry and
+never fail. Typer is not imported: it would cost half the time; a test compares these tables with its tree.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.cli import options
+from kubectl_koord.cluster.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
+from kubectl_koord.errors import KoordError
+
+VERB = "__complete"
+NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
+
+
+class Verb(Struct, frozen=True):
+    """What may follow a verb: its flags, each with whether it takes a value, and its words in order."""
+
+    about: str
+    flags: Mapping[str, bool] = {}
+    words: tuple[str, ...] = ()
+
+
+_WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
+VERBS: Mapping[str, Verb] = {
+    "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False}),
+    "why-pending": Verb("why a gang is pending", {"--all-namespaces": False, "-A": False}, ("gang",)),
+    "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
+    "version": Verb("the version of this plugin"),
+    "annotate": Verb("set gang and topology annotations", {}, ("target",)),
+    "annotate podgroup": Verb(
+        "the settings of a PodGroup",
+        {
+            "--must-gather": True,
+            "--prefer-gather": True,
+            "--multiple": True,
+            "--mode": True,
+            "--match-policy": True,
+            "--groups": True,
+            "--waiting-time": True,
+            "--total": True,
+            **_WRITES,
+        },
+        ("podgroup",),
+    ),
+    "annotate pods": Verb("the topology index of pods", {"--index": False, **_WRITES}, ("gang",)),
+}
+GLOBAL_FLAGS = {
+    "--snapshot": True,
+    "--demo": False,
+    "--koordinator-version": True,
+    "--output": True,
+    "-o": True,
+    "--color": True,
+    "--help": False,
+    "-h": False,
+}
+CONNECTION_FLAGS = {
+    **{f"--{name}": True for name in sorted(FLAGS_WITH_VALUE)},
+    **{f"--{name}": False for name in sorted(FLAGS_WITHOUT_VALUE)},
+    **{f"-{short}": True for short in SHORT_FLAGS},
+}
+_DRY_RUNS = {"preempt": ("client", "server")}
+_STATIC: Mapping[str, tuple[str, ...]] = {
+    "--koordinator-version": options.VERSIONS,
+    "--output": options.FORMATS,
+    "-o": options.FORMATS,
+    "--color": options.COLOURS,
+    "--dry-run": ("none", "client", "server"),
+    "--mode": ("Strict", "NonStrict"),
+    "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
+}
+_PATHS = {
+    "--snapshot": FILES,
+    "--kubeconfig": FILES,
+    "--kuberc": FILES,
+    "--certificate-authority": FILES,
+    "--client-certificate": FILES,
+    "--client-key": FILES,
+    "--cache-dir": FOLDERS,
+}
+_NAMED = {
+    "--for": "gang",
+    "--groups": "gang",
+    "--must-gather": "layer",
+    "--prefer-gather": "layer",
+    "--namespace": "namespace",
+    "-n": "namespace",
+    "--context": "context",
+    "--cluster": "cluster",
+    "--user": "user",
+}
+# Only where a value may also be left out is it taken after `=` alone.
+_AFTER_EQUALS_ONLY = {"--dry-run"}
+
+
+class Line(Struct, frozen=True):
+    """A command line being typed: the verb so far, the words after it, the flag whose value is next."""
+
+    typed: tuple[str, ...]
+    verb: str = ""
+    words: tuple[str, ...] = ()
+    flag: str = ""
+    only_words: bool = False
+
+
+def main() -> None:
+    """Answer kubectl's question and leave with 0, whatever happens."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)  # no credential plugin may ask while somebody types
+    os.dup2(null, 2)
+    text = answer(sys.argv[1:])
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+    finally:
+        os._exit(0)
+
+
+def answer(argv: Sequence[str]) -> str:
+    """Return the candidates for the last word, one a line, and the directive."""
+    try:
+        found, directive = _candidates(argv)
+    except Exception:  # noqa: BLE001 - a failure would be taken for "complete file names"
+        found, directive = [], NO_FILES
+    return "".join(f"{line}\n" for line in (*found, directive))
+
+
+def _candidates(argv: Sequence[str]) -> tuple[list[str], str]:
+    *before, word = argv or ("",)
+    line = _read(before)
+    flag, equals, value = word.partition("=")
+    if line.flag:
+        return _values(line, line.flag, word)
+    if line.only_words or not word.startswith("-"):
+        return _words(line, word)
+    if equals:
+        return _values(line, flag, value)
+    return _starting(word, _flags(line)), NO_FILES
+
+
+def _read(typed: Sequence[str]) -> Line:
+    """Return what the complete words of the line say."""
+    verb = flag = ""
+    words: list[str] = []
+    rest = iter(typed)
+    for word in rest:
+        if flag:
+            flag = ""
+        elif word == "--":
+            return Line(tuple(typed), verb, (*words, *rest), "", only_words=True)
+        elif word.startswith("-"):
+            flag = word if _wants_value(verb, word) else ""
+        elif f"{verb} {word}".lstrip() in VERBS and not words:
+            verb = f"{verb} {word}".lstrip()
+        else:
+            words.append(word)
+    return Line(tuple(typed), verb, tuple(words), flag)
+
+
+def _wants_value(verb: str, word: str) -> bool:
+    if word in _AFTER_EQUALS_ONLY:
+        return False
+    known = GLOBAL_FLAGS | CONNECTION_FLAGS | dict(VERBS[verb].flags if verb else {})
+    return known.get(word, False)
+
+
+def _flags(line: Line) -> list[str]:
+    own = VERBS[line.verb].flags if line.verb else {}
+    return [name for name in (*own, *GLOBAL_FLAGS, *CONNECTION_FLAGS) if name.startswith("--")]
+
+
+def _words(line: Line, word: str) -> tuple[list[str], str]:
+    if not line.verb and not line.words:
+        verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
+        return _starting(word, verbs), NO_FILES
+    expected = VERBS[line.verb].words[len(line.words) :] if line.verb else ()
+    if not expected:
+        return [], NO_FILES
+    if expected[0] == "target":
+        targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
+        return _starting(word, targets), NO_FILES
+    return _named(line, expected[0], word), NO_FILES
+
+
+def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
+    """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
+    if flag in _PATHS:
+        return [], _PATHS[flag]
+    if flag in _NAMED:
+        return _named(line, _NAMED[flag], value), NO_FILES
+    static = _DRY_RUNS.get(line.verb, _STATIC[flag]) if flag == "--dry-run" else _STATIC.get(flag, ())
+    return _starting(value, static), NO_FILES
+
+
+def _starting(word: str, candidates: Iterable[str]) -> list[str]:
+    return [candidate for candidate in candidates if candidate.startswith(word)]
+
+
+def _named(line: Line, what: str, word: str) -> list[str]:
+    """Return names out of the cluster, the file or the kubeconfig that the line speaks of."""
+    from kubectl_koord.cli import names  # noqa: PLC0415  (most completions need none of its imports)
+
+    complete = line.typed[:-1] if line.flag else line.typed
+    try:
+        connection, rest = take_connection(complete)
+        chosen, _ = options.take_globals(rest)
+    except KoordError:
+        return []
+    return _starting(word, names.find(what, word, connection, chosen))

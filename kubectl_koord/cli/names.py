@@ -1,0 +1,140 @@
+"""Names for completion: of gangs, layers, namespaces and contexts, from wherever the command line points.
+
+Whoever types does not wait: a thread looks the names up, and what it has not found in time is not there.
+Only names made of harmless characters are offered: a shell puts them on a command line as they are.
+"""
+
+import contextlib
+import os
+import queue
+import re
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from kubectl_koord.cli.options import Globals
+from kubectl_koord.cluster import source
+from kubectl_koord.cluster.connect import connect
+from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.engine import gangs
+from kubectl_koord.model.snapshot import Snapshot
+
+SECONDS = 1.5
+_HARMLESS = re.compile(r"[\w.:/@+=,%-]+", re.ASCII)
+_SECTIONS = {"context": "contexts", "cluster": "clusters", "user": "users"}
+_OK = 200
+_MOST = 500
+_STDIN = "-"
+
+
+class _Meta(Struct):
+    name: str = ""
+
+
+class _Layer(Struct, rename="camel"):
+    topology_layer: str = ""
+
+
+class _Spec(Struct, rename="camel"):
+    network_topology_spec: list[_Layer] | None = None
+
+
+class _Item(Struct):
+    metadata: _Meta = field(default_factory=_Meta)
+    spec: _Spec | None = None
+
+
+class _Items(Struct):
+    items: list[_Item] | None = None
+
+
+def find(what: str, word: str, connection: Connection, chosen: Globals, seconds: float = SECONDS) -> list[str]:
+    """Return the names of a kind that a word may become; none where they cannot be had within the time."""
+    outcome: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        # Whatever goes wrong here is told when the command itself runs.
+        with contextlib.suppress(Exception):
+            _look_up(what, word, connection, chosen, outcome)
+        outcome.put([])
+
+    threading.Thread(target=look_up, daemon=True).start()
+    try:
+        return [name for name in outcome.get(timeout=seconds) if _HARMLESS.fullmatch(name)]
+    except queue.Empty:
+        return []
+
+
+def _look_up(
+    what: str, word: str, connection: Connection, chosen: Globals, outcome: "queue.SimpleQueue[list[str]]"
+) -> None:
+    if what in _SECTIONS:
+        outcome.put(sorted(set(_configured(_SECTIONS[what], connection))))
+    elif not chosen.is_live:
+        outcome.put(_of_snapshot(what, word, _snapshot(chosen), connection.namespace or "default"))
+    else:
+        limited = structs.replace(connection, request_timeout=min(connection.request_timeout or SECONDS, SECONDS))
+        with connect(limited, writes=False) as transport:
+            outcome.put(_live(what, word, transport))
+
+
+def _snapshot(chosen: Globals) -> Snapshot:
+    if chosen.demo:
+        return source.demo("")
+    return source.from_files([name for name in chosen.snapshots if name != _STDIN], "")
+
+
+def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> list[str]:
+    if what == "layer":
+        return [layer.name for topology in snapshot.topologies.values() for layer in topology.layers]
+    keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
+    if what == "namespace":
+        return sorted({key.partition("/")[0] for key in keys})
+    return keys if "/" in word else [key.removeprefix(f"{namespace}/") for key in keys]
+
+
+def _live(what: str, word: str, transport: Transport) -> list[str]:
+    """Return names in the namespace of the line, or in that of a word `namespace/...`."""
+    if what == "namespace":
+        return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
+    if what == "layer":
+        listed = _list(transport, "/apis/scheduling.koordinator.sh/v1alpha1/clusternetworktopologies")
+        return [layer.topology_layer for item in listed if item.spec for layer in item.spec.network_topology_spec or ()]
+    namespace, slash, _ = word.rpartition("/")
+    home = quote(namespace or transport.namespace(), safe="")
+    listed = _list(transport, f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{home}/podgroups")
+    return [f"{namespace}{slash}{item.metadata.name}" for item in listed]
+
+
+def _list(transport: Transport, path: str) -> Iterable[_Item]:
+    body = transport.open(f"{path}?limit={_MOST}&resourceVersion=0")
+    try:
+        if body.status != _OK:
+            return ()
+        return msgspec.json.decode(body.read(), type=_Items).items or ()
+    finally:
+        body.close()
+
+
+def _configured(section: str, connection: Connection) -> Iterable[str]:
+    """Yield the names of a section of the kubeconfig files; a file that cannot be read has none."""
+    import yaml  # noqa: PLC0415
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    given = connection.value("kubeconfig") or os.environ.get("KUBECONFIG", "")
+    paths = [Path(path) for path in given.split(os.pathsep) if path] or [Path.home() / ".kube" / "config"]
+    for path in paths:
+        with contextlib.suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
+            config = yaml.load(path.read_text("utf-8"), loader)  # noqa: S506 - a safe loader
+            entries = config.get(section) if isinstance(config, dict) else None
+            yield from (
+                entry["name"]
+                for entry in entries or ()
+                if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
+            )

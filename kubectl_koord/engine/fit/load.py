@@ -1,0 +1,25 @@
+"""LoadAwareScheduling: nodes whose measured usage, with the pod's estimate added, is above a threshold.
+
+Mirrors pkg/scheduler/plugins/loadaware with the chart's settings (65 % CPU, 95 % memory, stale
+metrics used as if fresh). What a node already uses was reckoned when it was read; members of the
+gang are not added to it, as upstream's cache learns of them only when they are bound.
+"""
+
+from kubectl_koord.engine.reasons import Overloaded, Reason
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import Shape
+
+
+def overloaded(shape: Shape, node: Node) -> Reason | None:
+    """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
+    if not node.load or shape.of_daemon_set:
+        return None
+    estimate = dict(shape.estimate)
+    for usage in node.load:
+        if usage.total <= 0 or usage.threshold <= 0:
+            continue
+        used = usage.used + estimate.get(usage.resource, 0)
+        percent = (200 * used + usage.total) // (2 * usage.total)
+        if percent > usage.threshold:
+            return Overloaded(usage.resource, percent, usage.threshold)
+    return None

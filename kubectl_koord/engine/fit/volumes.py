@@ -1,0 +1,102 @@
+"""Bound volumes: where their PersistentVolumes can be reached, and who else holds them.
+
+Mirrors plugins/volumebinding, volumezone, volumerestrictions and nodevolumelimits for claims that
+are bound; what a claim without a volume will do is not told by objects, and not answered here.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.nodes import term_matches
+from kubectl_koord.engine.reasons import ClaimInUse, NoClaim, Reason, TooManyVolumes, VolumeElsewhere
+from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.model.objects import Claim, Node
+from kubectl_koord.model.pods import Shape
+
+_ZONES = (
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+)
+
+
+class VolumeState(Struct, frozen=True):
+    """The trigger's claims, and which claims of one pod only are held by somebody else."""
+
+    claims: tuple[Claim, ...]
+    missing: tuple[str, ...]
+    held: frozenset[str]
+    by_name: Mapping[str, Claim]
+
+
+def prepare(shape: Shape, namespace: str, view: View, claims: Mapping[str, Claim]) -> VolumeState | None:
+    """Return the prepared state; None without claims."""
+    if not shape.claims:
+        return None
+    names = [f"{namespace}/{name}" for name in shape.claims]
+    single = {name for name in names if name in claims and claims[name].single_pod}
+    held = {
+        name
+        for node in (view.names() if single else ())
+        for pod in view.occupants(node)
+        for name in claim_names(pod)
+        if name in single
+    }
+    return VolumeState(
+        claims=tuple(claims[name] for name in names if name in claims),
+        missing=tuple(name for name in names if name not in claims),
+        held=frozenset(held),
+        by_name=claims,
+    )
+
+
+def claim_names(pod: Occupant) -> Iterable[str]:
+    """Return the claims of a pod as `namespace/name`."""
+    return (f"{pod.namespace}/{name}" for name in pod.shape.claims)
+
+
+def reject(state: NodeState, prepared: VolumeState | None) -> Reason | None:
+    """Return a reason when the node cannot hold the trigger's volumes."""
+    if prepared is None:
+        return None
+    if prepared.missing:
+        return NoClaim(prepared.missing[0])
+    if prepared.held:
+        return ClaimInUse(min(prepared.held))
+    for claim in prepared.claims:
+        if not _reaches(claim, state.node):
+            return VolumeElsewhere(claim.name)
+    return _over_limit(state, prepared)
+
+
+def _reaches(claim: Claim, node: Node) -> bool:
+    labels = dict(node.labels)
+    if claim.terms is not None and not any(term_matches(term, node, labels) for term in claim.terms):
+        return False
+    zones = ((key, value) for key, value in claim.labels if key in _ZONES and key in labels)
+    return all(labels[key] in value.split("__") for key, value in zones)
+
+
+def _over_limit(state: NodeState, prepared: VolumeState) -> Reason | None:
+    """Count volumes by driver, as far as the node tells how many it can hold."""
+    limits = dict(state.node.volume_limits)
+    if not limits:
+        return None
+    attached: dict[str, set[str]] = {}
+    for pod in state.occupants:
+        for name in claim_names(pod):
+            _attach(attached, prepared.by_name.get(name))
+    before = {driver: len(volumes) for driver, volumes in attached.items()}
+    for claim in prepared.claims:
+        _attach(attached, claim)
+    for driver, volumes in sorted(attached.items()):
+        if len(volumes) > before.get(driver, 0) and len(volumes) > limits.get(driver, len(volumes)):
+            return TooManyVolumes(driver)
+    return None
+
+
+def _attach(attached: dict[str, set[str]], claim: Claim | None) -> None:
+    if claim is not None and claim.driver:
+        attached.setdefault(claim.driver, set()).add(claim.volume)
