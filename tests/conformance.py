@@ -2,13 +2,15 @@
 
     python -m tests.conformance [--cases FOLDER] [NAME ...] [--show]
 
-A case is a folder or archive entry with `cluster.json`, `about.json` and one record per version
-(`1.7.0.json`, `1.8.0.json`, `main.json`); tests/cases/README.md tells what the records hold.
+Cases are one line each of the `.jsonl.gz` files, or a folder each with `cluster.json`, `about.json`
+and one record per version; tests/cases/README.md tells what they hold. An answer is `listed` when
+it differs just as `differences.json` beside the cases says.
 """
 
 import argparse
 import gzip
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +28,7 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 
 VERSIONS = {"1.7.0": "1.7", "1.8.0": "1.8", "main": "main"}
-_SLOTS = __import__("re").compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")
+_SLOTS = re.compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")
 Json = dict[str, Any]
 
 
@@ -40,7 +42,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """How one answer compares: `agree`, `unknown` or `wrong`, and the fields that differ."""
+    """How one answer compares: `agree`, `unknown`, `listed` or `wrong`, and the fields that differ."""
 
     case: str
     family: str
@@ -53,10 +55,11 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def read_cases(folder: Path) -> Iterator[Case]:
-    """Yield the cases of a folder (one folder each, or one `.json.gz` file each), in name order."""
+    """Yield the cases of a folder, archives and case folders alike, in name order."""
     for path in sorted(folder.iterdir()):
-        if path.suffix == ".gz":
-            yield msgspec.json.decode(gzip.decompress(path.read_bytes()), type=Case)
+        if path.name.endswith(".jsonl.gz"):
+            lines = gzip.decompress(path.read_bytes()).splitlines()
+            yield from (msgspec.json.decode(line, type=Case) for line in lines)
         elif (path / "about.json").is_file():
             yield _from_folder(path)
 
@@ -122,6 +125,36 @@ def _slots_seen(record: Json) -> list[dict[str, int]]:
             if table and table not in seen:
                 seen.append(table)
     return seen
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A known difference: which fields of which case, and why."""
+
+    case: str
+    versions: tuple[str, ...]
+    fields: tuple[str, ...]
+    reason: str
+
+
+def listed(results: Iterable[Result], differences: Iterable[Difference]) -> list[Result]:
+    """Return the results with known differences graded `listed`; a difference that is gone is wrong."""
+    known = {(one.case, version): one.fields for one in differences for version in one.versions}
+    graded = []
+    for result in results:
+        fields = known.get((result.case, result.version))
+        if fields is None:
+            graded.append(result)
+        elif set(result.differing) == set(fields):
+            graded.append(msgspec.structs.replace(result, grade="listed"))
+        else:
+            graded.append(msgspec.structs.replace(result, grade="wrong"))
+    return graded
+
+
+def read_differences(folder: Path) -> list[Difference]:
+    """Return the differences listed beside the cases, none where there is no list."""
+    path = folder / "differences.json"
+    return msgspec.json.decode(path.read_bytes(), type=list[Difference]) if path.is_file() else []
 
 
 def judge(case: Case, recorded: str) -> Result:
@@ -209,10 +242,12 @@ def summary(results: Iterable[Result]) -> str:
         for family in (result.family, "all"):
             counted[family, result.version][result.grade] += 1
             counted[family, result.version]["alternatives"] += result.with_alternatives
-    lines = [f"{'FAMILY':12} {'VERSION':8} {'AGREE':>6} {'UNKNOWN':>8} {'WRONG':>6} {'WITH ALTERNATIVES':>18}"]
+    lines = [
+        f"{'FAMILY':12} {'VERSION':8} {'AGREE':>6} {'UNKNOWN':>8} {'LISTED':>7} {'WRONG':>6} {'WITH ALTERNATIVES':>18}"
+    ]
     for (family, version), grades in sorted(counted.items(), key=lambda item: (item[0][0] == "all", item[0])):
         lines.append(
-            f"{family:12} {version:8} {grades['agree']:6} {grades['unknown']:8} {grades['wrong']:6}"
+            f"{family:12} {version:8} {grades['agree']:6} {grades['unknown']:8} {grades['listed']:7} {grades['wrong']:6}"
             f" {grades['alternatives']:18}"
         )
     return "\n".join(lines)
@@ -230,6 +265,7 @@ def main() -> int:
         if options.names and not any(case.name.startswith(name) for name in options.names):
             continue
         results.extend(judge(case, version) for version in case.records)
+    results = listed(results, read_differences(options.cases))
     for result in results:
         if result.grade != "agree":
             sys.stdout.write(f"{result.grade}: {result.case} {result.version}: {', '.join(result.differing)}\n")

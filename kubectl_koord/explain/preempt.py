@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from msgspec import structs
+
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
@@ -81,7 +83,7 @@ def _priority(question: Question) -> int | None:
 
 
 def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
-    described = [_describe(question, course) for course in courses]
+    described = _distinct([_describe(question, course) for course in courses])
     likeliest, course = described[0], courses[0]
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdicts = {outcome.verdict for outcome in described}
@@ -108,6 +110,15 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
         message=_sentence(question, course, verdict),
         alternatives=tuple(described[:MOST_ALTERNATIVES]) if len(described) > 1 else (),
     )
+
+
+def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
+    """Return the outcomes that differ in more than in who was tried first."""
+    seen: list[PreemptAlternative] = []
+    for outcome in described:
+        if not any(structs.replace(outcome, when=other.when) == other for other in seen):
+            seen.append(outcome)
+    return seen
 
 
 def _describe(question: Question, course: Course) -> PreemptAlternative:
