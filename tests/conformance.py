@@ -246,10 +246,8 @@ def summary(results: Iterable[Result]) -> str:
         f"{'FAMILY':12} {'VERSION':8} {'AGREE':>6} {'UNKNOWN':>8} {'LISTED':>7} {'WRONG':>6} {'WITH ALTERNATIVES':>18}"
     ]
     for (family, version), grades in sorted(counted.items(), key=lambda item: (item[0][0] == "all", item[0])):
-        lines.append(
-            f"{family:12} {version:8} {grades['agree']:6} {grades['unknown']:8} {grades['listed']:7} {grades['wrong']:6}"
-            f" {grades['alternatives']:18}"
-        )
+        row = f"{family:12} {version:8} {grades['agree']:6} {grades['unknown']:8} {grades['listed']:7}"
+        lines.append(f"{row} {grades['wrong']:6} {grades['alternatives']:18}")
     return "\n".join(lines)
 
 

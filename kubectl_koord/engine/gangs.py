@@ -4,6 +4,7 @@ Mirrors coscheduling/core/gang.go and gang_cache.go, from objects alone.
 """
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,6 +20,7 @@ from kubectl_koord.model.snapshot import SchedulerConfig, Snapshot
 ONCE_SATISFIED = "once-satisfied"
 _POLICIES = {"only-waiting", "waiting-and-running", ONCE_SATISFIED}
 _INT32_MAX = 2**31 - 1
+_NUMBER = re.compile("([+-]?)0*([0-9]{1,10})")
 
 
 class GatherRule(Struct, frozen=True):
@@ -180,10 +182,10 @@ def _terms_of_pods(pending: tuple[PendingPod, ...]) -> _Terms:
 
 
 def _int32(written: str | None) -> int | None:
-    digits = (written or "").removeprefix("+").removeprefix("-")
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > len(str(_INT32_MAX)):
+    match = _NUMBER.fullmatch(written or "")
+    if match is None:
         return None
-    value = int(written or "")
+    value = int(match[1] + match[2])
     return value if -_INT32_MAX - 1 <= value <= _INT32_MAX else None
 
 

@@ -5,7 +5,7 @@ import re
 from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, limits, obstacles, ways_out
+from kubectl_koord.explain import causes, competition, limits, obstacles, ways_out
 from kubectl_koord.explain.question import Question, ask, at_first, open_courses
 from kubectl_koord.explain.reports import (
     Cause,
@@ -70,9 +70,13 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -
     courses = open_courses(question, idle_too=True)
     if courses[0].placed_at_once and _may_be_forgotten(question):
         return _replacement(question, courses[0], warnings)
-    likeliest = courses[0]
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
+    if verdict == "yes":
+        behind = _behind_others(question, warnings)
+        if behind is not None:
+            return behind
+    likeliest = courses[0]
     others = _alternatives(question, courses)
     cause = None if verdict == "yes" else _cause(question, courses, unseen, verdict)
     waits = _waiting_for_victims(question)
@@ -135,6 +139,26 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
                 f"{touch} touched-at={question.snapshot.moment.replace(':', '')} --overwrite",
             ),
         ),
+    )
+
+
+def _behind_others(question: Question, warnings: tuple[Notice, ...]) -> WhyReport | None:
+    """Return the report when jobs of higher priority go first and leave no room, None when they do."""
+    before = competition.ahead(question)
+    if not before.names:
+        return None
+    left = open_courses(question, before.view, preemption=False)
+    if all(course.placed_at_once for course in left):
+        return None
+    takes = "takes" if len(before.names) == 1 else "take"
+    message = f"{listed(before.names)} of higher priority {takes} its place: it would be placed alone."
+    code = "insufficient-slots" if question.has_topology else "insufficient-capacity"
+    return _report(
+        question,
+        warnings,
+        verdict="no" if before.certain else "unknown",
+        cause=Cause(code, message, _names(question.subject.pending)),
+        first=left[0].first,
     )
 
 
