@@ -44,7 +44,7 @@ def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
     gathering = first.gathering
     if gathering is None or not isinstance(question.tree, Tree):
         return ()
-    empty = _slots_when_empty(question, first.prepared)
+    empty = slots_when_empty(question, first.prepared)
     by_domain = domain_slots(question.tree, empty, {})
     rows = []
     for index in gathering.start:
@@ -55,7 +55,8 @@ def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
     return tuple(rows)
 
 
-def _slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
+def slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
+    """Return the slots by node with nobody there and no node cordoned."""
     view = empty_view(question.view)
     found = offer_slots(view, view.names(), in_index_order(question.subject.pending), prepared)
     return {name: node.slots for name, node in found.items()}

@@ -9,7 +9,7 @@ from kubectl_koord.engine.gangs import GatherRule
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain.obstacles import scarce
+from kubectl_koord.explain.obstacles import scarce, slots_when_empty
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import Cause, WayOut
 from kubectl_koord.explain.subjects import Subject
@@ -23,8 +23,10 @@ _MOST_NAMED = 3
 _CORDON = "node.kubernetes.io/unschedulable"
 
 
-def proven(question: Question, stuck: Course) -> tuple[WayOut, ...]:
+def proven(question: Question, stuck: Course, cause: Cause | None) -> tuple[WayOut, ...]:
     """Return the single changes after which the subject would be placed, cheapest first."""
+    if cause is not None and cause.code == "never-fits":
+        return tuple(_other_layer(question))
     return (
         *_wait_for_the_dying(question),
         *_preemption(question),
@@ -182,13 +184,17 @@ def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
         )
     gathering, tree = first.gathering, question.tree
     ordered = in_index_order(question.subject.pending)
+    empty = slots_when_empty(question, first.prepared)
     found = []
     for index in gathering.start:
         short = gathering.desired - gathering.raw[index]
         for name in tree.nodes_below(index):
+            now = gathering.nodes[name].slots
+            if empty[name] - now < short:
+                continue
             for pod in question.snapshot.running.get(name, ()):
                 gained = offer_slots(question.view.without([pod]), [name], ordered, first.prepared)[name].slots
-                if gained - gathering.nodes[name].slots >= short:
+                if gained - now >= short:
                     found.append(pod)
     return sorted(found, key=lambda pod: (pod.priority, pod.key))
 

@@ -67,7 +67,8 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    courses = open_courses(question, idle_too=True)
+    # With one kind of trigger, what preemption would do cannot change what the next attempt places.
+    courses = open_courses(question, preemption=_kinds(question) > 1, idle_too=True)
     if courses[0].placed_at_once and _may_be_forgotten(question):
         return _replacement(question, courses[0], warnings)
     unseen = limits.not_evaluated(question.subject, question.snapshot)
@@ -91,8 +92,12 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -
         first=likeliest.first,
         placement=placed,
         alternatives=others,
-        unblock=ways_out.proven(question, likeliest) if unblock and verdict == "no" else (),
+        unblock=ways_out.proven(question, likeliest, cause) if unblock and verdict == "no" else (),
     )
+
+
+def _kinds(question: Question) -> int:
+    return len({(pod.shape, pod.priority, pod.never_preempts) for pod in question.subject.pending})
 
 
 def _may_be_forgotten(question: Question) -> bool:
