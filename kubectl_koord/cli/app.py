@@ -1,6 +1,5 @@
 """The command tree: what Typer parses, and what help says."""
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -36,13 +35,15 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("topo", epilog=topo.EXAMPLES)(topo.command)
-app.command("why-pending", epilog=why_pending.EXAMPLES)(why_pending.command)
-app.command("preempt", epilog=preempt.EXAMPLES)(preempt.command)
-app.add_typer(annotate.app, name="annotate")
+app.command("topo", short_help="The topology tree, what is free in it.", epilog=topo.EXAMPLES)(topo.command)
+app.command("why-pending", short_help="Why a gang waits, and what helps.", epilog=why_pending.EXAMPLES)(
+    why_pending.command
+)
+app.command("preempt", short_help="Whom the scheduler would kill for it.", epilog=preempt.EXAMPLES)(preempt.command)
+app.add_typer(annotate.app, name="annotate", short_help="Set gang and topology settings safely.")
 
 
-@app.command("version")
+@app.command("version", short_help="Version, and whose behaviour is known.")
 def version(context: typer.Context) -> None:
     """Print the version of this plugin, and whose behaviour it knows."""
     session: Session = context.obj
@@ -68,7 +69,9 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     session = Session(chosen, connection, transport)
     command = typer.main.get_command(app)
     try:
-        command.main(args=list(words), prog_name="kubectl koord", standalone_mode=False, obj=session)
+        # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
+        with command.make_context("kubectl koord", _or_help(words), obj=session) as typed:
+            command.invoke(typed)
     except typer.Exit as left:
         return left.exit_code
     except typer.Abort:
@@ -81,11 +84,13 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     return session.exit_code
 
 
+def _or_help(words: Sequence[str]) -> list[str]:
+    """Return the words; where the verb is missing, a question for help."""
+    return [*words, "--help"] if tuple(words) in {(), ("annotate",)} else [*words]
+
+
 def _usage(problem: Exception, message: str) -> KoordError:
     context = getattr(problem, "ctx", None)
-    if not message:  # no command given: its help is the answer
-        sys.stdout.write(context.get_help() + "\n" if context is not None else "")
-        message = "error: a command is missing"
     where = context.command_path if context is not None else "kubectl koord"
     text = message.rstrip(".") if message.startswith("error") else f"error: {message.rstrip('.')}"
     return KoordError(f"{' '.join(text.split())}; see '{where} --help'")

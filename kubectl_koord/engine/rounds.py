@@ -6,7 +6,7 @@ from itertools import islice
 from msgspec import Struct
 
 from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, triggers
-from kubectl_koord.engine.preemption import MEETINGS, Meeting, Preemption, possible_victims, preempt
+from kubectl_koord.engine.preemption import MEETINGS, Meeting, Preemption, node_costs, possible_victims, preempt
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -50,7 +50,11 @@ def courses(job: Job, view: View, *, preemption: bool = True) -> Iterator[Course
                 yield Course(trigger, first, (), None, first.placement is not None)
                 continue
             for meeting in _meetings(view, first):
-                yield from islice(follow(job, view, first, meeting, choose), MOST_BRANCHES)
+                course = None
+                for course in islice(follow(job, view, first, meeting, choose), MOST_BRANCHES):
+                    yield course
+                if course is not None and not course.rounds:
+                    break  # costs choose among what is possible: they decide nothing where nothing is
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:
@@ -59,13 +63,13 @@ def _choices(job: Job) -> tuple[Choice, ...]:
 
 
 def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
-    """Return the orders worth trying: one where no node has victims of one job at several priorities."""
-    for name, reason in failed.rejections.items():
-        priorities: dict[str, int] = {}
-        for pod in () if reason.unresolvable else possible_victims(view, name, failed.trigger):
-            if priorities.setdefault(pod.job, pod.priority) != pod.priority:
-                return MEETINGS
-    return MEETINGS[:1]
+    """Return the orders worth trying: one for each different cost that some node could have."""
+    considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
+    possible = {name: possible_victims(view, name, failed.trigger) for name in considered}
+    distinct: dict[tuple[int, ...], Meeting] = {}
+    for meeting in MEETINGS:
+        distinct.setdefault(tuple(node_costs(possible, meeting).values()), meeting)
+    return tuple(distinct.values())
 
 
 def follow(job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest) -> Iterator[Course]:
