@@ -52,7 +52,7 @@ def _run(argv: Sequence[str]) -> int:
 def _completed(words: Sequence[str]) -> int:
     from kubectl_koord.cli.completion import answer  # noqa: PLC0415
 
-    sys.stdout.buffer.write(answer(words).encode("utf-8", "backslashreplace"))
+    sys.stdout.write(answer(words))
     return 0
 
 

@@ -73,7 +73,7 @@ class Session:
             return found
         for kind in ("Pod", "PodGroup"):
             gap = snapshot.gap(kind)
-            if gap is not None and gap.code != "not-in-input":
+            if gap is not None and not snapshot.sees(kind, self.namespace()):
                 raise KoordError(f"Error from server (Forbidden): {gap.message}")
         nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
         raise KoordError(f"error: no gang, pod or owner {name!r} in namespace {self.namespace()!r}{nearest}")
@@ -99,5 +99,7 @@ def _style(colour: str) -> show.OutputStyle:
 def write(text: str) -> None:
     """Write text to standard output, whatever its encoding cannot say replaced."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+    rest = memoryview(text.encode(sys.stdout.encoding or "ascii", "backslashreplace"))
+    while rest:  # with PYTHONUNBUFFERED one call need not write all
+        rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.flush()

@@ -115,7 +115,7 @@ def _now() -> str:
 
 
 def _only_one_namespace(kind: str) -> Gap:
-    return Gap(kind, "forbidden", "only one namespace could be read")
+    return Gap(kind, "one-namespace", "only those of one namespace could be read")
 
 
 def _decode(kind: str, pages: Pages) -> list[Any]:

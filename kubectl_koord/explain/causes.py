@@ -74,24 +74,40 @@ def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Cause]:
     yield from _of_definition(own, snapshot, own=True)
     if group.is_satisfied():
         return
-    yield from _of_size(own, "too-few-pods")
+    yield from _of_size(own, snapshot, "too-few-pods")
     for key, member in group.gangs.items():
         if key == own.key:
+            continue
+        if member is None and not all(snapshot.sees(kind, key.partition("/")[0]) for kind in ("Pod", "PodGroup")):
             continue
         if member is None:
             where = "" if "/" in key else " (ids read NAMESPACE/NAME)"
             yield Cause("group-member-missing", f"gang {key} of its group does not exist{where}.", (key,))
         else:
             yield from _of_definition(member, snapshot, own=False)
-            yield from _of_size(member, "group-member-too-few-pods")
+            yield from _of_size(member, snapshot, "group-member-too-few-pods")
+    yield from _of_waiting(group)
     differing = [member for member in group.members if set(member.group) != set(own.group)]
     if differing:
         message = f"gang {listed([member.key for member in differing])} names another group than {own.key}."
         yield Cause("groups-differ", message, tuple(member.key for member in differing))
 
 
+def _of_waiting(group: GangGroup) -> Iterator[Cause]:
+    """Yield a cause where bound members do not count and those that wait are too few without them."""
+    wanted = needed(group)
+    for gang in group.members:
+        if gang.bound and gang.minimum is not None and len(gang.pending) < wanted[gang.key] <= gang.children:
+            number = count(len(gang.pending), "pending pod")
+            message = (
+                f"{gang.key} has {number}, but {wanted[gang.key]} must wait at once: with match policy"
+                f" {gang.match_policy} its {gang.bound} bound pods do not count."
+            )
+            yield Cause("replacement-waits", message, _keys(gang.pending))
+
+
 def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cause]:
-    if gang.defined_by == "" and snapshot.gap("PodGroup") is None:
+    if gang.defined_by == "" and snapshot.sees("PodGroup", gang.key.partition("/")[0]):
         code = "no-podgroup" if own else "group-member-missing"
         name = gang.key.partition("/")[2]
         yield Cause(code, f"its pods name PodGroup {name}, which does not exist.", _keys(gang.pending))
@@ -101,8 +117,9 @@ def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cau
         yield Cause(code, f"the gang is never initialised: {written}.", _keys(gang.pending))
 
 
-def _of_size(gang: Gang, code: str) -> Iterator[Cause]:
-    if gang.minimum is not None and gang.children < gang.minimum:
+def _of_size(gang: Gang, snapshot: Snapshot, code: str) -> Iterator[Cause]:
+    is_seen = snapshot.sees("Pod", gang.key.partition("/")[0])
+    if is_seen and gang.minimum is not None and gang.children < gang.minimum:
         whose = "it has" if code == "too-few-pods" else f"gang {gang.key} of its group has"
         message = f"{whose} {count(gang.children, 'pod')} of the {gang.minimum} that it needs."
         yield Cause(code, message, _keys(gang.pending))
@@ -110,7 +127,7 @@ def _of_size(gang: Gang, code: str) -> Iterator[Cause]:
 
 def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Cause]:
     specs = [spec for spec in group.specs if spec is not None]
-    if not specs or snapshot.gap("ClusterNetworkTopology") is not None:
+    if not specs or not snapshot.sees("ClusterNetworkTopology") or not snapshot.sees("Node"):
         return
     if isinstance(tree, NoTree):
         code = "no-topology" if tree.code == "topology-other-name" else tree.code

@@ -32,18 +32,14 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
 
 def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the kinds without which nothing can be computed for the subject: named gaps."""
-    wanted = list(_NEEDED)
+    blind = [kind for kind in _NEEDED if not snapshot.sees(kind)]
     group = subject.group
     if group is not None:
-        wanted.append("PodGroup")
-        if any(gang.topology is not None for gang in group.members):
-            wanted.append("ClusterNetworkTopology")
-    return tuple(kind for kind in wanted if _is_blind(snapshot, kind))
-
-
-def _is_blind(snapshot: Snapshot, kind: str) -> bool:
-    gap = snapshot.gap(kind)
-    return gap is not None and gap.code != "not-in-input"
+        if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in group.gangs):
+            blind.append("PodGroup")
+        if any(gang.topology is not None for gang in group.members) and not snapshot.sees("ClusterNetworkTopology"):
+            blind.append("ClusterNetworkTopology")
+    return tuple(blind)
 
 
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
@@ -60,16 +56,16 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     for pod in pods:
         yield from pod.shape.unseen
         yield from _volumes(pod, snapshot)
-    if _is_blind(snapshot, "NodeMetric"):
+    if not snapshot.sees("NodeMetric"):
         yield "the measured load of the nodes (NodeMetric objects could not be read)"
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
     if any(resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES) for resource in wanted):
-        if _is_blind(snapshot, "Device"):
+        if not snapshot.sees("Device"):
             yield "the cards of the nodes (Device objects could not be read)"
         elif snapshot.devices:
             yield "the cards of the nodes (Device objects)"
-    if _is_blind(snapshot, "Reservation"):
+    if not snapshot.sees("Reservation"):
         yield "reservations (Reservation objects could not be read)"
     elif snapshot.reservations:
         yield f"reservations ({listed(snapshot.reservations)})"
@@ -81,14 +77,16 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
 def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
     for name in pod.shape.claims:
         claim = snapshot.claims.get(f"{pod.namespace}/{name}")
-        if _is_blind(snapshot, "PersistentVolumeClaim") or (claim is not None and claim.volume and not claim.known):
+        if not snapshot.sees("PersistentVolumeClaim", pod.namespace) or (
+            claim is not None and claim.volume and not claim.known
+        ):
             yield f"volume claim {name} (its volume could not be read)"
         elif claim is not None and not claim.volume:
             yield f"volume claim {name} (not bound yet)"
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
-    if _is_blind(snapshot, "ElasticQuota"):
+    if not snapshot.sees("ElasticQuota"):
         yield "quotas (ElasticQuota objects could not be read)"
         return
     by_name = {quota.name: quota for quota in snapshot.quotas}

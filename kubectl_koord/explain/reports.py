@@ -45,7 +45,7 @@ class NodeRow(Struct, frozen=True, rename="camel"):
 
     node: str
     parent: DomainName
-    free: int
+    free: int | None
     total: int
     state: str = ""
     offer_slots: int | None = None
@@ -53,13 +53,13 @@ class NodeRow(Struct, frozen=True, rename="camel"):
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):
-    """One domain above the nodes, in pre-order; `parent` is None for the root."""
+    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen."""
 
     layer: str
     name: str
     parent: DomainName | None
     nodes: int
-    free: int = 0
+    free: int | None = 0
     total: int = 0
     cordoned: int = 0
     not_ready: int = 0

@@ -25,9 +25,7 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
     tree = build(snapshot.topologies, snapshot.nodes)
     warnings = list(limits.general(snapshot))
     resource = counted_resource(snapshot)
-    blind = [
-        gap for gap in snapshot.gaps if gap.kind in {"Node", "ClusterNetworkTopology"} and gap.code != "not-in-input"
-    ]
+    blind = not (snapshot.sees("Node") and snapshot.sees("ClusterNetworkTopology"))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
@@ -35,7 +33,7 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
         warnings.append(Notice(tree.code, f"{tree.message}."))
     elif isinstance(tree, Tree):
         course = _course(snapshot, subject)
-        rows = _rows(tree, view, resource, course)
+        rows = _rows(tree, view, resource, course, are_pods_seen=snapshot.sees("Pod"))
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
@@ -55,7 +53,7 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
 
 
 def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
-    if subject is None or not subject.pending:
+    if subject is None or not subject.pending or not snapshot.sees("Pod"):
         return None
     found = open_courses(ask(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.gathering is not None else None
@@ -73,12 +71,13 @@ def counted_resource(snapshot: Snapshot) -> str:
 
 
 def _rows(
-    tree: Tree, view: View, resource: str, course: Course | None
+    tree: Tree, view: View, resource: str, course: Course | None, *, are_pods_seen: bool
 ) -> tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]]:
     nodes = {name: view.node(name) for name in tree.leaf}
     total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
     free_by_node = {name: max(0, view.state(name).free.get(resource, 0)) for name in nodes}
-    total, free = sums(tree, total_by_node), sums(tree, free_by_node)
+    total = sums(tree, total_by_node)
+    free = sums(tree, free_by_node) if are_pods_seen else (None,) * len(tree.domains)
     cordoned = sums(tree, {name: int(node.unschedulable) for name, node in nodes.items()})
     not_ready = sums(tree, {name: int(not node.ready) for name, node in nodes.items()})
     gathering = course.first.gathering if course is not None else None

@@ -42,11 +42,20 @@ def why(snapshot: Snapshot, subject: Subject, *, unblock: bool = True) -> WhyRep
     blind = limits.blind_spots(subject, snapshot)
     warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        return _report(question, warnings, verdict="yes", cause=None)
+        unseen = "Pod" in blind
+        return _report(
+            question,
+            warnings,
+            verdict="unknown" if unseen else "yes",
+            cause=_blind(snapshot, blind) if unseen else None,
+        )
     if stops:
         codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
         helps = ways_out.for_cause(question, stops[0]) if unblock else ()
-        return _report(question, warnings, verdict="no", cause=stops[0], also_wrong=codes, unblock=helps)
+        # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
+        partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
+        verdict: Verdict = "unknown" if partly else "no"
+        return _report(question, warnings, verdict=verdict, cause=stops[0], also_wrong=codes, unblock=helps)
     if blind:
         return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
     return _tried(question, warnings, unblock=unblock)

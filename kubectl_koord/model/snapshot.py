@@ -9,10 +9,11 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 
 
 class Gap(Struct, frozen=True):
-    """A kind that could not be read: `forbidden`, `missing` (no such API) or `not-in-input`.
+    """A kind that could not be read: `forbidden`, `missing` (no such API), `one-namespace`, `not-in-input`.
 
-    A gap is never an empty list: whoever rests on the kind must answer unknown. A kind that is
-    `not-in-input` counts as absent, with a warning.
+    A gap is never an empty list: whoever rests on the kind must answer unknown. Of a kind that is
+    `one-namespace` the objects of `Snapshot.namespace_only` are there; one that is `not-in-input`
+    counts as absent, with a warning.
     """
 
     kind: str
@@ -68,3 +69,10 @@ class Snapshot(Struct, frozen=True):
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
         return next((gap for gap in self.gaps if gap.kind == kind), None)
+
+    def sees(self, kind: str, namespace: str = "") -> bool:
+        """Tell whether every object of the kind (in a namespace, where one is named) was read."""
+        gap = self.gap(kind)
+        if gap is None or gap.code == "not-in-input":
+            return True
+        return gap.code == "one-namespace" and namespace != "" and namespace == self.namespace_only

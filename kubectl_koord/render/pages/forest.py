@@ -84,17 +84,23 @@ class Forest:
         amounts = self._amounts(node.free, node.total, node.offer_slots)
         return Row((node.node, "", *amounts, notes), "warn" if node.state else "", level)
 
-    def _amounts(self, free: int, total: int, slots: int | None) -> _Cells:
+    def _amounts(self, free: int | None, total: int, slots: int | None) -> _Cells:
         resource, wanted = self._report.resource, self._report.desired_offer_slot
         offer = "" if slots is None else str(slots) if wanted is None else f"{slots}/{wanted}"
-        return (amount(resource, free), amount(resource, total), offer)
+        return ("?" if free is None else amount(resource, free), amount(resource, total), offer)
 
     def summary(self, domains: Sequence[DomainRow], level: int) -> Row:
         """Return one row for all these domains together."""
-        free, total = sum(domain.free for domain in domains), sum(domain.total for domain in domains)
+        free, total = free_of(domains), sum(domain.total for domain in domains)
         nodes = str(sum(domain.nodes for domain in domains))
         label = f"and {len(domains)} more (--depth {level} shows all)"
         return Row((label, nodes, *self._amounts(free, total, None), ""), "dim", level)
+
+
+def free_of(domains: Sequence[DomainRow]) -> int | None:
+    """Return what is free in all these domains together, None where that went unseen."""
+    known = [domain.free for domain in domains if domain.free is not None]
+    return sum(known) if len(known) == len(domains) else None
 
 
 def drawn(forest: Forest, depth: int, *, nodes: bool, most: int | None = None) -> Tree:

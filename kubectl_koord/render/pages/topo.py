@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.forest import LINES, ROOT, Forest, drawn
+from kubectl_koord.render.pages.forest import LINES, ROOT, Forest, drawn, free_of
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     amount,
@@ -65,8 +65,9 @@ def _size_sentence(report: TopologyReport) -> str:
     parts = [count(counts[layer], layer_word(layer)) for layer in _between(report)]
     roots = [domain for domain in report.domains if domain.parent is None]
     nodes = count(sum(root.nodes for root in roots), "node")
-    free, total = sum(root.free for root in roots), sum(root.total for root in roots)
-    room = f"{amount(report.resource, free)} of {amount(report.resource, total)} {unit(report.resource)} free"
+    free, total = free_of(roots), sum(root.total for root in roots)
+    known = "an unknown part" if free is None else amount(report.resource, free)
+    room = f"{known} of {amount(report.resource, total)} {unit(report.resource)} free"
     size = f"{', '.join(parts)} and {nodes}" if parts else nodes
     return f"The topology tree has {size}; {room}."
 
