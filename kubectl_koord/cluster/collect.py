@@ -19,7 +19,7 @@ WIRE_TYPES: dict[str, Any] = {
     "PodDisruptionBudget": wire.Budget,
     "ElasticQuota": wire.Quota,
     "Device": wire.Named,
-    "Reservation": wire.Named,
+    "Reservation": wire.Reservation,
     "PersistentVolumeClaim": wire.PersistentVolumeClaim,
     "PersistentVolume": wire.PersistentVolume,
     "CSINode": wire.CSINode,
@@ -46,7 +46,8 @@ class Collector:
         self._budgets: dict[tuple[str, str], objects.Budget] = {}
         self._quotas: dict[tuple[str, str], objects.Quota] = {}
         self._devices: set[str] = set()
-        self._reservations: set[str] = set()
+        self._reservations: dict[str, wire.Reservation] = {}
+        self._allocated: dict[str, dict[str, int]] = defaultdict(dict)
         self._claims: dict[str, wire.PersistentVolumeClaim] = {}
         self._volumes: dict[str, wire.PersistentVolume] = {}
         self._limits: dict[str, wire.CSINode] = {}
@@ -64,7 +65,7 @@ class Collector:
             "PodDisruptionBudget": self._take_budget,
             "ElasticQuota": self._take_quota,
             "Device": lambda device: self._devices.add(device.metadata.name),
-            "Reservation": lambda reservation: self._reservations.add(reservation.metadata.name),
+            "Reservation": lambda reserved: self._reservations.__setitem__(reserved.metadata.name, reserved),
             "PersistentVolumeClaim": self._take_claim,
             "PersistentVolume": lambda volume: self._volumes.__setitem__(volume.metadata.name, volume),
             "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
@@ -94,7 +95,13 @@ class Collector:
             self._node_annotations[written.metadata.name] = decode.strings(written.metadata.annotations)
 
     def _take_pod(self, written: wire.Pod) -> None:
-        self._pods[decode.namespace(written.metadata), written.metadata.name] = decode.pod(written, self._memo)
+        pod = decode.pod(written, self._memo)
+        self._pods[pod.namespace, pod.name] = pod
+        reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
+        if reservation and isinstance(pod, pods.RunningPod):
+            allocated = self._allocated[reservation]
+            for resource, amount in pod.shape.requests:
+                allocated[resource] = allocated.get(resource, 0) + amount
 
     def _take_pod_group(self, written: wire.PodGroup) -> None:
         group = decode.pod_group(written)
@@ -148,7 +155,11 @@ class Collector:
             budgets=tuple(budget for _, budget in sorted(self._budgets.items())),
             quotas=tuple(quota for _, quota in sorted(self._quotas.items())),
             devices=frozenset(self._devices),
-            reservations=tuple(sorted(self._reservations)),
+            reservations=tuple(
+                found
+                for _, reserved in sorted(self._reservations.items())
+                if (found := decode.reservation(reserved)) is not None
+            ),
             claims={
                 name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self._claims.items())
@@ -181,6 +192,10 @@ class Collector:
         for pod in self._pods.values():
             if isinstance(pod, pods.RunningPod):
                 by_node[pod.node].append(pod)
+        for name, reserved in self._reservations.items():
+            if decode.reservation(reserved) is not None:
+                rest = decode.reserved_rest(reserved, self._allocated.get(name, {}))
+                by_node[rest.node].append(rest)
         return {name: tuple(sorted(held, key=_by_name)) for name, held in sorted(by_node.items())}
 
     def _version(self, chosen: str) -> tuple[str, str]:

@@ -22,6 +22,8 @@ INDEX_ANNOTATION = GANG_PREFIX + "network-topology-index"
 _LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
 _LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
 _RESERVATION = "node.koordinator.sh/reservation"
+_ALLOCATED_FROM = "scheduling.koordinator.sh/reservation-allocated"
+_INT32_MAX = 2**31 - 1
 _FINISHED = {"Succeeded", "Failed"}
 _MAX_BUILT_IN = 10**15
 _BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"}
@@ -358,3 +360,48 @@ def volume_limits(written: wire.CSINode | None) -> pods.Resources:
     drivers = (written.spec.drivers if written else None) or ()
     counts = ((driver.name, driver.allocatable.count if driver.allocatable else None) for driver in drivers)
     return tuple(sorted((name, count) for name, count in counts if count is not None))
+
+
+def reservation(written: wire.Reservation) -> objects.Reservation | None:
+    """Return the Reservation if it holds room on a node now, else None."""
+    status = written.status
+    if status.phase != "Available" or not status.node_name:
+        return None
+    owners = tuple(
+        objects.ReservationOwner(
+            namespace=(owner.object.namespace if owner.object else "")
+            or (owner.controller.namespace if owner.controller else ""),
+            name=owner.object.name if owner.object else "",
+            controller=f"{owner.controller.kind}/{owner.controller.name}" if owner.controller else "",
+            selector=decode_shape.selector(owner.label_selector),
+        )
+        for owner in written.spec.owners or ()
+    )
+    return objects.Reservation(written.metadata.name, status.node_name, owners)
+
+
+def reserved_rest(written: wire.Reservation, allocated: Mapping[str, int]) -> pods.RunningPod:
+    """Return what is left of a Reservation as the scheduler counts it: like a pod that nobody preempts.
+
+    `allocated` are its owners' requests. Mirrors plugins/reservation/transformer.go.
+    """
+    held = dict(decode_shape.resources(decode_shape.amounts(written.status.allocatable)))
+    left = tuple((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(held.items()))
+    return pods.RunningPod(
+        namespace="",
+        name=f"reservation {written.metadata.name}",
+        node=written.status.node_name or "",
+        priority=_INT32_MAX,
+        shape=pods.Shape(requests=tuple((resource, amount) for resource, amount in left if amount)),
+        protected=True,
+    )
+
+
+def reservation_of(written: wire.Pod) -> str:
+    """Return the name of the Reservation that the pod was allocated from, empty for none."""
+    try:
+        allocated: Any = json.loads(strings(written.metadata.annotations).get(_ALLOCATED_FROM) or "{}")
+    except (ValueError, RecursionError):
+        return ""
+    name = allocated.get("name") if isinstance(allocated, dict) else ""
+    return name if isinstance(name, str) else ""

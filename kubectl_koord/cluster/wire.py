@@ -495,3 +495,48 @@ class NodeMetric(Struct, gc=False):
     metadata: Meta
     spec: NodeMetricSpec = field(default_factory=NodeMetricSpec)
     status: NodeMetricStatus = field(default_factory=NodeMetricStatus)
+
+
+class OwnerObject(Struct, gc=False):
+    """spec.owners[].object of a Reservation."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class OwnerController(Struct, gc=False):
+    """spec.owners[].controller of a Reservation."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+
+
+class ReservationOwner(Struct, gc=False, rename="camel"):
+    """spec.owners[] of a Reservation."""
+
+    object: OwnerObject | None = None
+    controller: OwnerController | None = None
+    label_selector: LabelSelector | None = None
+
+
+class ReservationSpec(Struct, gc=False):
+    """spec of a Reservation."""
+
+    owners: list[ReservationOwner] | None = None
+
+
+class ReservationStatus(Struct, gc=False, rename="camel"):
+    """status of a Reservation."""
+
+    phase: str | None = None
+    node_name: str | None = None
+    allocatable: Amounts | None = None
+
+
+class Reservation(Struct, gc=False):
+    """One Reservation."""
+
+    metadata: Meta
+    spec: ReservationSpec = field(default_factory=ReservationSpec)
+    status: ReservationStatus = field(default_factory=ReservationStatus)

@@ -5,12 +5,15 @@ from collections.abc import Iterable, Iterator
 from kubectl_koord.explain.reports import Basis, Notice
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import listed
+from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
-_MAY_WIDEN = {"namespace selector of an inter-pod affinity", "pod-level resources"}
+_RESERVED = "reservation"
+_MAY_WIDEN = ("namespace selector of an inter-pod affinity", "pod-level resources", _RESERVED)
 _DEFAULT_QUOTA = "koordinator-default-quota"
 _NEEDED = ("Node", "Pod")
 
@@ -49,7 +52,7 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
 
 def may_widen(unseen: Iterable[str]) -> bool:
     """Tell whether something not evaluated could also turn a no into a yes."""
-    return any(item in _MAY_WIDEN for item in unseen)
+    return any(item.startswith(_MAY_WIDEN) for item in unseen)
 
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
@@ -67,8 +70,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
             yield "the cards of the nodes (Device objects)"
     if not snapshot.sees("Reservation"):
         yield "reservations (Reservation objects could not be read)"
-    elif snapshot.reservations:
-        yield f"reservations ({listed(snapshot.reservations)})"
+    yield from _reservations(pods, snapshot)
     settings = sorted({item for node in snapshot.nodes.values() for item in node.unseen})
     if settings and wanted:
         yield f"node settings ({listed(settings)})"
@@ -83,6 +85,22 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
             yield f"volume claim {name} (its volume could not be read)"
         elif claim is not None and not claim.volume:
             yield f"volume claim {name} (not bound yet)"
+
+
+def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+    """Yield the reservations that the pods may draw on: then there may be more room than was counted."""
+    for reservation in snapshot.reservations:
+        if any(_may_own(owner, pod) for owner in reservation.owners for pod in pods):
+            yield f"{_RESERVED} {reservation.name}"
+
+
+def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
+    return (
+        owner.namespace in {"", pod.namespace}
+        and owner.name in {"", pod.name}
+        and owner.controller in {"", pod.owner}
+        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
+    )
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:

@@ -160,6 +160,11 @@ def _free_one(question: Question, stuck: Course) -> Iterator[WayOut]:
         yield WayOut("free-pod", message, f"kubectl delete pod {first.name} -n {first.namespace}")
 
 
+def _killable(question: Question, node: str) -> Iterator[RunningPod]:
+    """Yield the pods of a node; what is left of a reservation is none."""
+    return (pod for pod in question.snapshot.running.get(node, ()) if pod.namespace)
+
+
 def _place(question: Question, course: Course, pod: RunningPod) -> str:
     gathering = course.first.gathering
     if gathering is None or gathering.chosen is None or not isinstance(question.tree, Tree):
@@ -179,7 +184,7 @@ def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
     if first.gathering is None or not isinstance(question.tree, Tree):
         names = [name for name, reason in first.rejections.items() if not reason.unresolvable]
         return sorted(
-            (pod for name in names for pod in question.snapshot.running.get(name, ())),
+            (pod for name in names for pod in _killable(question, name)),
             key=lambda pod: (pod.priority, pod.key),
         )
     gathering, tree = first.gathering, question.tree
@@ -192,7 +197,7 @@ def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
             now = gathering.nodes[name].slots
             if empty[name] - now < short:
                 continue
-            for pod in question.snapshot.running.get(name, ()):
+            for pod in _killable(question, name):
                 gained = offer_slots(question.view.without([pod]), [name], ordered, first.prepared)[name].slots
                 if gained - now >= short:
                     found.append(pod)

@@ -114,3 +114,20 @@ class Claim(Struct, frozen=True, gc=False):
     driver: str = ""
     single_pod: bool = False
     known: bool = False
+
+
+class ReservationOwner(Struct, frozen=True, gc=False):
+    """One entry of a Reservation's owners; empty fields and a missing selector match everything."""
+
+    namespace: str = ""
+    name: str = ""
+    controller: str = ""
+    selector: Selector | None = None
+
+
+class Reservation(Struct, frozen=True, gc=False):
+    """One Reservation that holds room on a node. What is left of it stands among the node's pods."""
+
+    name: str
+    node: str
+    owners: tuple[ReservationOwner, ...]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kubectl_koord.model.objects import Budget, Claim, NetworkTopology, Node, PodGroup, Quota
+from kubectl_koord.model.objects import Budget, Claim, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 
 
@@ -59,7 +59,7 @@ class Snapshot(Struct, frozen=True):
     budgets: tuple[Budget, ...] = ()
     quotas: tuple[Quota, ...] = ()
     devices: frozenset[str] = frozenset()
-    reservations: tuple[str, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     claims: Mapping[str, Claim] = {}
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()
