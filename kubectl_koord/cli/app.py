@@ -1,7 +1,7 @@
 """The command tree: what Typer parses, and what help says."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,8 +10,10 @@ from kubectl_koord.cli.commands import annotate, preempt, topo, why_pending
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session, write
 from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.transport import Transport
 
 _GLOBALS = """\b
 Options of every command, before or after the verb:
@@ -59,7 +61,7 @@ def _root(_version: Annotated[bool, typer.Option("--version", hidden=True)] = Fa
         raise typer.Exit
 
 
-def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: Transport | None) -> int:
+def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: "Transport | None") -> int:
     """Run one command line (without global options) and return its exit code.
 
     Raises:

@@ -206,7 +206,7 @@ def _starting(word: str, candidates: Iterable[str]) -> list[str]:
 
 def _named(line: Line, what: str, word: str) -> list[str]:
     """Return names out of the cluster, the file or the kubeconfig that the line speaks of."""
-    from kubectl_koord.cli import names  # noqa: PLC0415  (most completions need none of its imports)
+    from kubectl_koord.cli import names
 
     complete = line.typed[:-1] if line.flag else line.typed
     try:

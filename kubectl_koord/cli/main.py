@@ -5,11 +5,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from kubectl_koord.cli.options import Globals, take_globals
 from kubectl_koord.cluster.connection import Connection, take_connection
-from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.transport import Transport
 
 _LIVE_VERBS = {"topo", "why-pending", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
@@ -25,7 +28,7 @@ def main() -> None:
 def run(argv: Sequence[str]) -> int:
     """Return the exit code of one command line; errors are one line on standard error."""
     try:
-        return _completed(argv[1:]) if argv[:1] == ["__complete"] else _run(argv)
+        return _completed(argv[1:]) if "__complete" in argv[:1] else _run(argv)
     except KoordError as error:
         return _failed(error.message)
     except KeyboardInterrupt:
@@ -41,7 +44,7 @@ def _run(argv: Sequence[str]) -> int:
     chosen, words = take_globals(words)
     transport = _connect(connection, words) if _needs_cluster(chosen, words) else None
     try:
-        from kubectl_koord.cli.app import invoke  # noqa: PLC0415  (kubectl's proxy starts meanwhile)
+        from kubectl_koord.cli.app import invoke
 
         return invoke(words, chosen, connection, transport)
     finally:
@@ -50,7 +53,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _completed(words: Sequence[str]) -> int:
-    from kubectl_koord.cli.completion import answer  # noqa: PLC0415
+    from kubectl_koord.cli.completion import answer
 
     sys.stdout.write(answer(words))
     return 0
@@ -61,14 +64,14 @@ def _needs_cluster(chosen: Globals, words: Sequence[str]) -> bool:
     return chosen.is_live and verb in _LIVE_VERBS and not _HELP & set(words)
 
 
-def _connect(connection: Connection, words: Sequence[str]) -> Transport:
-    from kubectl_koord.cluster.connect import connect  # noqa: PLC0415
+def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
+    from kubectl_koord.cluster.connect import connect
 
     return connect(connection, writes="annotate" in words or "--dry-run=server" in words)
 
 
 def _failed(message: str) -> int:
-    from kubectl_koord.render.escape import harmless  # noqa: PLC0415
+    from kubectl_koord.render.escape import harmless
 
     sys.stderr.write(harmless(message) + "\n")
     return FAILED

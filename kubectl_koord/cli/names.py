@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster import source
@@ -79,7 +79,7 @@ def _look_up(
     elif not chosen.is_live:
         outcome.put(_of_snapshot(what, word, _snapshot(chosen), connection.namespace or "default"))
     else:
-        limited = structs.replace(connection, request_timeout=min(connection.request_timeout or SECONDS, SECONDS))
+        limited = connection._replace(request_timeout=min(connection.request_timeout or SECONDS, SECONDS))
         with connect(limited, writes=False) as transport:
             outcome.put(_live(what, word, transport))
 
@@ -124,7 +124,7 @@ def _list(transport: Transport, path: str) -> Iterable[_Item]:
 
 def _configured(section: str, connection: Connection) -> Iterable[str]:
     """Yield the names of a section of the kubeconfig files; a file that cannot be read has none."""
-    import yaml  # noqa: PLC0415
+    import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     given = connection.value("kubeconfig") or os.environ.get("KUBECONFIG", "")

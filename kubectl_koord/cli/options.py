@@ -1,8 +1,7 @@
 """The options that stand before or after any verb, taken from the command line before Typer sees it."""
 
 from collections.abc import Iterator, Sequence
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from kubectl_koord.errors import KoordError
 
@@ -19,7 +18,7 @@ _WITH_VALUE = {
 _DRY_RUN = "--dry-run"
 
 
-class Globals(Struct, frozen=True):
+class Globals(NamedTuple):
     """Where to read from, whose behaviour to reproduce, how to print. Empty means not given."""
 
     snapshots: tuple[str, ...] = ()

@@ -5,33 +5,33 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain import subjects
-from kubectl_koord.explain.reports import Verdict
-from kubectl_koord.explain.subjects import Subject
-from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.render import show, structured
-from kubectl_koord.render.show import TopoOptions
-from kubectl_koord.render.structured import Report
 
-EXIT_CODES: dict[Verdict, int] = {"yes": 0, "no": 1, "unknown": 2}
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.transport import Transport
+    from kubectl_koord.explain.subjects import Subject
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.render.show import OutputStyle, TopoOptions
+    from kubectl_koord.render.structured import Report
+
+EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
 
 class Session:
     """One run of the program: its options, its way to the cluster, its exit code."""
 
-    def __init__(self, chosen: Globals, connection: Connection, transport: Transport | None) -> None:
+    def __init__(self, chosen: Globals, connection: Connection, transport: "Transport | None") -> None:
         """Keep them; nothing is read yet."""
         self.options = chosen
         self.connection = connection
         self.transport = transport
         self.exit_code = 0
 
-    def live_transport(self) -> Transport:
+    def live_transport(self) -> "Transport":
         """Return the way to the cluster.
 
         Raises:
@@ -48,9 +48,9 @@ class Session:
             return self.connection.namespace or "default"
         return self.transport.namespace()
 
-    def snapshot(self, kinds: Sequence[str]) -> Snapshot:
+    def snapshot(self, kinds: Sequence[str]) -> "Snapshot":
         """Return the cluster, read now; of a live one only the named kinds."""
-        from kubectl_koord.cluster import source  # noqa: PLC0415  (the transport starts before these imports)
+        from kubectl_koord.cluster import source
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
@@ -59,13 +59,16 @@ class Session:
             return source.from_files(self.options.snapshots, self.options.version)
         return source.live(self.live_transport(), kinds, self.namespace, self.options.version)
 
-    def subject(self, snapshot: Snapshot, name: str) -> Subject:
+    def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
 
         Raises:
             KoordError: with the nearest names, when it means nobody.
 
         """
+        from kubectl_koord.explain import subjects
+        from kubectl_koord.explain.subjects import Subject
+
         found = subjects.find(snapshot, name, self.namespace())
         if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:
             found = subjects.find_anywhere(snapshot, name) or found
@@ -78,8 +81,10 @@ class Session:
         nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
         raise KoordError(f"error: no gang, pod or owner {name!r} in namespace {self.namespace()!r}{nearest}")
 
-    def show(self, report: Report, topo: TopoOptions | None = None) -> None:
+    def show(self, report: "Report", topo: "TopoOptions | None" = None) -> None:
         """Print a report on standard output and let its verdict be the exit code."""
+        from kubectl_koord.render import show, structured
+
         self.exit_code = EXIT_CODES[report.verdict]
         if self.options.output == "json":
             text = structured.to_json(report)
@@ -90,7 +95,9 @@ class Session:
         write(text)
 
 
-def _style(colour: str) -> show.OutputStyle:
+def _style(colour: str) -> "OutputStyle":
+    from kubectl_koord.render import show
+
     is_terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns if is_terminal else 0
     return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns)

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from kubectl_koord.errors import KoordError
 
@@ -46,7 +45,7 @@ _BAD_TIMEOUT = (
 )
 
 
-class Connection(Struct, frozen=True):
+class Connection(NamedTuple):
     """How the user wants to reach the cluster.
 
     `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);

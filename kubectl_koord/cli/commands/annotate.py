@@ -1,21 +1,19 @@
 """`kubectl koord annotate`: set gang and topology annotations, the effect shown before anything is sent."""
 
 import sys
-from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import quote
 
 import typer
-from msgspec import structs
 
-from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod_group_plan
-from kubectl_koord.cli.session import Session
-from kubectl_koord.cluster import source
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain.reports import Change, ChangePlan
-from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.render.pages.change import blocks
-from kubectl_koord.render.plain import to_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.explain.reports import Change, ChangePlan
+    from kubectl_koord.model.snapshot import Snapshot
 
 EXAMPLES = """\b
 Examples:
@@ -62,6 +60,8 @@ def podgroup(
     overwrite: _Overwrite = False,
 ) -> None:
     """Set the gang and topology settings of a PodGroup."""
+    from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+
     session: Session = context.obj
     wanted = Wanted(
         must_gather=tuple(must_gather or ()),
@@ -74,7 +74,7 @@ def podgroup(
         total=total,
     )
 
-    def plan(snapshot: Snapshot) -> ChangePlan:
+    def plan(snapshot: "Snapshot") -> "ChangePlan":
         key = name if "/" in name else f"{session.namespace()}/{name}"
         return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
 
@@ -93,18 +93,25 @@ def pods(
     overwrite: _Overwrite = False,
 ) -> None:
     """Set the topology index of a gang's pending pods."""
+    from kubectl_koord.changes.annotate import index_plan
+
     session: Session = context.obj
     if not index:
         raise KoordError("error: --index is required: it is all that can be set on pods")
 
-    def plan(snapshot: Snapshot) -> ChangePlan:
+    def plan(snapshot: "Snapshot") -> "ChangePlan":
         return index_plan(snapshot, session.subject(snapshot, gang), overwrite=overwrite)
 
     _carry_out(session, plan, dry_run, yes=yes)
 
 
-def _carry_out(session: Session, plan: Callable[[Snapshot], ChangePlan], dry_run: str, *, yes: bool) -> None:
+def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry_run: str, *, yes: bool) -> None:
     """Plan, show, ask, send: each step only if the one before it allows."""
+    from msgspec import structs
+
+    from kubectl_koord.changes.annotate import RefusedError
+    from kubectl_koord.cluster import source
+
     if dry_run not in _DRY_RUNS:
         raise KoordError(f"error: --dry-run={dry_run} is none of {', '.join(_DRY_RUNS)}")
     if dry_run != "client" and not session.options.is_live:
@@ -125,15 +132,18 @@ def _carry_out(session: Session, plan: Callable[[Snapshot], ChangePlan], dry_run
     session.show(structs.replace(planned, applied=dry_run == "none"))
 
 
-def _confirmed(planned: ChangePlan) -> bool:
+def _confirmed(planned: "ChangePlan") -> bool:
+    from kubectl_koord.render.pages.change import blocks
+    from kubectl_koord.render.plain import to_plain
+
     sys.stderr.write(to_plain(blocks(planned)))
     sys.stderr.write(f"Change {len(planned.changes)} object(s)? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _send(session: Session, planned: ChangePlan) -> None:
-    from kubectl_koord.cluster.apply import patch  # noqa: PLC0415  (only who writes can write)
+def _send(session: "Session", planned: "ChangePlan") -> None:
+    from kubectl_koord.cluster.apply import patch
 
     for done, change in enumerate(planned.changes):
         try:
@@ -143,7 +153,7 @@ def _send(session: Session, planned: ChangePlan) -> None:
             raise KoordError(error.message + so_far) from None
 
 
-def _path(change: Change) -> str:
+def _path(change: "Change") -> str:
     target = change.object
     namespace, name = quote(target.namespace, safe=""), quote(target.name, safe="")
     if target.kind == "Pod":

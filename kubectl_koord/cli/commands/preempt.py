@@ -1,15 +1,14 @@
 """`kubectl koord preempt --dry-run`: whom the scheduler would kill, and whether it helps."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec import structs
 
-from kubectl_koord.cli.session import Session
-from kubectl_koord.cluster import source
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import PreemptReport, Round, Victim
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.explain.reports import PreemptReport, Victim
 
 EXAMPLES = """\b
 Examples:
@@ -26,6 +25,9 @@ def command(
     ] = "",
 ) -> None:
     """Show whom job preemption would kill for a gang, attempt by attempt, and whether that helps."""
+    from kubectl_koord.cluster import source
+    from kubectl_koord.explain.preempt import preempt
+
     session: Session = context.obj
     if dry_run not in {"client", "server"}:
         given = f"--dry-run={dry_run} is neither client nor server" if dry_run else "--dry-run is required"
@@ -37,11 +39,14 @@ def command(
     session.show(_asked_of_server(session, report) if dry_run == "server" else report)
 
 
-def _asked_of_server(session: Session, report: PreemptReport) -> PreemptReport:
+def _asked_of_server(session: "Session", report: "PreemptReport") -> "PreemptReport":
     """Return the report with the API server's word on evicting each victim; nothing is evicted."""
-    from kubectl_koord.cluster.apply import evict_dry_run  # noqa: PLC0415
+    from msgspec import structs
 
-    def asked(victim: Victim) -> Victim:
+    from kubectl_koord.cluster.apply import evict_dry_run
+    from kubectl_koord.explain.reports import Round
+
+    def asked(victim: "Victim") -> "Victim":
         namespace, _, name = victim.pod.partition("/")
         answer = evict_dry_run(session.live_transport(), namespace, name)
         return structs.replace(victim, eviction=answer.message or answer.verdict)

@@ -4,10 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cluster import source
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.render.show import TopoOptions
-
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
@@ -27,6 +23,10 @@ def command(
     nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
 ) -> None:
     """Show the topology tree: nodes, what is free, and what is wrong with the labels."""
+    from kubectl_koord.cluster import source
+    from kubectl_koord.explain.topo import topo
+    from kubectl_koord.render.show import TopoOptions
+
     session: Session = context.obj
     snapshot = session.snapshot(source.GANG_KINDS if gang else source.TOPOLOGY_KINDS)
     subject = session.subject(snapshot, gang) if gang else None

@@ -4,9 +4,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cluster import source
-from kubectl_koord.explain.why import every_pending, why
-
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
@@ -25,6 +22,9 @@ def command(
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
+    from kubectl_koord.cluster import source
+    from kubectl_koord.explain.why import every_pending, why
+
     session: Session = context.obj
     snapshot = session.snapshot(source.GANG_KINDS)
     if gang:
