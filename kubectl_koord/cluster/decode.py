@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
+import msgspec
+
 from kubectl_koord.cluster import decode_shape, wire
 from kubectl_koord.model import objects, pods, quantity, selectors
 
@@ -37,17 +39,30 @@ class ShapeMemo:
     def __init__(self) -> None:
         """Start with nothing seen."""
         self._shapes: dict[pods.Shape, pods.Shape] = {}
+        self._by_spec: dict[tuple[object, ...], pods.Shape] = {}
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
 
     def shape(self, pod: wire.Pod) -> pods.Shape:
         """Return the pod's shape, the one object for all equal shapes."""
-        new = decode_shape.shape(pod)
-        return self._shapes.setdefault(new, new)
+        key = (_without_node(pod.spec), *decode_shape.read_of(pod))
+        shape = self._by_spec.get(key)
+        if shape is None:
+            new = decode_shape.shape(pod)
+            shape = self._by_spec[key] = self._shapes.setdefault(new, new)
+        return shape
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
         new = tuple(sorted((intern(key), intern(value or "")) for key, value in (written or {}).items()))
         return self._labels.setdefault(new, new)
+
+
+def _without_node(spec: wire.PodSpec) -> bytes:
+    """Return the spec as bytes, equal for pods that differ only in where they are."""
+    node, spec.node_name = spec.node_name, None
+    encoded = msgspec.msgpack.encode(spec)
+    spec.node_name = node
+    return encoded
 
 
 def strings(written: Mapping[str, str | None] | None) -> Strings:

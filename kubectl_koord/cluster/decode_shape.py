@@ -144,6 +144,19 @@ def _add(total: Nano, more: Nano) -> None:
         total[resource] = total.get(resource, 0) + value
 
 
+def read_of(pod: wire.Pod) -> tuple[object, ...]:
+    """Return what `shape` reads of a pod besides its spec; equal values and specs have equal shapes."""
+    labels, annotations = pod.metadata.labels or {}, pod.metadata.annotations or {}
+    return (
+        labels.get("koordinator.sh/priority-class"),
+        labels.get("koordinator.sh/qosClass"),
+        pod.status.qos_class,
+        tuple(owner.kind for owner in pod.metadata.owner_references or ()),
+        tuple(name for name in _UNSEEN_ANNOTATIONS if name in annotations),
+        tuple(sorted(labels.items())) if pod.spec.topology_spread_constraints else (),
+    )
+
+
 def shape(pod: wire.Pod) -> pods.Shape:
     """Return what the filters read of the pod.
 

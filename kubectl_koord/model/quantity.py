@@ -5,6 +5,7 @@ of containers are exact; `milli` and `whole` round up as the scheduler does.
 """
 
 import re
+from functools import lru_cache
 
 NANO = 1_000_000_000
 
@@ -18,6 +19,7 @@ class QuantityError(ValueError):
     """A text that is no Kubernetes quantity."""
 
 
+@lru_cache(maxsize=1 << 16)
 def parse(text: str | float) -> int:
     """Return the quantity in billionths, rounded up as the API server does.
 
