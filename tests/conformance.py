@@ -209,8 +209,15 @@ def _outcome(reason: Any, plan: Any) -> Json:  # noqa: ANN401
         "later": [{v.pod.partition("/")[2]: v.node for v in one.victims} for one in plan.rounds[1:] if one.victims],
         "bound": {pod.partition("/")[2]: node for pod, node in (reason.placement or {}).items()},
         "nominations": {pod.partition("/")[2]: node for pod, node in plan.nominations.items()},
-        "slots": {f"{row.layer}/{row.name}": row.offer_slots for row in reason.domains},
+        "slots": _slots_shown(reason),
     }
+
+
+def _slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401
+    """Return the slots that we show; None where we show none, as something not evaluated may lower them."""
+    if any(notice.code == "slots-not-shown" for notice in getattr(reason, "warnings", ())):
+        return None
+    return {f"{row.layer}/{row.name}": row.offer_slots for row in reason.domains}
 
 
 def _nearest(outcomes: Iterable[Json], theirs: Json, *, planned: bool) -> list[str]:
@@ -230,7 +237,7 @@ def _differing(ours: Json, theirs: Json, *, planned: bool) -> list[str]:
         found += ["bound"] if surplus != theirs["bound"] else []
     if planned and theirs["victims"] and "nominations" not in unstable and ours["nominations"] != theirs["nominations"]:
         found.append("nominations")
-    if theirs["slots"] and "slots" not in unstable and ours["slots"] not in theirs["slots"]:
+    if theirs["slots"] and "slots" not in unstable and ours["slots"] not in [*theirs["slots"], None]:
         found.append("slots")
     return found
 

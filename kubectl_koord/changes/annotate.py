@@ -75,9 +75,12 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
     """Return the plan that gives each pending pod of a gang its rank, the number that its name ends in.
 
     Raises:
-        RefusedError: when a name ends in no number, two pods share one, or an index is set already.
+        RefusedError: when there is no gang, a name ends in no number, two pods share one, or an index is set
+            already.
 
     """
+    if subject.group is None:
+        raise RefusedError(f"pod {subject.key} belongs to no gang")
     ranks: dict[int, str] = {}
     changes = []
     for pod in subject.pending:

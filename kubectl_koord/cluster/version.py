@@ -48,7 +48,7 @@ def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
     parsed = _parse(written) if written else None
-    profiles = [p for p in (parsed or {}).get("profiles") or [] if isinstance(p, dict)]
+    profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
         return SchedulerConfig(version=version, version_from=version_from)
     arguments = _arguments(profiles[0], "Coscheduling")
@@ -71,7 +71,7 @@ def _parse(text: str) -> dict[str, Any] | None:
 
     try:
         parsed = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, RecursionError, ValueError):
         return None
     return parsed if isinstance(parsed, dict) else None
 
@@ -82,8 +82,13 @@ def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
     return tuple(sorted((str(name), value) for name, value in written.items() if isinstance(value, int)))
 
 
+def _items(written: dict[str, Any], name: str) -> list[Any]:
+    found = written.get(name)
+    return found if isinstance(found, list) else []
+
+
 def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:
-    for plugin in profile.get("pluginConfig") or []:
+    for plugin in _items(profile, "pluginConfig"):
         if isinstance(plugin, dict) and plugin.get("name") == name:
             arguments = plugin.get("args")
             return arguments if isinstance(arguments, dict) else {}

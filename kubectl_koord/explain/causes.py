@@ -7,7 +7,7 @@ Mirrors `PreEnqueue` and `basicGangRequirementsCheck` in coscheduling/core/core.
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.attempt import needed
-from kubectl_koord.engine.gangs import Gang, GangGroup
+from kubectl_koord.engine.gangs import Gang, GangGroup, wish
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain.reports import Cause, Notice
 from kubectl_koord.explain.subjects import Subject
@@ -135,13 +135,12 @@ def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> I
         return
     known = {*tree.layers, "ClusterTopologyLayer"}
     for spec in specs:
-        for rule in spec:
-            if rule.strategy == "MustGather" and rule.layer not in known:
-                layers = listed(list(tree.layers), 8)
-                message = (
-                    f"it must gather in layer {rule.layer or '(none)'}, which the topology does not have ({layers})."
-                )
-                yield Cause("unknown-layer", message)
+        layer = wish(spec, tree).must_gather
+        if layer and layer not in known:
+            layers = listed(list(tree.layers), 8)
+            yield Cause(
+                "unknown-layer", f"it must gather in layer {layer}, which the topology does not have ({layers})."
+            )
 
 
 def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Notice]:

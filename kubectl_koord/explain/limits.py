@@ -50,6 +50,11 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
 
 
+def hides_slots(unseen: Iterable[str]) -> bool:
+    """Tell whether something not evaluated could make nodes offer other slots than were counted."""
+    return any(not item.startswith("quota") for item in unseen)
+
+
 def may_widen(unseen: Iterable[str]) -> bool:
     """Tell whether something not evaluated could also turn a no into a yes."""
     return any(item.startswith(_MAY_WIDEN) for item in unseen)

@@ -161,8 +161,9 @@ def _free_one(question: Question, stuck: Course) -> Iterator[WayOut]:
 
 
 def _killable(question: Question, node: str) -> Iterator[RunningPod]:
-    """Yield the pods of a node; what is left of a reservation is none."""
-    return (pod for pod in question.snapshot.running.get(node, ()) if pod.namespace)
+    """Yield the pods of a node, but for members of its own gangs; what is left of a reservation is none."""
+    own = question.subject.group.gangs if question.subject.group is not None else {}
+    return (pod for pod in question.snapshot.running.get(node, ()) if pod.namespace and pod.gang not in own)
 
 
 def _place(question: Question, course: Course, pod: RunningPod) -> str:

@@ -310,7 +310,12 @@ def _report(
     group = subject.group
     pending = subject.pending
     asked = group.gangs.get(group.asked) if group is not None else None
-    rows = obstacles.slot_rows(question, first) if first is not None else ()
+    unseen = limits.not_evaluated(subject, snapshot) if first is not None else ()
+    rows: tuple[SlotRow, ...] = ()
+    if limits.hides_slots(unseen) and question.has_topology:
+        warnings = (*warnings, Notice("slots-not-shown", f"slots depend on {listed(unseen)}, which is not evaluated."))
+    elif first is not None:
+        rows = obstacles.slot_rows(question, first)
     fields = {
         "placement": None,
         "unblock": (),
