@@ -46,6 +46,10 @@ RESOURCES = (
     ),
     Resource("scheduling.koordinator.sh/v1alpha1", "Device", "devices", namespaced=False),
     Resource("scheduling.koordinator.sh/v1alpha1", "Reservation", "reservations", namespaced=False),
+    Resource("slo.koordinator.sh/v1alpha1", "NodeMetric", "nodemetrics", namespaced=False),
+    Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
+    Resource("v1", "PersistentVolume", "persistentvolumes", namespaced=False, short=("pv",)),
+    Resource("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
     Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
 )
 

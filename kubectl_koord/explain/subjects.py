@@ -99,6 +99,8 @@ def _placed(snapshot: Snapshot) -> Iterator[RunningPod | FinishedPod]:
 
 def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: str, name: str) -> Subject | None:
     """Return the gang of the pods that an owner has; of several gangs the first in name order."""
+    if not name:
+        return None
     for pod in chain(snapshot.pending, _placed(snapshot)):
         owner_kind, _, owner = pod.owner.partition("/")
         if pod.namespace == namespace and owner == name and kind in {"", owner_kind.lower(), f"{owner_kind.lower()}s"}:

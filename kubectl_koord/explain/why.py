@@ -1,7 +1,5 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
-import re
-
 from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
@@ -11,21 +9,19 @@ from kubectl_koord.explain.reports import (
     Cause,
     Notice,
     PendingGangsReport,
-    SchedulerSays,
     SlotRow,
     Verdict,
     WayOut,
     WhyAlternative,
     WhyReport,
 )
+from kubectl_koord.explain.said import scheduler_says
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
-from kubectl_koord.model.pods import Condition, PendingPod
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 
 MOST_ALTERNATIVES = 4
-_DOMAIN_SLOTS = re.compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")
-_QUOTES_ANOTHER = "gets rejected due to member Pod"
 
 
 def why(snapshot: Snapshot, subject: Subject, *, unblock: bool = True) -> WhyReport:
@@ -338,25 +334,7 @@ def _report(
         domains=rows,
         cause=cause,
         also_wrong=also_wrong,
-        scheduler_says=_scheduler_says(pending, rows, verdict),
+        scheduler_says=scheduler_says(pending, rows, verdict),
         lone_pod=group is None,
         **fields,  # type: ignore[arg-type]
     )
-
-
-def _scheduler_says(
-    pending: tuple[PendingPod, ...], rows: tuple[SlotRow, ...], verdict: Verdict
-) -> SchedulerSays | None:
-    """Return the root cause among the conditions, and whether its slots are still those of now."""
-    conditions = [pod.condition for pod in pending if pod.condition is not None and pod.condition.message]
-    if not conditions:
-        return None
-    said = next((condition for condition in conditions if _QUOTES_ANOTHER not in condition.message), conditions[0])
-    return SchedulerSays(said.message, said.since, _agrees(said, rows, verdict))
-
-
-def _agrees(said: Condition, rows: tuple[SlotRow, ...], verdict: Verdict) -> bool | None:
-    counted = {(layer, name): int(slots) for layer, name, slots in _DOMAIN_SLOTS.findall(said.message)}
-    if counted and rows:
-        return counted == {(row.layer, row.name): row.offer_slots for row in rows}
-    return False if verdict == "yes" else None

@@ -1,0 +1,91 @@
+# `make demo` shows the program, `make test` checks everything; both need Python 3.11+ and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KOORD := $(BIN)/kubectl-koord
+PURE := model engine explain changes render
+comma := ,
+empty :=
+space := $(empty) $(empty)
+PURE_FILES := $(subst $(space),$(comma),$(foreach package,$(PURE),*/kubectl_koord/$(package)/*))
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PYTHONDONTWRITEBYTECODE :=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test format-check lint types imports tests conformance packaging soak bench format clean
+
+help:
+	@echo "make demo    the program on its embedded demo cluster"
+	@echo "make test    formatting, lint, types, imports, tests, coverage, recorded cases, packaging"
+	@echo "make soak    the long tests"
+	@echo "make bench   speed and memory beside kubectl"
+	@echo "make format  format and fix what can be fixed"
+
+# The package alone: enough for the demo.
+$(VENV)/package: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "error: Python 3.11 or newer is needed, and $(PYTHON) is not that: try make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/tools: $(VENV)/package
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@
+
+demo: $(VENV)/package
+	@echo "The topology of the demo cluster, what is free, and one node with a missing label:"
+	@echo "  kubectl koord topo --demo"; echo
+	@$(KOORD) topo --demo
+	@echo; echo "Every gang with pending pods, one line each:"
+	@echo "  kubectl koord why-pending --demo"; echo
+	@$(KOORD) why-pending --demo
+	@echo; echo "Why one of them does not start, and what helps:"
+	@echo "  kubectl koord why-pending train/one-short --demo"; echo
+	@$(KOORD) why-pending train/one-short --demo || [ $$? = 1 ]
+	@echo; echo "Whom preemption would kill for a gang that it helps:"
+	@echo "  kubectl koord preempt train/helped --dry-run --demo"; echo
+	@$(KOORD) preempt train/helped --dry-run --demo
+	@echo; echo "And for one whose victims would die in vain:"
+	@echo "  kubectl koord preempt train/in-vain --dry-run --demo"; echo
+	@$(KOORD) preempt train/in-vain --dry-run --demo || [ $$? = 1 ]
+
+test: format-check lint types imports tests conformance packaging
+
+format-check: $(VENV)/tools
+	$(BIN)/ruff format --check --quiet .
+
+lint: $(VENV)/tools
+	$(BIN)/ruff check --quiet .
+
+types: $(VENV)/tools
+	$(BIN)/mypy
+
+imports: $(VENV)/tools
+	$(BIN)/lint-imports --no-logo
+
+tests: $(VENV)/tools
+	$(BIN)/pytest -n auto --cov --cov-branch --cov-report=
+	$(BIN)/coverage report --include='$(PURE_FILES)' --show-missing --fail-under=100
+
+conformance: $(VENV)/tools
+	$(BIN)/python -m tests.conformance
+
+packaging: $(VENV)/tools
+	$(BIN)/python -m tests.packaging
+
+soak: $(VENV)/tools
+	$(BIN)/pytest -n auto -m soak
+	$(BIN)/python -m benchmarks.run --quick
+
+bench: $(VENV)/tools
+	$(BIN)/python -m benchmarks.run --write
+
+format: $(VENV)/tools
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
+
+clean:
+	rm -rf $(VENV) dist build .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,19 @@
+# bash completion for `kubectl-koord` typed with the dash; `kubectl koord` asks kubectl_complete-koord instead.
+_kubectl_koord() {
+    local line=${COMP_LINE:0:COMP_POINT} words=() candidate directive=:0
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    COMPREPLY=()
+    while IFS= read -r candidate; do
+        case $candidate in
+        :[0-9]*) directive=$candidate ;;
+        ?*) COMPREPLY+=("${candidate%%$'\t'*}") ;;
+        esac
+    done < <(kubectl-koord __complete "${words[@]:1}" 2>/dev/null)
+    case $directive in
+    :0) compopt -o default 2>/dev/null ;;
+    :16) compopt -o dirnames 2>/dev/null ;;
+    esac
+    return 0
+}
+complete -F _kubectl_koord kubectl-koord

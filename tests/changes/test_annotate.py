@@ -1,0 +1,237 @@
+"""Planned changes of PodGroups and pods: what would be sent, what it would do, and what is refused."""
+
+import json
+
+import pytest
+
+from kubectl_koord.changes.annotate import (
+    INDEX,
+    PREFIX,
+    SPEC,
+    RefusedError,
+    Wanted,
+    index_plan,
+    pod_group_plan,
+    seconds,
+)
+from kubectl_koord.explain.reports import Change, Effect, ObjectName, Outcome
+from tests.build import BLOCK, SPINE, Drawing, cluster, rules
+
+FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")
+JOB = ObjectName("PodGroup", "default", "job")
+
+
+def plan(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) -> tuple[Change, ...]:
+    return pod_group_plan(drawing, "default/job", wanted, overwrite=overwrite).changes
+
+
+def after(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) -> dict[str, object]:
+    (change,) = plan(wanted, drawing, overwrite=overwrite)
+    return dict(change.after)
+
+
+def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -> str:
+    with pytest.raises(RefusedError) as refused:
+        pod_group_plan(drawing, key, wanted, overwrite=False)
+    return str(refused.value)
+
+
+def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
+    spec = rules(f"MustGather {SPINE}")
+    found = pod_group_plan(FREE, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)
+    patch = {"metadata": {"resourceVersion": "7", "annotations": {SPEC: spec}}}
+    assert found.changes == (Change(JOB, {SPEC: None}, {SPEC: spec}, patch, "7"),)
+    assert (found.verdict, found.applied, found.message, found.warnings) == ("yes", False, "", ())
+    assert found.effect == Effect(Outcome("yes", None), Outcome("yes", None))
+
+
+def test_the_effect_is_what_why_pending_would_answer_then() -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather=BLOCK).cordon("n1", "n3")
+    found = pod_group_plan(drawing, "default/job", Wanted(prefer_gather=(BLOCK,)), overwrite=True)
+    assert found.effect is not None
+    assert (found.effect.before.verdict, found.effect.before.cause) == ("no", "insufficient-slots")
+    assert found.effect.after == Outcome("yes", None)
+
+
+def test_everything_may_be_set_at_once() -> None:
+    wanted = Wanted(
+        mode="NonStrict",
+        match_policy="only-waiting",
+        groups=("job, peer",),
+        waiting_time="10m",
+        total=4,
+    )
+    (change,) = plan(wanted, FREE.with_gang("peer", 1))
+    annotations = {
+        PREFIX + "mode": "NonStrict",
+        PREFIX + "match-policy": "only-waiting",
+        PREFIX + "groups": '["default/job", "default/peer"]',
+        PREFIX + "total-number": "4",
+    }
+    assert change.after == {**annotations, "spec.scheduleTimeoutSeconds": 600}
+    assert change.patch == {
+        "metadata": {"resourceVersion": "7", "annotations": annotations},
+        "spec": {"scheduleTimeoutSeconds": 600},
+    }
+
+
+def test_a_timeout_alone_touches_no_annotation() -> None:
+    (change,) = plan(Wanted(waiting_time="60"), FREE.with_group("job", 2))
+    assert change.patch == {"metadata": {}, "spec": {"scheduleTimeoutSeconds": 60}}
+
+
+@pytest.mark.parametrize(
+    ("before", "wanted", "written"),
+    [
+        (None, Wanted(must_gather=(SPINE,), prefer_gather=(BLOCK,)), (f"PreferGather {BLOCK}", f"MustGather {SPINE}")),
+        (None, Wanted(must_gather=(SPINE,), prefer_gather=(SPINE,)), (f"MustGather {SPINE}",)),
+        (None, Wanted(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
+        (rules(f"MustGather {SPINE}"), Wanted(multiples=(f"{SPINE}=2",)), (f"MustGather {SPINE} x2",)),
+        (rules(f"MustGather {SPINE} x2"), Wanted(multiples=(f"{SPINE}=1",)), (f"MustGather {SPINE}",)),
+        (rules(f"MustGather {SPINE} x2"), Wanted(must_gather=(BLOCK,)), (f"MustGather {BLOCK}",)),
+        ("unreadable", Wanted(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
+    ],
+)
+def test_rules_replace_rules_and_multiples_alone_keep_them(
+    before: str | None, wanted: Wanted, written: tuple[str, ...]
+) -> None:
+    drawing = FREE.with_group("job", 2, topology=before)
+    assert after(wanted, drawing, overwrite=True) == {SPEC: rules(*written)}
+
+
+def test_what_is_so_already_changes_nothing() -> None:
+    drawing = FREE.with_group("job", 2, mode="Strict")
+    found = pod_group_plan(drawing, "default/job", Wanted(mode="Strict"), overwrite=False)
+    assert (found.changes, found.message) == ((), "nothing to change: it is so already.")
+
+
+def test_a_value_is_overwritten_only_when_asked_to() -> None:
+    drawing = FREE.with_group("job", 2, timeout_seconds=60, mode="Strict")
+    words = "--overwrite is false but spec.scheduleTimeoutSeconds is declared already: 60"
+    assert refusal(Wanted(waiting_time="90"), drawing) == words
+    assert after(Wanted(waiting_time="90"), drawing, overwrite=True) == {"spec.scheduleTimeoutSeconds": 90}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (Wanted(must_gather=("SpinLayer",)), "layer 'SpinLayer' is not in the topology, did you mean SpineLayer?"),
+        (Wanted(multiples=("Rack=2",)), "layer 'Rack' is not in the topology, did you mean BlockLayer?"),
+        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' does not read LAYER=N with N above zero"),
+        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' does not read LAYER=N with N above zero"),
+        (Wanted(multiples=("=2",)), "--multiple '=2' does not read LAYER=N with N above zero"),
+        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' does not read LAYER=N with N above zero"),
+        (Wanted(mode="strict"), "--mode 'strict' is not one of Strict, NonStrict"),
+        (
+            Wanted(match_policy="never"),
+            "--match-policy 'never' is not one of only-waiting, waiting-and-running, once-satisfied",
+        ),
+        (Wanted(groups=("job,pear",)), "gang 'default/pear' does not exist, did you mean default/job?"),
+        (
+            Wanted(groups=("default/peer",)),
+            "--groups must name default/job itself: the scheduler takes the list literally",
+        ),
+        (Wanted(total=1), "--total 1 is less than minMember 2"),
+        (
+            Wanted(),
+            "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode,"
+            " --match-policy, --groups, --waiting-time, --total",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(wanted: Wanted, words: str) -> None:
+    drawing = FREE if wanted.groups != ("default/peer",) else FREE.with_gang("peer", 1)
+    assert refusal(wanted, drawing) == words
+
+
+def test_an_unknown_pod_group_is_answered_with_the_nearest() -> None:
+    words = "podgroup 'default/jab' not found, did you mean default/job?"
+    assert refusal(Wanted(mode="Strict"), key="default/jab") == words
+    assert refusal(Wanted(mode="Strict"), cluster(), "default/jab") == "podgroup 'default/jab' not found"
+
+
+def test_without_a_topology_no_layer_can_be_gathered_on() -> None:
+    words = "no layer can be gathered on: there is no ClusterNetworkTopology default"
+    assert refusal(Wanted(must_gather=(SPINE,)), FREE.but(topologies={})) == words
+
+
+@pytest.mark.parametrize(
+    ("written", "number"), [("600", 600), ("90s", 90), ("10m", 600), ("1h30m", 5400), ("1h1m1s", 3661)]
+)
+def test_a_duration_is_read_in_whole_seconds(written: str, number: int) -> None:
+    assert seconds(written) == number
+
+
+@pytest.mark.parametrize("written", ["", "s", "1.5h", "10 m", "-5", "1d", "10ms", "²"])
+def test_what_is_no_duration_is_refused(written: str) -> None:
+    with pytest.raises(RefusedError, match="is no duration such as 90s, 10m or 1h30m"):
+        seconds(written)
+
+
+@pytest.mark.parametrize("written", ["0", "0s", "99999999999"])
+def test_a_duration_must_be_above_zero_and_fit(written: str) -> None:
+    with pytest.raises(RefusedError, match="must be above zero and below 68 years"):
+        seconds(written)
+
+
+def test_a_change_is_planned_with_the_warnings_that_it_brings() -> None:
+    drawing = FREE.with_gang("job", 2, 8, selector="ring").configured(assumed=True)
+    found = pod_group_plan(drawing, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)
+    assert [notice.code for notice in found.warnings] == ["worst-fit"]
+
+
+def ranked(*names: str) -> Drawing:
+    return cluster("s0: b0[n1]").with_group("job", 1).with_members(names, "job", resource_version="3")
+
+
+def ranks(drawing: Drawing, *, overwrite: bool = False) -> tuple[Change, ...]:
+    return index_plan(drawing, drawing.subject("job"), overwrite=overwrite).changes
+
+
+def test_each_pod_gets_the_number_that_its_name_ends_in() -> None:
+    patch = {"metadata": {"resourceVersion": "3", "annotations": {INDEX: "10"}}}
+    assert [(change.object.name, change.after) for change in ranks(ranked("w-2", "w-10"))] == [
+        ("w-10", {INDEX: "10"}),
+        ("w-2", {INDEX: "2"}),
+    ]
+    assert ranks(ranked("w-10")) == (
+        Change(ObjectName("Pod", "default", "w-10"), {INDEX: None}, {INDEX: "10"}, patch, "3"),
+    )
+
+
+def test_pods_that_have_their_rank_are_left_alone() -> None:
+    assert ranks(ranked("w-1").change_pods(index=1)) == ()
+
+
+def test_another_rank_is_overwritten_only_when_asked_to() -> None:
+    drawing = ranked("w-1").change_pods(index=5)
+    with pytest.raises(RefusedError, match="is declared already: 5"):
+        ranks(drawing)
+    assert [change.after for change in ranks(drawing, overwrite=True)] == [{INDEX: "1"}]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("w-1", "master"), "pod default/master has no number at the end of its name: its index cannot be told"),
+        (("a-1", "b-1"), "pods default/a-1 and default/b-1 end in the same number 1"),
+        ((), "default/job has no pending pods"),
+    ],
+)
+def test_pods_without_a_rank_of_their_own_are_refused(names: tuple[str, ...], words: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        ranks(ranked(*names))
+    assert str(refused.value) == words
+
+
+def test_a_lone_pod_has_no_rank() -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("lone-0")
+    with pytest.raises(RefusedError, match="pod default/lone-0 belongs to no gang"):
+        index_plan(drawing, drawing.subject("lone-0"), overwrite=False)
+
+
+def test_the_effect_of_ranks_is_shown_with_its_warnings() -> None:
+    drawing = ranked("w-2", "w-10").with_group("job", 2, topology=json.dumps({"gatherStrategy": []}))
+    found = index_plan(drawing, drawing.subject("job"), overwrite=False)
+    assert found.effect == Effect(Outcome("yes", None), Outcome("yes", None))
+    assert [notice.code for notice in found.warnings] == ["index-not-honoured"]

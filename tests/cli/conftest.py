@@ -1,0 +1,83 @@
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from kubectl_koord.cli.main import run
+from tests.apiserver import ApiServer
+from tests.cli.world import world, write
+from tests.cluster.conftest import home, kubectl, no_kubectl, other_tls, tls
+
+__all__ = ["home", "kubectl", "no_kubectl", "other_tls", "tls"]
+
+BIN = Path(sys.executable).parent
+
+
+class Done(NamedTuple):
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Done]
+
+
+@pytest.fixture(autouse=True)
+def plain_output(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No test sees the colours that whoever runs it has asked for; the collector, off while reading, is on again."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def koord(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process."""
+
+    def ran(*argv: str) -> Done:
+        capfd.readouterr()
+        code = run(argv)
+        return Done(code, *capfd.readouterr())
+
+    return ran
+
+
+@pytest.fixture
+def installed() -> Run:
+    """Run the installed executable."""
+
+    def ran(*argv: str, stdin: str = "", **environment: str) -> Done:
+        done = subprocess.run(
+            [BIN / "kubectl-koord", *argv],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=dict(os.environ) | environment,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    return ran
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> str:
+    """Write the small cluster as a file and return its path."""
+    return write(tmp_path)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl: str) -> Iterator[ApiServer]:
+    """Serve the small cluster, which is the current context."""
+    assert kubectl
+    with ApiServer(world()) as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        yield api

@@ -1,0 +1,272 @@
+"""The one verb that writes: nothing is sent before it was checked, shown and agreed to."""
+
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import pytest
+
+from tests.apiserver import ApiServer, Request, Rule
+from tests.cli.conftest import BIN, Done, Run
+from tests.cli.world import SPEC, Object
+
+PREFIX = "gang.scheduling.koordinator.sh/"
+GROUP = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups/job"
+
+
+def sent(server: ApiServer) -> list[Request]:
+    return [request for request in server.log if request.method != "GET"]
+
+
+def group(server: ApiServer, name: str = "job") -> Object:
+    return server.get("podgroups", "default", name)
+
+
+def refused(done: Done) -> str:
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    return done.err
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y\n")))
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_sent(koord: Run, server: ApiServer) -> None:
+    for words in (("podgroup", "job", "--mode=NonStrict"), ("pods", "job", "--index")):
+        said = refused(koord("annotate", *words))
+        assert said == "error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look\n"
+    assert not sent(server)
+
+
+@pytest.mark.parametrize(
+    ("flags", "changed"),
+    [
+        (
+            ["--prefer-gather", "SpineLayer"],
+            {SPEC: '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "PreferGather"}]}'},
+        ),
+        (
+            ["--must-gather=SpineLayer", "--prefer-gather=NodeTopologyLayer"],
+            {
+                SPEC: '{"gatherStrategy": [{"layer": "NodeTopologyLayer", "strategy": "PreferGather"}, '
+                '{"layer": "SpineLayer", "strategy": "MustGather"}]}'
+            },
+        ),
+        (
+            ["--multiple", "SpineLayer=2"],
+            {SPEC: '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "MustGather", "podCountMultiple": 2}]}'},
+        ),
+        (["--mode", "NonStrict"], {PREFIX + "mode": "NonStrict"}),
+        (["--match-policy", "only-waiting"], {PREFIX + "match-policy": "only-waiting"}),
+        (["--groups", "job,default/tiny"], {PREFIX + "groups": '["default/job", "default/tiny"]'}),
+        (["--groups", "job", "--groups", "tiny"], {PREFIX + "groups": '["default/job", "default/tiny"]'}),
+        (["--total", "5"], {PREFIX + "total-number": "5"}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_every_annotation_is_sent_as_the_scheduler_reads_it(
+    koord: Run, server: ApiServer, flags: list[str], changed: dict[str, str]
+) -> None:
+    before = group(server)
+    done = koord("annotate", "podgroup", "job", *flags, "--overwrite", "--yes")
+    assert (done.code, done.err) == (0, "")
+    (request,) = sent(server)
+    assert (request.method, request.path) == ("PATCH", GROUP)
+    assert request.headers["content-type"] == "application/merge-patch+json"
+    assert request.query == {"fieldManager": "kubectl-koord"}
+    assert request.json == {
+        "metadata": {"resourceVersion": before["metadata"]["resourceVersion"], "annotations": changed}
+    }
+    assert group(server)["metadata"]["annotations"] == before["metadata"]["annotations"] | changed
+
+
+def test_a_waiting_time_goes_into_the_spec(koord: Run, server: ApiServer) -> None:
+    assert koord("annotate", "podgroup", "job", "--waiting-time", "1h30m", "-y").code == 0
+    assert group(server)["spec"] == {"minMember": 2, "scheduleTimeoutSeconds": 5400}
+    assert group(server)["metadata"]["annotations"].keys() == {SPEC}
+
+
+def test_the_change_and_its_effect_are_one_screen(koord: Run, server: ApiServer) -> None:
+    done = koord("annotate", "podgroup", "job", "--waiting-time=10m", "--yes")
+    assert sent(server)
+    assert done.out == (
+        "Changed 1 object.\n"
+        "\n"
+        "PodGroup default/job\n"
+        "  + spec.scheduleTimeoutSeconds: 600\n"
+        "\n"
+        "why-pending: no (insufficient-slots) -> no (insufficient-slots) (the same)\n"
+        "  before: no spine has room for its 2 pods, the best has 1.\n"
+        "  after: no spine has room for its 2 pods, the best has 1.\n"
+        "\n"
+        "as koordinator 1.8 decides (from the image tag)\n"
+    )
+
+
+def test_the_document_holds_object_values_patch_and_effect(koord: Run, server: ApiServer) -> None:
+    version = group(server)["metadata"]["resourceVersion"]
+    words = ("annotate", "podgroup", "job", "--prefer-gather=SpineLayer", "--overwrite", "--dry-run=client", "-o=json")
+    report = json.loads(koord(*words).out)
+    assert (report["kind"], report["verdict"], report["applied"]) == ("ChangePlan", "yes", False)
+    (change,) = report["changes"]
+    assert change["object"] == {"kind": "PodGroup", "namespace": "default", "name": "job"}
+    assert "MustGather" in change["before"][SPEC]
+    assert "PreferGather" in change["after"][SPEC]
+    assert change["patch"]["metadata"]["resourceVersion"] == change["resourceVersion"] == version
+    assert (report["effect"]["before"]["verdict"], report["effect"]["before"]["cause"]) == ("no", "insufficient-slots")
+    assert not sent(server)
+
+
+def test_indexes_are_the_numbers_that_names_end_in(koord: Run, server: ApiServer) -> None:
+    done = koord("annotate", "pods", "job", "--index", "--yes")
+    assert done.code == 0
+    for rank in ("0", "1"):
+        annotations = server.get("pods", "default", f"job-{rank}")["metadata"]["annotations"]
+        assert annotations == {PREFIX + "network-topology-index": rank}
+    assert [request.path for request in sent(server)] == [f"/api/v1/namespaces/default/pods/job-{n}" for n in (0, 1)]
+
+
+def test_a_dry_run_on_the_server_is_checked_there_and_kept_nowhere(koord: Run, server: ApiServer) -> None:
+    before = group(server)
+    done = koord("annotate", "podgroup", "job", "--mode=NonStrict", "--dry-run=server")
+    assert done.code == 0
+    assert done.out.startswith("Would change 1 object (server dry run: nothing was kept).\n")
+    (request,) = sent(server)
+    assert request.query["dryRun"] == "All"
+    assert group(server) == before
+
+
+@pytest.mark.parametrize("flag", ["--dry-run", "--dry-run=client"])
+def test_a_dry_run_here_sends_nothing(koord: Run, server: ApiServer, flag: str) -> None:
+    done = koord("annotate", "podgroup", "job", flag, "--mode=NonStrict")
+    assert done.code == 0
+    assert done.out.startswith("Would change 1 object (client dry run: nothing was sent).\n")
+    assert not sent(server)
+
+
+def test_what_is_so_already_is_not_sent(koord: Run, server: ApiServer) -> None:
+    done = koord("annotate", "podgroup", "job", "--must-gather=SpineLayer", "--yes")
+    assert (done.code, done.out.partition("\n")[0]) == (0, "nothing to change: it is so already.")
+    assert not sent(server)
+
+
+def test_another_value_is_replaced_only_when_told_so(koord: Run, server: ApiServer) -> None:
+    words = ("annotate", "podgroup", "job", "--prefer-gather=SpineLayer", "--yes")
+    assert refused(koord(*words)).startswith(f"error: --overwrite is false but {SPEC} is declared already: ")
+    assert not sent(server)
+    assert koord(*words, "--overwrite").code == 0
+
+
+def test_an_object_that_has_changed_meanwhile_is_left_alone(koord: Run, server: ApiServer) -> None:
+    """The list is served as it was, the object is newer: as if somebody else had been faster."""
+    listed = {"items": [group(server)], "metadata": {}}
+    stale = json.dumps(listed).encode()
+    newer = group(server)
+    newer["metadata"]["annotations"]["by"] = "somebody"
+    server.put(newer)
+    server.rules.append(Rule("/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups", raw=stale))
+    said = refused(koord("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"))
+    assert said.startswith("Error from server (Conflict): Operation cannot be fulfilled on podgroups")
+    assert group(server)["metadata"]["annotations"].keys() == {SPEC, "by"}
+
+
+def test_a_failure_halfway_says_how_far_it_came(koord: Run, server: ApiServer) -> None:
+    server.rules.append(Rule("/api/v1/namespaces/default/pods/job-1", 403, "Forbidden", "not yours", "PATCH"))
+    said = refused(koord("annotate", "pods", "job", "--index", "--yes"))
+    assert said == "Error from server (Forbidden): not yours (1 of 2 changed before that)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["podgroup", "jbo", "--mode=Strict"], "error: podgroup 'default/jbo' not found, did you mean default/job?"),
+        (["podgroup", "job"], "error: nothing to set: give at least one of --must-gather"),
+        (
+            ["podgroup", "job", "--must-gather=SpinLayer"],
+            "error: layer 'SpinLayer' is not in the topology, did you mean SpineLayer?",
+        ),
+        (
+            ["podgroup", "job", "--multiple=SpineLayer"],
+            "error: --multiple 'SpineLayer' does not read LAYER=N with N above",
+        ),
+        (["podgroup", "job", "--multiple=SpineLayer=0"], "error: --multiple 'SpineLayer=0' does not read LAYER=N"),
+        (["podgroup", "job", "--mode=strict"], "error: --mode 'strict' is not one of Strict, NonStrict"),
+        (["podgroup", "job", "--match-policy=x"], "error: --match-policy 'x' is not one of only-waiting,"),
+        (["podgroup", "job", "--groups=job,nobody"], "error: gang 'default/nobody' does not exist, did you mean"),
+        (["podgroup", "job", "--groups=tiny"], "error: --groups must name default/job itself"),
+        (["podgroup", "job", "--waiting-time=soon"], "error: --waiting-time 'soon' is no duration such as 90s, 10m"),
+        (["podgroup", "job", "--waiting-time=0"], "error: --waiting-time '0' must be above zero"),
+        (["podgroup", "job", "--total=1"], "error: --total 1 is less than minMember 2"),
+        (["podgroup", "job", "--total=x"], "error: Invalid value for '--total'"),
+        (["pods", "job"], "error: --index is required: it is all that can be set on pods"),
+        (["pods", "nobody", "--index"], "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (["podgroup", "job", "--mode=Strict", "--dry-run=yes"], "error: --dry-run=yes is none of none, client, server"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_is_refused_before_anything_is_sent(
+    koord: Run, server: ApiServer, words: list[str], said: str
+) -> None:
+    assert refused(koord("annotate", *words, "--yes")).startswith(said)
+    assert not sent(server)
+
+
+def test_a_file_is_never_changed(koord: Run, cluster: str) -> None:
+    for flags in (["--yes"], ["--dry-run=server"], []):
+        said = refused(koord("annotate", "podgroup", "job", "--mode=NonStrict", *flags, "--snapshot", cluster))
+        assert said == "error: a file cannot be changed: use --dry-run=client\n"
+    shown = koord("annotate", "podgroup", "job", "--mode=NonStrict", "--dry-run=client", "--snapshot", cluster)
+    assert (shown.code, shown.err) == (0, "")
+
+
+def asked(answer: bytes | None, *argv: str) -> Done:
+    """Run the executable with a terminal of its own as standard input, and answer its question; None is Ctrl-C."""
+    ours, theirs = pty.openpty()
+    command = [str(BIN / "kubectl-koord"), *argv]
+    pipes: dict[str, Any] = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, env=dict(os.environ)) as child:
+        os.close(theirs)
+        out: list[bytes] = []
+        reader = threading.Thread(target=lambda: out.append(child.stdout.read() if child.stdout else b""))
+        reader.start()
+        said = b""
+        while b"[y/N] " not in said and (piece := os.read(child.stderr.fileno(), 4096) if child.stderr else b""):
+            said += piece
+        if answer is None:
+            child.send_signal(signal.SIGINT)
+        else:
+            os.write(ours, answer)
+        said += child.stderr.read() if child.stderr else b""
+        reader.join()
+    os.close(ours)
+    return Done(child.returncode, out[0].decode(), said.decode())
+
+
+@pytest.mark.parametrize("answer", [b"y\n", b"yes\n", b"YES\n"])
+def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: bytes) -> None:
+    done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
+    assert done.code == 0
+    assert done.err.startswith("Nothing was written; 1 object would change.\n\nPodGroup default/job\n")
+    assert done.err.endswith("Change 1 object(s)? [y/N] ")
+    assert done.out.startswith("Changed 1 object.\n")
+    assert len(sent(server)) == 1
+
+
+@pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yep\n", b"\x04"])
+def test_anything_else_at_the_prompt_changes_nothing(server: ApiServer, answer: bytes) -> None:
+    done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
+    assert (done.code, done.out.partition("\n")[0]) == (1, "declined: nothing was sent.")
+    assert not sent(server)
+
+
+def test_ctrl_c_at_the_prompt_ends_it_with_130(server: ApiServer) -> None:
+    done = asked(None, "annotate", "podgroup", "job", "--mode=NonStrict")
+    assert (done.code, done.out) == (130, "")
+    assert not sent(server)

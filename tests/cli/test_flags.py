@@ -1,0 +1,155 @@
+"""Where options may stand, what they may say, and what is said of those that are wrong."""
+
+import json
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Run
+from tests.cli.world import lasting
+
+
+def test_the_topology_is_a_tree_on_a_screen(koord: Run, cluster: str) -> None:
+    done = koord("topo", "--snapshot", cluster)
+    assert (done.code, done.err) == (0, "")
+    assert done.out == (
+        "The topology tree has 2 spines and 4 nodes; 16 of 32 CPU free.\n"
+        "\n"
+        "DOMAIN      NODES   FREE CPU   TOTAL CPU\n"
+        "cluster         4         16          32\n"
+        "  spine-a       2          8          16\n"
+        "  spine-b       2          8          16\n"
+        "\n"
+        "as koordinator 1.8 decides (from the image tag)\n"
+    )
+
+
+def test_preempt_names_the_victim_and_says_yes(koord: Run, cluster: str) -> None:
+    done = koord("preempt", "high", "--dry-run", "--snapshot", cluster)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("default/high would preempt 1 pod and then run.\n")
+    assert "default/filler-" in done.out
+
+
+@pytest.mark.parametrize(
+    ("gang", "code", "cause"),
+    [("job", 1, "insufficient-slots"), ("tiny", 0, None), ("few", 1, "too-few-pods"), ("lost", 1, "no-podgroup")],
+)
+def test_the_exit_code_is_the_verdict(koord: Run, cluster: str, gang: str, code: int, cause: str | None) -> None:
+    done = koord("why-pending", gang, "--snapshot", cluster, "-o", "json")
+    report = json.loads(done.out)
+    assert (done.code, report["verdict"]) == (code, ["yes", "no"][code])
+    assert (report["cause"] or {}).get("code") == cause
+
+
+def test_global_options_stand_before_and_after_the_verb(koord: Run, cluster: str) -> None:
+    after = koord("why-pending", "job", "--snapshot", cluster, "-o", "json", "--koordinator-version", "1.7")
+    before = koord("--koordinator-version=1.7", "-ojson", f"--snapshot={cluster}", "why-pending", "job")
+    between = koord("-o=json", "why-pending", "--snapshot", cluster, "job", "--koordinator-version=v1.7")
+    first, *others = [lasting(json.loads(done.out)) for done in (after, before, between)]
+    assert others == [first, first]
+    assert {after.code, before.code, between.code} == {1}
+    assert first["koordinatorVersion"] == "1.7"
+
+
+def test_a_bare_dry_run_takes_no_value_wherever_it_stands(koord: Run, cluster: str) -> None:
+    lines = [
+        ("preempt", "--dry-run", "high"),
+        ("preempt", "high", "--dry-run"),
+        ("preempt", "high", "--dry-run=client"),
+    ]
+    first, *others = [koord(*line, "--snapshot", cluster) for line in lines]
+    assert first.code == 0
+    assert all(other == first for other in others)
+
+
+def test_a_name_after_two_dashes_is_a_name(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "--", "--demo")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: no gang, pod or owner '--demo' in namespace 'default'")
+
+
+def test_a_namespace_makes_short_names_long(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "job", "-n", "elsewhere", "--snapshot", cluster)
+    assert done.code == 2
+    assert "no gang, pod or owner 'job' in namespace 'elsewhere', did you mean" in done.err
+    assert koord("why-pending", "job", "-ndefault", "--snapshot", cluster).code == 1
+
+
+def test_a_gang_goes_by_its_many_names(koord: Run, cluster: str) -> None:
+    names = ("job", "default/job", "podgroup/job", "pg/job", "pod/job-0", "job-1")
+    answers = {koord("why-pending", name, "--snapshot", cluster) for name in names}
+    assert len(answers) == 1
+
+
+def test_yaml_says_what_json_says(koord: Run, cluster: str) -> None:
+    for line in (("topo", "--for", "job"), ("why-pending",), ("why-pending", "job"), ("preempt", "high", "--dry-run")):
+        as_json = json.loads(koord(*line, "--snapshot", cluster, "-o", "json").out)
+        as_yaml = yaml.safe_load(koord(*line, "--snapshot", cluster, "-o", "yaml").out)
+        assert lasting(as_yaml) == lasting(as_json)
+        assert as_json["apiVersion"] == "kubectl-koord/v1alpha1"
+
+
+def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "-o", "json")
+    items = {item["gang"]: item["verdict"] for item in json.loads(done.out)["items"]}
+    assert done.code == 0
+    assert items == {
+        "default/few": "no",
+        "default/high": "no",
+        "default/job": "no",
+        "default/lost": "no",
+        "default/tiny": "yes",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nonsense",), "error: No such command 'nonsense'; see 'kubectl koord --help'"),
+        (("topo", "--nonsense"), "error: No such option: --nonsense"),
+        (("topo", "surplus"), "error: Got unexpected extra argument"),
+        (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
+        (("preempt", "--dry-run"), "error: Missing argument 'GANG'; see 'kubectl koord preempt --help'"),
+        (("preempt", "high"), "error: --dry-run is required: the scheduler preempts, this command only shows"),
+        (("preempt", "high", "--dry-run=x"), "error: --dry-run=x is neither client nor server: the scheduler preempts"),
+        (("preempt", "high", "--dry-run=server"), "error: --dry-run=server needs a live cluster"),
+        (("preempt", "hihg", "--dry-run"), "error: no gang, pod or owner 'hihg' in namespace 'default', did you mean"),
+        (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (("topo", "-o", "xml"), "error: unable to match a printer suitable for the output format 'xml', allowed"),
+        (("topo", "-o"), "error: flag needs an argument: -o"),
+        (("topo", "--color=sometimes"), "error: --color 'sometimes' is not one of auto, always, never"),
+        (("topo", "--koordinator-version", "9"), "error: --koordinator-version '9' is not one of 1.7, 1.8, main"),
+        (("topo", "--demo"), "error: --demo and --snapshot exclude each other"),
+        (("topo", "--request-timeout=x"), "error: Invalid timeout value."),
+        (("version", "-o", "json"), "error: version has no -o"),
+        (("annotate", "nodes", "x"), "error: No such command 'nodes'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(koord: Run, cluster: str, words: tuple[str, ...], said: str) -> None:
+    done = koord("--snapshot", cluster, *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(said)
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [(), ("annotate",)])
+def test_no_verb_is_a_question_for_help(koord: Run, words: tuple[str, ...]) -> None:
+    assert koord(*words) == koord(*words, "--help")
+
+
+@pytest.mark.usefixtures("no_kubectl")
+@pytest.mark.parametrize("words", [(), ("topo",), ("why-pending",), ("preempt",), ("annotate",), ("annotate", "pods")])
+def test_help_needs_no_cluster(koord: Run, words: tuple[str, ...]) -> None:
+    for flag in ("-h", "--help"):
+        done = koord(*words, flag)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith(" ".join(("Usage: kubectl koord", *words)))
+
+
+@pytest.mark.usefixtures("no_kubectl")
+def test_the_demo_needs_no_cluster(koord: Run) -> None:
+    for words in (("topo",), ("why-pending",)):
+        done = koord(*words, "--demo")
+        assert (done.code, done.err) == (0, "")
+        assert done.out

@@ -1,0 +1,135 @@
+"""What `--snapshot` reads, and what is said of files that cannot be read."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import Run
+from tests.cli.world import Object, lasting, node, pod, world, write
+
+
+def answer(koord: Run, *words: str) -> Object:
+    done = koord("why-pending", "-o", "json", *words)
+    assert (done.code, done.err) == (0, "")
+    report: Object = lasting(json.loads(done.out))
+    return report
+
+
+@pytest.fixture
+def expected(koord: Run, cluster: str) -> Object:
+    return answer(koord, "--snapshot", cluster)
+
+
+def test_a_list_in_yaml_is_the_same(koord: Run, tmp_path: Path, expected: Object) -> None:
+    (tmp_path / "list.yaml").write_text(yaml.safe_dump(world()))
+    assert answer(koord, "--snapshot", str(tmp_path / "list.yaml")) == expected
+
+
+def test_yaml_documents_are_the_same(koord: Run, tmp_path: Path, expected: Object) -> None:
+    (tmp_path / "many.yaml").write_text("---\n" + yaml.safe_dump_all(world()["items"]) + "---\n")
+    assert answer(koord, "--snapshot", str(tmp_path / "many.yaml")) == expected
+
+
+@pytest.mark.parametrize("text", [json.dumps(world()), yaml.safe_dump(world())], ids=["json", "yaml"])
+def test_a_gzipped_file_is_the_same_under_any_name(koord: Run, tmp_path: Path, expected: Object, text: str) -> None:
+    (tmp_path / "packed").write_bytes(gzip.compress(text.encode()))
+    assert answer(koord, "--snapshot", str(tmp_path / "packed")) == expected
+
+
+def test_several_files_are_one_cluster(koord: Run, tmp_path: Path, expected: Object) -> None:
+    items = world()["items"]
+    names = []
+    for number in range(3):
+        part = {"apiVersion": "v1", "kind": "List", "items": items[number::3]}
+        names += ["--snapshot", write(tmp_path, part, f"part-{number}.json")]
+    assert answer(koord, *names) == expected
+
+
+def test_one_object_alone_is_a_file_too(koord: Run, tmp_path: Path) -> None:
+    done = koord("topo", "-o", "json", "--snapshot", write(tmp_path, node("a", "s")))
+    assert done.code == 1
+    warnings = [warning["code"] for warning in json.loads(done.out)["warnings"]]
+    assert "kind-not-in-input" in warnings
+
+
+def test_standard_input_is_a_dash(koord: Run, expected: Object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(world()).encode())))
+    assert answer(koord, "--snapshot", "-") == expected
+
+
+def test_the_executable_reads_standard_input_without_kubectl(installed: Run, tmp_path: Path) -> None:
+    done = installed("why-pending", "job", "--snapshot", "-", stdin=json.dumps(world()), PATH=str(tmp_path))
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith("default/job is pending: no spine has room for its 2 pods, the best has 1.\n")
+
+
+def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path) -> None:
+    objects = world()
+    objects["items"] = [item for item in objects["items"] if item["kind"] != "PodGroup"]
+    done = koord("why-pending", "job", "-o", "json", "--snapshot", write(tmp_path, objects))
+    report = json.loads(done.out)
+    assert [one["code"] for one in report["warnings"]] == ["kind-not-in-input"]
+    assert report["warnings"][0]["message"].startswith("PodGroup")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "the file is empty"),
+        (b" \n\t ", "the file is empty"),
+        (b'{"kind": "List", "items": [', "not a Kubernetes List in JSON: "),
+        (b"[]", "not a Kubernetes List in JSON: "),
+        (b"[" * 100_000, "not a Kubernetes List in JSON: "),
+        (b"kind: List\nitems: ]\n", "line 2 not YAML: "),
+        (b"just words", "not a Kubernetes object or List"),
+        (b"!!python/object:os.system x", "not YAML: could not determine a constructor"),
+        (b"\x00\x01", "not YAML: "),
+        (b"\x1f\x8b\x08nothing", "broken gzip: "),
+        (gzip.compress(b'{"kind": "List", "items": []}')[:-6], "broken gzip: "),
+        (b'{"kind": "List", "items": [7]}', "an item that is no object: "),
+        (b'{"kind": "Pod", "metadata": {}}', "a Pod without metadata.name"),
+    ],
+)
+def test_a_broken_file_is_named_in_one_line(koord: Run, tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "broken"
+    path.write_bytes(content)
+    done = koord("topo", "--snapshot", str(path))
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"error: {path}:")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_a_missing_file_and_a_folder_are_named(koord: Run, tmp_path: Path) -> None:
+    missing = koord("topo", "--snapshot", str(tmp_path / "no"))
+    assert missing == (2, "", f"error: the path '{tmp_path / 'no'}' cannot be read: No such file or directory\n")
+    assert koord("topo", "--snapshot", str(tmp_path)).err.endswith("cannot be read: Is a directory\n")
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_a_bad_value_is_told_with_its_object_and_field(koord: Run, tmp_path: Path, suffix: str) -> None:
+    dump = json.dumps if suffix == "json" else yaml.safe_dump
+    path = tmp_path / f"bad.{suffix}"
+    path.write_text(dump(pod("odd", cpu="8 cores")))
+    quantity = koord("topo", "--snapshot", str(path))
+    assert quantity.code == 2
+    assert quantity.err.startswith(f"error: {path}: Pod default/odd: ")
+    assert "cpu" in quantity.err
+    assert "8 cores" in quantity.err
+    wrong = pod("odd")
+    wrong["spec"]["priority"] = "high"
+    path.write_text(dump(wrong))
+    kind = koord("topo", "--snapshot", str(path))
+    assert kind.err.startswith(f"error: {path}: Pod default/odd: ")
+    assert "priority" in kind.err
+
+
+def test_kinds_of_others_are_passed_over(koord: Run, tmp_path: Path, expected: Object) -> None:
+    objects = world()
+    objects["items"] += [{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": 7}}, {"kind": "Nonsense"}]
+    assert answer(koord, "--snapshot", write(tmp_path, objects)) == expected

@@ -1,0 +1,201 @@
+"""Colour, pipes, formats and what is imported: what a run leaves on its outputs."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.cli.conftest import BIN, Run
+from tests.cli.world import Object, world, write
+
+ESCAPE = "\x1b"
+LINES = (
+    ("topo",),
+    ("topo", "--for", "job"),
+    ("why-pending",),
+    ("why-pending", "job"),
+    ("preempt", "high", "--dry-run"),
+)
+
+
+@pytest.mark.parametrize("words", LINES, ids=" ".join)
+def test_a_pipe_gets_no_escape_and_no_wrapping(koord: Run, cluster: str, words: tuple[str, ...]) -> None:
+    narrow = koord(*words, "--snapshot", cluster)
+    assert ESCAPE not in narrow.out
+    assert not [line for line in narrow.out.splitlines() if line != line.rstrip()]
+
+
+def test_the_width_of_the_terminal_does_not_reach_a_pipe(installed: Run, cluster: str) -> None:
+    answers = {installed("why-pending", "job", "--snapshot", cluster, COLUMNS=width) for width in ("20", "200")}
+    assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    ("environment", "flags", "coloured"),
+    [
+        ({}, (), False),
+        ({}, ("--color=always",), True),
+        ({}, ("--color", "never"), False),
+        ({"FORCE_COLOR": "1"}, (), True),
+        ({"FORCE_COLOR": "1"}, ("--color=never",), False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, (), False),
+        ({"NO_COLOR": "1"}, ("--color=always",), True),
+        ({"NO_COLOR": ""}, ("--color=auto",), False),
+    ],
+)
+def test_colour_is_as_asked(
+    koord: Run,
+    cluster: str,
+    monkeypatch: pytest.MonkeyPatch,
+    environment: dict[str, str],
+    flags: tuple[str, ...],
+    coloured: bool,  # noqa: FBT001
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert (ESCAPE in koord("why-pending", "job", *flags, "--snapshot", cluster).out) == coloured
+
+
+def on_a_terminal(*argv: str, **environment: str) -> str:
+    """Return what the executable writes on a terminal of its own."""
+    ours, theirs = pty.openpty()
+    command = [str(BIN / "kubectl-koord"), *argv]
+    with subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=dict(os.environ) | environment):
+        os.close(theirs)
+        written = b""
+        while piece := _read(ours):
+            written += piece
+    os.close(ours)
+    return written.decode()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # a terminal whose other side is gone
+        return b""
+
+
+def test_a_terminal_gets_colour_unless_it_is_dumb(cluster: str) -> None:
+    words = ("why-pending", "job", "--snapshot", cluster)
+    assert ESCAPE in on_a_terminal(*words, TERM="xterm")
+    assert ESCAPE not in on_a_terminal(*words, TERM="dumb")
+    assert ESCAPE not in on_a_terminal(*words, TERM="xterm", NO_COLOR="1")
+
+
+def test_structured_output_has_no_colour_ever(koord: Run, cluster: str) -> None:
+    for form in ("json", "yaml"):
+        assert ESCAPE not in koord("why-pending", "job", "-o", form, "--color=always", "--snapshot", cluster).out
+
+
+def test_an_output_without_unicode_is_written_all_the_same(installed: Run, cluster: str) -> None:
+    done = installed("topo", "--snapshot", cluster, PYTHONIOENCODING="ascii", LC_ALL="C")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.isascii()
+
+
+EVIL = "\x1b[2J\x9b31m\u202eevil\u2066\u200b[/red] [link=http://x]\r\n:smile: \x07\x00"
+_KEPT = {"apiVersion", "kind", "schedulerName", "phase", "topologyLayer", "parentTopologyLayer", "type", "status"}
+
+
+def planted(value: object, key: str = "") -> object:
+    """Return an object with hostile text in every string that carries no meaning of the API itself."""
+    match value:
+        case dict():
+            return {name: planted(part, name) for name, part in value.items()}
+        case list():
+            return [planted(part, key) for part in value]
+        case str() if key not in _KEPT and not value[:1].isdigit() and not value.startswith("{"):
+            return value + EVIL
+        case _:
+            return value
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Object:
+    objects: Object = {"apiVersion": "v1", "kind": "List", "items": []}
+    for item in world()["items"]:
+        if item["kind"] in {"Deployment", "ConfigMap"}:
+            continue
+        changed = planted(item)
+        assert isinstance(changed, dict)
+        if item["kind"] == "ClusterNetworkTopology":
+            changed["metadata"]["name"] = "default"
+            changed["spec"] = item["spec"]
+        if item["kind"] == "Node":
+            changed["metadata"]["labels"] = {"spine": changed["metadata"]["labels"]["spine"]}
+        if item["kind"] == "Pod" and "nodeName" not in item["spec"]:
+            said = {"type": "PodScheduled", "status": "False", "message": EVIL, "reason": "Unschedulable"}
+            changed["status"]["conditions"] = [said]
+            changed["metadata"]["ownerReferences"] = [{"kind": "Job" + EVIL, "name": EVIL, "controller": True}]
+        objects["items"].append(changed)
+    return objects
+
+
+HOSTILE_LINES = (
+    ("topo", "--nodes"),
+    ("topo", "--nodes", "--for", "job"),
+    ("why-pending", "-A"),
+    ("why-pending", "job"),
+    ("why-pending", "few"),
+    ("why-pending", "lost"),
+    ("preempt", "high", "--dry-run"),
+    ("why-pending", "nobody"),
+)
+
+
+@pytest.mark.parametrize("words", HOSTILE_LINES, ids=" ".join)
+def test_hostile_text_stays_text_in_every_format(
+    koord: Run, hostile: Object, tmp_path_factory: pytest.TempPathFactory, words: tuple[str, ...]
+) -> None:
+    path = write(tmp_path_factory.mktemp("hostile"), hostile)
+    named = [word + EVIL if word in {"job", "few", "lost", "high"} else word for word in words]
+    spelled = (*named, "--snapshot", path, "-n", "default" + EVIL)
+    plain = koord(*spelled)
+    assert plain.code in {0, 1, 2}
+    for written in (plain.out + plain.err, koord(*spelled, "-o", "json").out, koord(*spelled, "-o", "yaml").out):
+        assert all(char.isprintable() or char == "\n" for char in written), written
+    assert "evil" in plain.out + plain.err
+    if plain.out:
+        as_json = json.loads(koord(*spelled, "-o", "json").out)
+        assert as_json["kind"] == yaml.safe_load(koord(*spelled, "-o", "yaml").out)["kind"]
+        assert EVIL in json.dumps(as_json, ensure_ascii=False) or EVIL in str(as_json) or "\\u202e" in str(as_json)
+    coloured = koord(*spelled, "--color=always").out
+    assert not {"\x9b", "\u202e", "\x07", "\x00"} & set(coloured)
+    assert "\x1b[2J" not in coloured
+
+
+IMPORTED = """
+import sys
+from kubectl_koord.cli.main import run
+code = run(sys.argv[1:])
+sys.stdout.flush()
+print(*sys.modules, sep="\\n", file=sys.stderr)
+sys.exit(code)
+"""
+HEAVY = {"kubernetes", "rich", "pydantic", "numpy", "requests", "urllib3", "asyncio"}
+
+
+def imported(*argv: str) -> set[str]:
+    command = [sys.executable, "-c", IMPORTED, *argv]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    assert done.returncode in {0, 1}, done.stderr
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "words", [("version",), ("--help",), *((*words, "-o", form) for words in LINES for form in ("json",)), *LINES]
+)
+def test_a_piped_command_imports_nothing_heavy(cluster: str, words: tuple[str, ...]) -> None:
+    where = () if words in {("version",), ("--help",)} else ("--snapshot", cluster)
+    assert not HEAVY & imported(*words, *where)
+
+
+def test_version_and_json_import_no_yaml(cluster: str) -> None:
+    assert "yaml" not in imported("version")
+    assert "kubectl_koord.engine.rounds" not in imported("__complete", "")
+    assert "typer" not in imported("__complete", "topo", "--snapshot", cluster, "--for", "")

@@ -1,0 +1,151 @@
+"""Files as they come: Lists, single objects, YAML, gzip; and errors that name file, object and field."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from kubectl_koord.cluster import files
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.errors import KoordError
+
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
+LIST = {"apiVersion": "v1", "kind": "List", "items": [NODE, {"kind": "Secret", "metadata": {"name": "s"}}]}
+YAML = """\
+apiVersion: v1
+kind: Node
+metadata: {name: n1, creationTimestamp: 2026-11-20T09:00:00Z}
+---
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n2}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: 2026-11-20T09:00:00Z}, spec: {priority: "5"}}
+"""
+
+
+def names(content: bytes) -> list[str]:
+    collector = Collector()
+    files.take("f", content, collector)
+    return list(collector.snapshot(moment="", source="file").nodes)
+
+
+def error(content: bytes | str) -> str:
+    with pytest.raises(KoordError) as refused:
+        names(content if isinstance(content, bytes) else content.encode())
+    return refused.value.message
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(LIST),
+        json.dumps(LIST, indent=4),
+        "\n  " + json.dumps(LIST),
+        json.dumps(NODE),
+        json.dumps({"metadata": {"name": "n1"}, "kind": "Node"}),
+        json.dumps({"kind": "NodeList", "items": [NODE]}),
+    ],
+)
+def test_json_in_any_dress(content: str) -> None:
+    assert names(content.encode()) == ["n1"]
+
+
+def test_an_empty_list_holds_nothing() -> None:
+    assert names(b'{"kind": "List", "items": []}') == []
+
+
+def test_yaml_documents_and_lists_in_them() -> None:
+    collector = Collector()
+    files.take("f", YAML.encode(), collector)
+    found = collector.snapshot(moment="", source="file")
+    assert list(found.nodes) == ["n1", "n2"]
+    (waiting,) = found.pending
+    assert (waiting.priority, waiting.created) == (5, "2026-11-20T09:00:00Z")
+
+
+def test_a_file_may_be_packed(tmp_path: Path) -> None:
+    packed, plain = tmp_path / "a.json.gz", tmp_path / "b.yaml"
+    packed.write_bytes(gzip.compress(json.dumps(LIST).encode()))
+    plain.write_text(YAML)
+    collector = Collector()
+    files.read([str(packed), str(plain)], collector)
+    assert list(collector.snapshot(moment="", source="file").nodes) == ["n1", "n2"]
+
+
+def test_a_dash_is_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(LIST).encode())))
+    collector = Collector()
+    files.read(["-"], collector)
+    assert collector.kinds == {"Node"}
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    missing = str(tmp_path / "none.json")
+    with pytest.raises(KoordError) as refused:
+        files.read([missing], Collector())
+    assert refused.value.message == f"error: the path {missing!r} cannot be read: No such file or directory"
+
+
+@pytest.mark.parametrize("content", [b"\x1f\x8bnonsense", gzip.compress(b"{}" * 100)[:-9]])
+def test_a_broken_gzip(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "broken.gz"
+    path.write_bytes(content)
+    with pytest.raises(KoordError, match=r"broken\.gz: broken gzip: "):
+        files.read([str(path)], Collector())
+
+
+def listed(*items: object) -> str:
+    return json.dumps({"kind": "List", "items": items})
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("", "error: f: the file is empty"),
+        (" \n", "error: f: the file is empty"),
+        ("[]", "error: f: not a Kubernetes List in JSON: "),
+        ("{", "error: f: not a Kubernetes List in JSON: "),
+        ("[" * 100_000, "error: f: not a Kubernetes List in JSON: "),
+        (listed(5), "error: f: an item that is no object: "),
+        (listed({"kind": "Node", "metadata": {}}), "error: f: a Node without metadata.name"),
+        (listed({"kind": "Node"}), "error: f: Node (no name): "),
+        (
+            listed({"kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}, "spec": {"priority": "high"}}),
+            "error: f: Pod ns/p: Expected `int | null`, got `str` - at `$.spec.priority`",
+        ),
+        (
+            listed({"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "many"}}}),
+            "error: f: Node n1: cpu: 'many' is not a quantity",
+        ),
+        (
+            listed(
+                {
+                    "kind": "Pod",
+                    "metadata": {"name": "p", "namespace": "ns"},
+                    "spec": {"containers": [{"resources": {"requests": {"memory": "1x"}}}]},
+                }
+            ),
+            "error: f: Pod ns/p: memory: '1x' is not a quantity",
+        ),
+        ("just text", "error: f: not a Kubernetes object or List"),
+        ("a: [", "error: f: line 2 not YAML: "),
+        ("a: 1\nb: {", "error: f: line 3 not YAML: "),
+        ("kind: Node\nmetadata: {name: [1]}", "error: f: Node 1: "),
+        ("kind: Node\nmetadata: 5", "error: f: Node (no name): Expected `object`, got `int` - at `$.metadata`"),
+        ("kind: List\nitems: [5]", "error: f: not a Kubernetes object or List"),
+    ],
+)
+def test_an_error_names_the_file_the_object_and_the_field(content: str, words: str) -> None:
+    assert error(content).startswith(words.replace("Node 1:", "Node [1]:"))
+
+
+def test_what_is_absent_is_told_by_what_was_seen() -> None:
+    collector = Collector()
+    files.take("f", json.dumps(LIST).encode(), collector)
+    assert files.missing_kinds(collector) == ("Pod", "PodGroup", "ClusterNetworkTopology")

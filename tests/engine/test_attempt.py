@@ -1,0 +1,139 @@
+"""One attempt of the scheduler: triggers, plans that fail on execution, gangs that are tried pod by pod."""
+
+from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
+from kubectl_koord.engine.reasons import Insufficient, Repelled
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.pods import PodTerm
+from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, having, jobs_of, rules, short
+
+MIXED = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 0).with_pod("master", gang="job", cpu=12)
+MIXED = MIXED.with_members(("worker-0", "worker-1"), "job", cpu=2)
+
+
+def names(drawing: Drawing) -> list[str]:
+    return [pod.name for pod in triggers(jobs_of(drawing)[0])]
+
+
+def with_trigger(drawing: Drawing, name: str) -> Attempt:
+    job = jobs_of(drawing)[0]
+    trigger = next(pod for pod in job.pods if pod.name == name)
+    return attempt(job, of(drawing), trigger)
+
+
+def test_each_kind_of_member_may_be_the_trigger_the_larger_number_first() -> None:
+    assert names(MIXED) == ["worker-0", "master"]
+
+
+def test_higher_priority_goes_first() -> None:
+    assert names(MIXED.change_pods("master", priority=1)) == ["master", "worker-0"]
+
+
+def test_the_preemption_policy_makes_a_kind_of_its_own() -> None:
+    assert names(MIXED.change_pods("worker-1", never_preempts=True)) == ["master", "worker-0", "worker-1"]
+
+
+def test_only_members_of_gangs_with_the_spec_may_trigger_it() -> None:
+    ids = '["default/job", "default/other"]'
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, groups=ids, topology=rules(f"MustGather {SPINE}"))
+    drawing = drawing.with_gang("other", 1, groups=ids, topology=rules(f"MustGather {BLOCK}"))
+    assert [[pod.name for pod in triggers(job)] for job in jobs_of(drawing)] == [["job-0"], ["other-0"]]
+
+
+def test_a_plan_depends_on_its_trigger() -> None:
+    drawing = MIXED.with_group("job", 3, topology=rules(f"MustGather {SPINE}"))
+    assert short(with_trigger(drawing, "worker-0").placement) == dict.fromkeys(("master", "worker-0", "worker-1"), "n1")
+    refused = with_trigger(drawing, "master")
+    assert refused.placement is None
+    assert refused.rejections == {
+        "n1": Insufficient((("cpu", 12000, 4000),)),
+        "n2": Insufficient((("cpu", 12000, 4000),), unresolvable=True),
+    }
+
+
+def test_a_plan_fails_on_execution_where_a_pods_own_filters_refuse() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, must_gather=SPINE)
+    drawing = drawing.with_pod("a-small", gang="job", cpu=2).with_pod("b-small", gang="job", cpu=2)
+    drawing = drawing.with_pod("c-large", gang="job", cpu=6)
+    failed = with_trigger(drawing, "a-small")
+    assert (failed.placement, failed.invalid) == (None, "default/c-large")
+    assert failed.gathering is not None
+    assert set((failed.gathering.seats or {}).values()) == {"n1"}
+
+
+def test_a_plan_of_unequal_pods_may_hold_on_execution() -> None:
+    drawing = MIXED.with_group("job", 3, topology=rules(f"MustGather {SPINE}"))
+    assert with_trigger(drawing, "worker-0").invalid == ""
+
+
+def test_members_that_repel_each_other_are_tried_with_their_own_state() -> None:
+    apart = PodTerm("network/block", having(app="web"))
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, must_gather=SPINE)
+    drawing = drawing.change_pods(labels=(("app", "web"),))
+    repelling = drawing.with_members(("job-0", "job-1"), "job", labels=(("app", "web"),), repelled=(apart,))
+    assert attempt_of(repelling).invalid == "default/job-1"
+
+
+def test_a_plain_gang_is_placed_when_its_minimum_fits() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:4]").with_gang("job", 4, 4, minimum=3)
+    placed = attempt_of(drawing)
+    assert placed.gathering is None
+    assert sorted((placed.placement or {}).values()) == ["n1", "n1", "n2"]
+
+
+def test_a_plain_gang_that_does_not_fit_leaves_some_waiting_and_fails_at_the_next() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:4]").with_gang("job", 4, 4)
+    failed = attempt_of(drawing)
+    assert (failed.placement, failed.trigger.name) == (None, "job-0")
+    assert {name: [pod.name for pod in pods] for name, pods in failed.waiting.items()} == {
+        "n1": ["job-1", "job-2"],
+        "n2": ["job-3"],
+    }
+    assert [pod.name for pod in failed.left] == ["job-0"]
+    assert failed.rejections == {
+        "n1": Insufficient((("cpu", 4000, 0),)),
+        "n2": Insufficient((("cpu", 4000, 0),)),
+    }
+
+
+def test_members_that_differ_are_tried_one_by_one() -> None:
+    assert short(with_trigger(MIXED.with_group("job", 3), "master").placement) == {
+        "master": "n1",
+        "worker-0": "n2",
+        "worker-1": "n2",
+    }
+
+
+def test_the_first_that_finds_no_node_ends_the_attempt() -> None:
+    drawing = MIXED.with_group("job", 3).with_running("low", on="n1", cpu=5)
+    failed = with_trigger(drawing, "worker-0")
+    assert (failed.trigger.name, [pod.name for pod in failed.left]) == ("master", ["master"])
+    assert sorted(pod.name for pods in failed.waiting.values() for pod in pods) == ["worker-0", "worker-1"]
+
+
+def test_the_attempt_ends_when_enough_are_placed() -> None:
+    assert short(with_trigger(MIXED.with_group("job", 1), "worker-1").placement) == {"worker-1": "n1"}
+
+
+def test_members_that_repel_each_other_are_tried_one_by_one() -> None:
+    apart = PodTerm("network/block", having(app="web"))
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, labels=(("app", "web"),), repelled=(apart,))
+    failed = attempt_of(drawing)
+    assert failed.rejections == {"n1": Repelled(), "n2": Repelled()}
+
+
+def test_a_lone_pod_is_a_job_of_its_own() -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("lone", cpu=4)
+    assert short(attempt_of(drawing, "lone").placement) == {"lone": "n1"}
+
+
+def test_nodes_are_compared_by_the_share_of_their_scarcest_resource() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:16]").with_running("low", on="n2", cpu=12)
+    view = of(drawing)
+    states = [view.state(name) for name in view.names()]
+    assert (emptiest(states).node.name, fullest(states).node.name) == ("n1", "n2")
+
+
+def test_a_node_without_resources_has_nothing_free() -> None:
+    drawing = cluster("s0: b0[n1:8 n2]").change("n2", allocatable=(("pods", 110),))
+    view = of(drawing)
+    assert emptiest([view.state("n2"), view.state("n1")]).node.name == "n1"

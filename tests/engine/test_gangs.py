@@ -1,0 +1,220 @@
+"""Sections 1.1 and 1.2 of the gang reference: who is in a gang, and on what terms."""
+
+import pytest
+
+from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, wish
+from kubectl_koord.engine.gather import Wish
+from kubectl_koord.engine.tree import Tree, build
+from kubectl_koord.model.pods import GangWish
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
+
+EMPTY = cluster("s0: b0[n1]")
+
+
+def gang(drawing: Drawing, key: str = "default/job") -> Gang:
+    return all_gangs(drawing)[key]
+
+
+def light(**wanted: str) -> Gang:
+    return gang(EMPTY.with_light_gang("job", 2, wish=GangWish(**wanted)))
+
+
+def test_a_gang_is_whoever_names_it_and_what_its_pod_group_says() -> None:
+    drawing = EMPTY.with_gang("job", 2, minimum=5, mode="NonStrict", match_policy="only-waiting")
+    drawing = drawing.with_running("job-r", on="n1", gang="default/job").with_running("lone", on="n1")
+    drawing = drawing.with_finished("job-f", "job").with_finished("job-g", "job", was_bound=False)
+    found = gang(drawing)
+    assert found == Gang(
+        key="default/job",
+        defined_by="PodGroup",
+        minimum=5,
+        match_policy="only-waiting",
+        mode="NonStrict",
+        group=("default/job",),
+        topology=None,
+        unreadable=(),
+        pending=drawing.pending,
+        running=drawing.running["n1"][:1],
+        finished=drawing.finished,
+    )
+    assert (found.children, found.bound) == (5, 2)
+
+
+def test_gangs_are_in_name_order_and_lone_pods_have_none() -> None:
+    drawing = EMPTY.with_gang("b").with_group("c").with_pod("lone").with_finished("a-0", "a")
+    assert list(all_gangs(drawing)) == ["default/a", "default/b", "default/c"]
+
+
+def test_pods_that_name_a_missing_pod_group_make_a_gang_that_nothing_defines() -> None:
+    drawing = EMPTY.with_pod("job-0", gang="job")
+    assert (gang(drawing).defined_by, gang(drawing).minimum) == ("", None)
+
+
+def test_pods_may_define_their_gang() -> None:
+    found = light(minimum="2", mode="NonStrict", match_policy="waiting-and-running", topology=rules("MustGather A"))
+    assert (found.defined_by, found.minimum, found.minimum_written, found.mode, found.match_policy, found.topology) == (
+        "pods",
+        2,
+        "2",
+        "NonStrict",
+        "waiting-and-running",
+        (GatherRule("A", "MustGather"),),
+    )
+
+
+def test_the_oldest_pod_defines_the_gang_and_of_equals_the_first_by_name() -> None:
+    drawing = EMPTY.with_light_gang("job", 3, wish=GangWish("3"), created="2026-11-20T09:00:00Z")
+    drawing = drawing.change_pods("job-1", wish=GangWish("1"), created="2026-11-20T08:00:00Z")
+    drawing = drawing.change_pods("job-2", wish=GangWish("2"), created="2026-11-20T08:00:00Z")
+    assert gang(drawing).minimum == 1
+
+
+def test_a_pod_group_overrides_what_pods_say() -> None:
+    drawing = EMPTY.with_light_gang("job", 2, wish=GangWish("2")).with_group("job", 7)
+    assert (gang(drawing).defined_by, gang(drawing).minimum) == ("PodGroup", 7)
+
+
+@pytest.mark.parametrize(
+    ("written", "minimum"),
+    [
+        ("4", 4),
+        ("+4", 4),
+        ("-4", -4),
+        ("2147483647", 2147483647),
+        ("2147483648", None),
+        ("99999999999", None),
+        ("", None),
+        ("four", None),
+        ("4.0", None),
+        ("٤", None),
+        ("+-4", None),
+        ("-2147483648", -2147483648),
+        ("-2147483649", None),
+        ("00000000000000004", 4),
+        (" 4", None),
+        ("1_0", None),
+    ],
+)
+def test_min_available_is_an_int32(written: str, minimum: int | None) -> None:
+    assert light(minimum=written).minimum == minimum
+
+
+def test_without_min_available_the_gang_is_not_initialised() -> None:
+    found = light()
+    assert (found.defined_by, found.minimum, found.minimum_written) == ("pods", None, "")
+
+
+@pytest.mark.parametrize(
+    ("written", "mode"), [("", "Strict"), ("Strict", "Strict"), ("nonstrict", "Strict"), ("NonStrict", "NonStrict")]
+)
+def test_an_unknown_mode_is_strict(written: str, mode: str) -> None:
+    assert light(mode=written).mode == mode
+
+
+def test_an_unknown_match_policy_is_the_configured_default() -> None:
+    drawing = EMPTY.with_gang("job", match_policy="sometimes").configured(default_match_policy="only-waiting")
+    assert gang(drawing).match_policy == "only-waiting"
+
+
+@pytest.mark.parametrize(
+    ("written", "group", "unreadable"),
+    [
+        ("", ("default/job",), ()),
+        ("null", ("default/job",), ()),
+        ("[]", ("default/job",), ()),
+        ('["default/job", "default/a"]', ("default/a", "default/job"), ()),
+        ('["b", "default/a"]', ("b", "default/a"), ()),
+        ("default/a", ("default/job",), ("groups",)),
+        ('{"a": 1}', ("default/job",), ("groups",)),
+        ("[1]", ("default/job",), ("groups",)),
+        ("[" * 100_000, ("default/job",), ("groups",)),
+    ],
+)
+def test_a_group_is_the_sorted_list_taken_literally(
+    written: str, group: tuple[str, ...], unreadable: tuple[str, ...]
+) -> None:
+    found = gang(EMPTY.with_gang("job", groups=written))
+    assert (found.group, found.unreadable) == (group, unreadable)
+
+
+def test_a_group_holds_the_gangs_that_exist_and_the_names_of_those_that_do_not() -> None:
+    ids = '["default/job", "default/ghost", "default/peer"]'
+    drawing = EMPTY.with_gang("job", 2, groups=ids).with_gang("peer", 1, minimum=0, groups=ids)
+    drawing = drawing.with_running("peer-r", on="n1", gang="default/peer")
+    group = group_of(all_gangs(drawing), "default/job")
+    assert [(key, found is not None) for key, found in group.gangs.items()] == [
+        ("default/ghost", False),
+        ("default/job", True),
+        ("default/peer", True),
+    ]
+    assert ([pod.name for pod in group.pending], group.minimum, group.bound) == (["job-0", "job-1", "peer-0"], 2, 1)
+    assert group.specs == (None,)
+
+
+@pytest.mark.parametrize(
+    ("policy", "satisfied"),
+    [("", True), ("once-satisfied", True), ("only-waiting", False), ("waiting-and-running", False)],
+)
+def test_a_once_satisfied_group_is_satisfied_by_any_bound_member(policy: str, *, satisfied: bool) -> None:
+    drawing = EMPTY.with_gang("job", 2, match_policy=policy)
+    bound = drawing.with_finished("job-9", "job")
+    answers = [group_of(all_gangs(one), "default/job").is_satisfied() for one in (drawing, bound)]
+    assert answers == [False, satisfied]
+
+
+@pytest.mark.parametrize(("policy", "left"), [("only-waiting", 3), ("waiting-and-running", 2), ("once-satisfied", 3)])
+def test_bound_members_count_for_waiting_and_running_only(policy: str, left: int) -> None:
+    drawing = EMPTY.with_gang("job", 2, minimum=3, match_policy=policy).with_finished("job-9", "job")
+    assert needed(group_of(all_gangs(drawing), "default/job")) == {"default/job": left}
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        (None, (None, "")),
+        ("", (None, "")),
+        ("null", ((), "")),
+        ("{}", ((), "")),
+        ('{"gatherStrategy": null}', ((), "")),
+        ('{"gatherStrategy": [null]}', ((GatherRule("", ""),), "")),
+        ('{"GatherStrategy": [{"LAYER": "A", "Strategy": "MustGather"}]}', ((GatherRule("A", "MustGather"),), "")),
+        ('{"gatherStrategy": [{"layer": "A", "podCountMultiple": 4}]}', ((GatherRule("A", "", 4),), "")),
+        ("{", (None, "network-topology-spec")),
+        ("[]", (None, "network-topology-spec")),
+        ('{"gatherStrategy": {}}', (None, "network-topology-spec")),
+        ('{"gatherStrategy": ["A"]}', (None, "network-topology-spec")),
+        ('{"gatherStrategy": [{"layer": 1}]}', (None, "network-topology-spec")),
+        ('{"gatherStrategy": [{"podCountMultiple": true}]}', (None, "network-topology-spec")),
+        ('{"gatherStrategy": [{"podCountMultiple": 4.0}]}', (None, "network-topology-spec")),
+        ("[" * 100_000, (None, "network-topology-spec")),
+    ],
+)
+def test_a_topology_spec_is_read_as_gos_decoder_reads_it(
+    written: str | None, found: tuple[tuple[GatherRule, ...] | None, str]
+) -> None:
+    assert gather_rules(written) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        (rules(), Wish()),
+        (rules(f"PreferGather {SPINE}"), Wish()),
+        (rules(f"MustGather {SPINE}"), Wish(SPINE)),
+        (rules(f"MustGather {SPINE}", f"MustGather {BLOCK}"), Wish(BLOCK)),
+        (rules(f"MustGather {BLOCK}", f"MustGather {SPINE}"), Wish(BLOCK)),
+        (rules(f"MustGather {NODE}", f"MustGather {BLOCK}"), Wish(NODE)),
+        (rules(f"MustGather {SPINE}", f"PreferGather {BLOCK}"), Wish(SPINE)),
+        (rules("MustGather Rack"), Wish("Rack")),
+        (rules("MustGather Rack", f"MustGather {BLOCK}"), Wish(BLOCK)),
+        (rules("MustGather Rack", f"MustGather {SPINE}"), Wish(SPINE)),
+        (rules(f"MustGather {SPINE} x4", f"PreferGather {BLOCK} x2"), Wish(SPINE, {SPINE: 4, BLOCK: 2})),
+        (rules(f"MustGather {SPINE} x1", f"PreferGather {BLOCK} x0"), Wish(SPINE)),
+        (rules(f"mustGather {SPINE}"), Wish()),
+    ],
+)
+def test_the_hard_layer_is_the_one_nearest_to_the_nodes(written: str, wanted: Wish) -> None:
+    tree = build(EMPTY.topologies, EMPTY.nodes)
+    assert isinstance(tree, Tree)
+    assert wish(gather_rules(written)[0] or (), tree) == wanted

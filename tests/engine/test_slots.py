@@ -1,0 +1,91 @@
+"""Section 3 of the reference: how many of a gang's pods each node takes."""
+
+from kubectl_koord.engine.fit import prepare
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, PortTaken, Untolerated
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order, offer_slots, total
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.pods import HostPort, PendingPod
+from kubectl_koord.model.selectors import Taint, Toleration
+from tests.build import Drawing, cluster, pending
+
+THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")
+
+
+def slots_of(drawing: Drawing, *pods: PendingPod, trigger: PendingPod | None = None) -> dict[str, NodeSlots]:
+    view = of(drawing)
+    prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), (*drawing.pending, *pods), pods)
+    return offer_slots(view, view.names(), pods, prepared)
+
+
+def alike(number: int, cpu: float, **fields: object) -> tuple[PendingPod, ...]:
+    return tuple(pending(f"p-{position}", cpu, **fields) for position in range(number))
+
+
+def test_each_node_takes_as_many_as_fit_one_after_the_other() -> None:
+    slots = slots_of(THREE.version("1.7"), *alike(3, 2))
+    assert slots == {
+        "n1": NodeSlots(3, None),
+        "n2": NodeSlots(2, Insufficient((("cpu", 2000, 0),))),
+        "n3": NodeSlots(0, Insufficient((("cpu", 2000, 1000),))),
+    }
+    assert total(slots) == 5
+
+
+def test_a_request_above_the_whole_node_is_beyond_preemption() -> None:
+    slots = slots_of(THREE, *alike(3, 2))
+    assert slots["n3"] == NodeSlots(0, Insufficient((("cpu", 2000, 1000),), unresolvable=True))
+
+
+def test_a_node_that_takes_nobody_whoever_is_there_says_so() -> None:
+    assert slots_of(THREE.cordon("n1"), *alike(3, 2))["n1"] == NodeSlots(0, Cordoned())
+
+
+def test_slots_are_counted_in_units_of_the_trigger() -> None:
+    master, workers = pending("master", 6), alike(2, 2)
+    assert slots_of(THREE, master, *workers, trigger=workers[0])["n1"].slots == 2
+    assert slots_of(THREE, master, *workers, trigger=master)["n1"] == NodeSlots(1, Insufficient((("cpu", 6000, 2000),)))
+
+
+def test_while_each_member_takes_up_its_own_requests() -> None:
+    worker, master = pending("a-worker", 2), pending("b-master", 6)
+    slots = slots_of(THREE, worker, master, trigger=worker)
+    assert slots["n1"] == NodeSlots(2, None)
+    assert slots["n2"].slots == 2
+
+
+def test_members_are_filtered_by_their_own_tolerations() -> None:
+    tolerant = pending("p-0", 1, tolerations=(Toleration("gpu", "Exists"),))
+    slots = slots_of(THREE.taint("n1", "gpu"), tolerant, pending("p-1", 1))
+    assert slots["n1"] == NodeSlots(1, Untolerated(Taint("gpu", "", "NoSchedule")))
+
+
+def test_a_host_port_gives_each_node_one_slot() -> None:
+    slots = slots_of(THREE, *alike(2, 1, ports=(HostPort(80),)))
+    assert slots["n1"] == NodeSlots(1, PortTaken(80))
+
+
+def test_nominated_pods_of_others_keep_their_room() -> None:
+    drawing = THREE.with_pod("other", cpu=6, priority=9, nominated="n1")
+    assert slots_of(drawing, *alike(2, 2))["n1"] == NodeSlots(1, Insufficient((("cpu", 2000, 0),)))
+
+
+def test_a_node_with_nominated_pods_may_still_take_all() -> None:
+    drawing = THREE.with_pod("other", cpu=4, priority=9, nominated="n1")
+    assert slots_of(drawing, *alike(2, 2))["n1"] == NodeSlots(2, None)
+
+
+def test_pods_with_an_index_come_first_then_the_rest_by_name() -> None:
+    pods = [pending("b"), pending("a"), pending("z", index=0), pending("c", index=10), pending("d", index=2)]
+    assert [pod.name for pod in in_index_order(pods)] == ["z", "d", "c", "a", "b"]
+
+
+def test_ties_of_index_go_by_name() -> None:
+    assert [pod.name for pod in in_index_order([pending("b", index=1), pending("a", index=1)])] == ["a", "b"]
+
+
+def test_counting_leaves_the_members_on_the_node_save_the_very_last() -> None:
+    pods = alike(3, 2)
+    state = of(THREE).state("n1")
+    assert [crowded(state, pods, slots).occupants for slots in (0, 2, 3)] == [[], list(pods[:2]), list(pods[:2])]
+    assert state.free == {"cpu": 8000}

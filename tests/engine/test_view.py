@@ -1,0 +1,49 @@
+"""What-ifs over a cluster."""
+
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.pods import HostPort
+from tests.build import cluster, node, pending, running
+
+DRAWN = cluster("s0: b0[n1:8 n2:8]").with_running("a", on="n1", cpu=3, ports=(HostPort(80),))
+A = DRAWN.running["n1"][0]
+
+
+def test_a_state_knows_what_is_free_and_who_is_there() -> None:
+    state = of(DRAWN).state("n1")
+    assert (state.free, state.places, state.occupants, state.ports) == ({"cpu": 5000}, 109, [A], [HostPort(80)])
+
+
+def test_a_copy_of_a_state_is_its_own() -> None:
+    state = of(DRAWN).state("n1")
+    twin = state.copy()
+    twin.remove(A)
+    assert (twin.free, twin.places, twin.occupants, twin.ports) == ({"cpu": 8000}, 110, [], [])
+    assert (state.free, state.occupants) == ({"cpu": 5000}, [A])
+
+
+def test_a_resource_that_the_node_does_not_have_goes_below_zero() -> None:
+    state = of(DRAWN).state("n2").copy()
+    state.add(pending("p", requests=(("nvidia.com/gpu", 2),)))
+    assert state.free == {"cpu": 8000, "nvidia.com/gpu": -2}
+
+
+def test_a_view_without_a_pod_changes_only_its_node() -> None:
+    view = of(DRAWN)
+    without = view.without([A])
+    assert (without.occupants("n1"), view.occupants("n1")) == ((), (A,))
+    assert without.state("n2") is view.state("n2")
+
+
+def test_pods_that_are_not_running_cannot_be_taken_away() -> None:
+    assert of(DRAWN).without([pending("a")]).occupants("n1") == (A,)
+
+
+def test_views_lie_over_views() -> None:
+    late = running("late", on="n1", cpu=1)
+    view = of(DRAWN).with_pods({"n1": [late]}).without([A]).with_nodes([node("n1", 4)])
+    assert (view.occupants("n1"), view.state("n1").free, list(view.names())) == ((late,), {"cpu": 3000}, ["n1", "n2"])
+    assert view.node("n2") is DRAWN.nodes["n2"]
+
+
+def test_nobody_is_on_a_node_that_no_pod_names() -> None:
+    assert of(DRAWN).occupants("n2") == ()

@@ -1,0 +1,255 @@
+"""Every cause that keeps a gang from being tried, in the scheduler's order, and every oddity that stops nobody."""
+
+import pytest
+
+from kubectl_koord.explain.reports import Cause, WayOut
+from kubectl_koord.model.objects import Layer
+from kubectl_koord.model.pods import GangWish
+from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, rules, why_of
+
+FREE = cluster("s0: b0[n1 n2 n3 n4]")
+BOTH = '["default/job", "default/peer"]'
+
+
+def stopped(drawing: Drawing) -> tuple[str, Cause | None, tuple[str, ...]]:
+    report = why_of(drawing)
+    return report.verdict, report.cause, report.also_wrong
+
+
+def no(code: str, message: str, *pods: str) -> tuple[str, Cause, tuple[str, ...]]:
+    return "no", Cause(code, message, tuple(f"default/{pod}" for pod in pods)), ()
+
+
+def test_pods_of_another_scheduler_are_nobodys_business() -> None:
+    drawing = FREE.with_gang("job", 2, scheduler="default-scheduler")
+    message = "its pods belong to scheduler default-scheduler, not to Koordinator's (koord-scheduler)."
+    assert stopped(drawing) == no("other-scheduler", message, "job-0", "job-1")
+
+
+def test_members_of_another_scheduler_are_waited_for_in_vain() -> None:
+    drawing = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
+    message = "1 of its 2 pods belong to scheduler volcano: the others wait for them in vain."
+    assert stopped(drawing) == no("mixed-schedulers", message, "job-1")
+
+
+def test_unless_the_others_are_enough() -> None:
+    assert why_of(FREE.with_gang("job", 2, minimum=1).change_pods("job-1", scheduler="volcano")).verdict == "yes"
+
+
+def test_pods_that_are_being_deleted_are_not_tried() -> None:
+    drawing = FREE.with_gang("job", 2, terminating=True)
+    assert stopped(drawing) == no("being-deleted", "its 2 pending pods are being deleted.", "job-0", "job-1")
+
+
+def test_gated_pods_are_held_back() -> None:
+    drawing = FREE.with_gang("job", 2, gates=("kueue",))
+    message = "its pods are held back by scheduling gate kueue."
+    assert stopped(drawing) == no("scheduling-gated", message, "job-0", "job-1")
+    assert why_of(drawing).unblock == (
+        WayOut("ungate", "Whoever set gate kueue must lift it: look at that controller"),
+    )
+
+
+def test_where_some_are_gated_what_comes_of_it_is_not_known() -> None:
+    report = why_of(FREE.with_gang("job", 2).change_pods("job-1", gates=("b", "a")))
+    message = "1 of its 2 pods are held back by scheduling gate a and b."
+    assert (report.verdict, report.cause) == ("unknown", Cause("scheduling-gated", message, ("default/job-1",)))
+
+
+def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
+    drawing = FREE.with_members(("job-0", "job-1"), "job")
+    message = "its pods name PodGroup job, which does not exist."
+    assert stopped(drawing) == no("no-podgroup", message, "job-0", "job-1")
+    command = (
+        "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: job,"
+        " namespace: default}\\nspec: {minMember: 2}\\n' | kubectl apply -f -"
+    )
+    remedy = "Create PodGroup job with spec.minMember 2 (or fewer) in namespace default"
+    assert why_of(drawing).unblock == (WayOut("create-podgroup", remedy, command),)
+
+
+@pytest.mark.parametrize(
+    ("written", "words"), [(None, "no min-available"), ("many", "min-available 'many' is no number")]
+)
+def test_a_gang_without_a_valid_minimum_is_never_initialised(written: str | None, words: str) -> None:
+    drawing = FREE.with_light_gang("job", 1, wish=GangWish(written))
+    assert stopped(drawing) == no("gang-not-initialised", f"the gang is never initialised: {words}.", "job-0")
+
+
+def test_too_few_pods_wait_for_more() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=4)
+    assert stopped(drawing) == no("too-few-pods", "it has 2 pods of the 4 that it needs.", "job-0", "job-1")
+    command = 'kubectl patch podgroup job -n default --type merge -p \'{"spec":{"minMember":2}}\''
+    assert why_of(drawing).unblock == (
+        WayOut("add-pods", "Create the 2 missing pods: look at what should create them"),
+        WayOut("lower-minimum", "Let it start with 2", command),
+    )
+
+
+def test_the_minimum_of_a_gang_that_its_pods_define_is_not_lowered_on_a_pod_group() -> None:
+    drawing = FREE.with_light_gang("job", 1, wish=GangWish("2"))
+    assert [way.action for way in why_of(drawing).unblock] == ["add-pods"]
+
+
+def test_finished_and_running_members_count_as_children() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=3, match_policy="waiting-and-running")
+    drawing = drawing.with_running("job-8", on="n1", gang="default/job").with_finished("job-9", "job")
+    assert why_of(drawing).verdict == "yes"
+
+
+def test_a_gang_of_the_group_that_does_not_exist_stops_all() -> None:
+    message = "gang default/peer of its group does not exist."
+    assert stopped(FREE.with_gang("job", 1, groups=BOTH)) == (
+        "no",
+        Cause("group-member-missing", message, ("default/peer",)),
+        (),
+    )
+
+
+def test_ids_of_a_group_need_their_namespace() -> None:
+    report = why_of(FREE.with_gang("job", 1, groups='["default/job", "peer"]').with_gang("peer", 1))
+    message = "gang peer of its group does not exist (ids read NAMESPACE/NAME)."
+    assert report.cause == Cause("group-member-missing", message, ("peer",))
+
+
+def test_a_gang_of_the_group_without_its_pod_group_stops_all() -> None:
+    drawing = FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer")
+    verdict, cause, _ = stopped(drawing)
+    message = "its pods name PodGroup peer, which does not exist."
+    assert (verdict, cause) == ("no", Cause("group-member-missing", message, ("default/peer-0",)))
+
+
+def test_a_gang_of_the_group_that_is_never_initialised_stops_all() -> None:
+    drawing = FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, wish=GangWish("x", groups=BOTH))
+    message = "the gang is never initialised: min-available 'x' is no number."
+    assert stopped(drawing) == no("group-member-missing", message, "peer-0")
+
+
+def test_a_gang_of_the_group_with_too_few_pods_stops_all() -> None:
+    drawing = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, minimum=2, groups=BOTH)
+    message = "gang default/peer of its group has 1 pod of the 2 that it needs."
+    assert stopped(drawing) == no("group-member-too-few-pods", message, "peer-0")
+
+
+def test_gangs_that_name_different_groups_do_not_come_together() -> None:
+    drawing = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1)
+    message = "gang default/peer names another group than default/job."
+    assert stopped(drawing) == ("no", Cause("groups-differ", message, ("default/peer",)), ())
+
+
+def test_a_satisfied_group_is_not_held_up() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job")
+    assert why_of(drawing).verdict == "yes"
+
+
+def test_a_gang_that_its_group_does_not_list_is_warned_of() -> None:
+    drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]')
+    report = why_of(drawing)
+    assert (
+        "groups-differ",
+        "the group of default/job does not name default/job itself: the list is taken literally.",
+    ) in [(notice.code, notice.message) for notice in report.warnings]
+
+
+def test_a_group_of_nobody_has_nothing_to_try() -> None:
+    assert why_of(FREE.with_gang("job", 1, groups='["ghost"]')).pending_pods == ()
+
+
+@pytest.mark.parametrize(
+    ("drawing", "code", "message"),
+    [
+        (FREE.but(topologies={}), "no-topology", "there is no ClusterNetworkTopology default."),
+        (
+            FREE.with_layers(*LAYERS, name="fabric"),
+            "no-topology",
+            "no ClusterNetworkTopology is named default; there is fabric, which is ignored.",
+        ),
+        (
+            FREE.with_layers(*LAYERS[:2]),
+            "broken-layer-chain",
+            "layer NodeTopologyLayer, where every chain begins, has no entry;"
+            " not on the chain: BlockLayer, SpineLayer.",
+        ),
+        (
+            FREE.with_layers(Layer(BLOCK, NODE), Layer(NODE, BLOCK), LAYERS[0]),
+            "broken-layer-chain",
+            "layer NodeTopologyLayer is its own ancestor.",
+        ),
+    ],
+)
+def test_a_topology_gang_without_a_tree_fails(drawing: Drawing, code: str, message: str) -> None:
+    assert stopped(drawing.with_gang("job", 1, must_gather=SPINE)) == no(code, message)
+    assert why_of(drawing.with_gang("job", 1)).verdict == "yes"
+
+
+def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
+    report = why_of(FREE.with_gang("job", 1, must_gather="spinelayer"))
+    layers = "SpineLayer, BlockLayer and NodeTopologyLayer"
+    message = f"it must gather in layer spinelayer, which the topology does not have ({layers})."
+    assert report.cause == Cause("unknown-layer", message)
+    command = "kubectl koord annotate podgroup job -n default --must-gather SpineLayer --overwrite"
+    assert report.unblock == (WayOut("use-layer", "Gather on SpineLayer, the nearest name in the topology", command),)
+
+
+def test_an_unknown_layer_above_the_hard_one_stops_nobody() -> None:
+    report = why_of(FREE.with_gang("job", 1, topology=rules("MustGather Rack", f"MustGather {BLOCK}")))
+    assert (report.verdict, report.must_gather) == ("yes", BLOCK)
+
+
+def test_the_earliest_cause_is_the_root_and_the_others_are_told_too() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=2, must_gather="Rack", gates=("kueue",), scheduler="volcano")
+    report = why_of(drawing)
+    assert report.cause is not None
+    assert (report.cause.code, report.also_wrong) == (
+        "other-scheduler",
+        ("scheduling-gated", "too-few-pods", "unknown-layer"),
+    )
+
+
+def warned(drawing: Drawing) -> list[str]:
+    return [notice.code for notice in why_of(drawing).warnings]
+
+
+@pytest.mark.parametrize(
+    ("drawing", "codes"),
+    [
+        (FREE.with_gang("job", 1, groups="oops"), ["groups-unreadable"]),
+        (FREE.with_gang("job", 1, topology="oops"), ["topology-spec-unreadable"]),
+        (FREE.with_gang("job", 1, topology=rules(f"Gather {SPINE}")), ["unknown-strategy"]),
+        (FREE.with_gang("job", 1, topology=rules("PreferGather Rack")), ["unknown-layer"]),
+        (
+            FREE.with_gang("job", 1, must_gather=SPINE, groups=BOTH).with_gang("peer", 1, groups=BOTH),
+            ["differing-specs"],
+        ),
+        (FREE.with_gang("job", 1, must_gather=SPINE, selector="ring"), ["worst-fit"]),
+        (FREE.with_gang("job", 1, must_gather=SPINE, selector="ring").version("1.7"), []),
+        (FREE.with_gang("job", 1).configured(assumed=True), ["assumed-config"]),
+        (FREE.with_gang("job", 1).with_finished("job-9", "job"), ["satisfied-by-earlier-pods"]),
+        (FREE.with_gang("job", 1), []),
+    ],
+)
+def test_what_is_odd_but_stops_nobody_is_warned_of(drawing: Drawing, codes: list[str]) -> None:
+    assert warned(drawing) == codes
+
+
+def indexed(*order: tuple[str, int | None], must_gather: str = SPINE) -> Drawing:
+    drawing = FREE.with_gang("job", 0, minimum=2, must_gather=must_gather)
+    for name, index in order:
+        drawing = drawing.with_pod(name, gang="job", index=index)
+    return drawing
+
+
+def test_an_index_that_does_not_sort_like_the_names_is_not_honoured() -> None:
+    assert warned(indexed(("w-2", 2), ("w-10", 10))) == ["index-not-honoured"]
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        indexed(("w-1", 1), ("w-2", 2)),
+        indexed(("w-2", 2), ("w-10", None)),
+        indexed(("w-2", 2), ("w-10", 10), must_gather=""),
+    ],
+)
+def test_an_index_that_sorts_like_the_names_needs_no_warning(drawing: Drawing) -> None:
+    assert warned(drawing) == []

@@ -1,0 +1,54 @@
+"""What is in the way of a domain, in a few words."""
+
+import pytest
+
+from kubectl_koord.explain.reports import Funnel
+from kubectl_koord.model.pods import HostPort
+from tests.build import SPINE, Drawing, cluster, why_of
+
+THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
+
+
+def way(drawing: Drawing, pods: int = 4, cpu: float = 8, **fields: object) -> str:
+    (row,) = why_of(drawing.with_gang("job", pods, cpu, must_gather=SPINE, **fields)).domains
+    return row.in_the_way
+
+
+def test_pods_in_the_way_are_named_the_largest_first() -> None:
+    drawing = THREE.with_running("small", on="n1", cpu=1, priority=5).with_running("large", on="n1", cpu=3, priority=7)
+    assert way(drawing) == "n1: large and small (priority 5 to 7)"
+
+
+def test_equal_pods_are_counted_each() -> None:
+    drawing = THREE.with_running("a", on="n1", cpu=2).with_running("b", on="n1", cpu=2)
+    assert way(drawing) == "n1: a and b (2 CPU each, priority 0)"
+
+
+def test_no_more_than_two_nodes_are_named() -> None:
+    drawing = THREE
+    for number in (1, 2, 3):
+        drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=8)
+    assert way(drawing) == "n1: low-1 (8 CPU, priority 0), n2: low-2 (8 CPU, priority 0) and 1 more nodes"
+
+
+def test_what_is_not_a_pod_is_named_by_its_reason() -> None:
+    assert way(THREE.taint("n1", "gpu").change("n2", unschedulable=True), pods=3) == "n2: cordoned"
+
+
+def test_a_host_port_is_held_by_whoever_is_there() -> None:
+    drawing = THREE.with_running("web", on="n1", cpu=1, ports=(HostPort(80),))
+    assert way(drawing, cpu=1, ports=(HostPort(80),)) == "n1: web (1 CPU, priority 0)"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "funnel"),
+    [
+        (THREE, Funnel(4, (), 4)),
+        (
+            THREE.cordon("n1").taint("n2", "a").taint("n3", "a"),
+            Funnel(4, (("taint a:NoSchedule", 2), ("cordoned", 1)), 1),
+        ),
+    ],
+)
+def test_the_funnel_tells_how_many_nodes_are_lost_to_what(drawing: Drawing, funnel: Funnel) -> None:
+    assert why_of(drawing.with_gang("job", 1, 8)).funnel == funnel

@@ -1,0 +1,235 @@
+"""preempt --dry-run: whom, where, at whose cost, and whether it helps."""
+
+import pytest
+
+from kubectl_koord.explain.reports import BrokenGang, BudgetHit, Notice, PreemptReport, Round, Victim
+from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
+
+WORKED = (
+    cluster(
+        "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
+        "spine-1: block-2[node-5 node-6] block-3[node-7 node-8];"
+        "spine-2: block-4[node-9 node-10 node-11]"
+    )
+    .with_gang("job", 4, 8, must_gather=SPINE, priority=1000)
+    .with_running("low-0", on="node-0", cpu=8)
+    .with_running("low-1", on="node-1", cpu=8)
+)
+LOW_5 = WORKED.with_running(
+    "low-5",
+    on="node-5",
+    cpu=8,
+    created="2026-11-20T09:00:00Z",
+    owner="Job/low",
+    gang="default/old",
+    labels=(("a", "b"),),
+).with_group("old", 1)
+FREE = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=9)
+TAKEN = FREE.with_running("low", on="n1", cpu=8)
+
+
+def refused(drawing: Drawing) -> tuple[str, str | None, bool | None, str]:
+    report = preempt_of(drawing)
+    assert (report.victims, report.rounds, report.eligible) == ((), (), False)
+    return report.verdict, report.reason, report.helps, report.message
+
+
+def test_the_worked_example_in_full() -> None:
+    victim = Victim(
+        pod="default/low-5",
+        node="node-5",
+        priority=0,
+        gang="default/old",
+        owner="Job/low",
+        age_seconds=3600,
+        pod_disruption_budget=None,
+        domain="block-2",
+    )
+    nominations = {f"default/job-{number}": f"node-{number + 5}" for number in range(4)}
+    report = preempt_of(LOW_5)
+    assert report == PreemptReport(
+        verdict="yes",
+        basis=report.basis,
+        warnings=(),
+        gang="default/job",
+        gang_group=("default/job",),
+        priority=1000,
+        eligible=True,
+        reason=None,
+        helps=True,
+        victims=(victim,),
+        broken_gangs=(BrokenGang("default/old", 1, 1, 0),),
+        nominations=nominations,
+        rounds=(Round((victim,), nominations),),
+        message="default/job would preempt 1 pod and then run.",
+    )
+
+
+def test_what_fits_needs_no_preemption() -> None:
+    report = preempt_of(FREE)
+    assert (report.verdict, report.reason, report.helps, report.eligible) == ("yes", "not-needed", None, True)
+    assert report.message == "default/job needs no preemption: it would be placed now."
+
+
+def test_nothing_pending_preempts_nobody() -> None:
+    drawing = FREE.with_running("done", on="n1")
+    message = "default/done: nobody would be preempted: nothing is pending."
+    report = preempt_of(drawing, "done")
+    assert (report.verdict, report.reason, report.priority, report.message) == ("yes", "no-pending-pods", None, message)
+
+
+def test_what_keeps_a_gang_from_being_tried_keeps_it_from_preempting() -> None:
+    drawing = TAKEN.with_group("job", 5)
+    message = "default/job: nobody would be preempted: it has 1 pod of the 5 that it needs."
+    assert refused(drawing) == ("no", "too-few-pods", False, message)
+
+
+def test_where_preemption_is_off_nobody_dies() -> None:
+    message = "default/job: nobody would be preempted: enablePreemption is off."
+    assert refused(TAKEN.configured(preemption=False)) == ("no", "preemption-disabled", False, message)
+
+
+def test_what_could_not_be_read_leaves_it_open() -> None:
+    message = "default/job: nobody would be preempted: Node could not be read."
+    assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "reason", "words"),
+    [
+        (TAKEN.change_pods(never_preempts=True), "policy-never", "its preemption policy is Never"),
+        (
+            FREE.with_running("saint", on="n1", cpu=8, protected=True),
+            "no-victims",
+            "no node holds pods of lower priority that may be preempted",
+        ),
+        (
+            TAKEN.with_running("saint", on="n1", cpu=1, protected=True),
+            "not-helpful",
+            "even without all pods of lower priority there is no room",
+        ),
+    ],
+)
+def test_a_preemption_without_effect_says_why(drawing: Drawing, reason: str, words: str) -> None:
+    report = preempt_of(drawing)
+    assert (report.verdict, report.reason, report.helps, report.victims) == ("no", reason, False, ())
+    assert report.message == f"default/job: nobody would be preempted: {words}."
+
+
+def test_while_victims_terminate_nobody_else_dies_and_then_it_runs() -> None:
+    drawing = FREE.with_running("low", on="n1", cpu=8, terminating=True, preempted=True)
+    report = preempt_of(drawing.change_pods(nominated="n1"))
+    assert (report.verdict, report.reason, report.helps, report.eligible) == ("yes", "terminating-victim", True, False)
+
+
+def test_or_does_not() -> None:
+    drawing = FREE.with_running("low", on="n1", cpu=4, terminating=True, preempted=True)
+    drawing = drawing.with_running("saint", on="n1", cpu=4, protected=True).change_pods(nominated="n1")
+    report = preempt_of(drawing)
+    assert (report.verdict, report.reason, report.helps) == ("no", "terminating-victim", False)
+
+
+WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)
+
+
+def test_victims_may_die_in_two_attempts() -> None:
+    report = preempt_of(WASTEFUL.with_running("low-1", on="n1", cpu=4))
+    assert [[victim.pod for victim in one.victims] for one in report.rounds] == [["default/low-0"], ["default/low-1"]]
+    assert [short(one.nominations) for one in report.rounds][0] == {"job-0": "n0", "job-1": "n0"}
+    assert (report.verdict, report.message) == ("yes", "default/job would preempt 2 pods in 2 attempts and then run.")
+
+
+def test_victims_may_die_in_vain() -> None:
+    report = preempt_of(WASTEFUL.with_running("saint", on="n1", cpu=4, protected=True))
+    assert (report.verdict, report.helps, [victim.wasted for victim in report.victims]) == ("no", False, [True])
+    assert report.message == "default/job would preempt 1 pod in vain: it would not run after that either."
+    assert [notice.code for notice in report.warnings] == ["wasted-victims"]
+
+
+def test_a_budget_is_shown_and_whether_it_would_be_violated() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=9)
+    for name in ("a", "b"):
+        drawing = drawing.with_running(name, on="n1", cpu=4, labels=(("app", "web"),))
+    drawing = drawing.with_budget("web", having(app="web"), 1)
+    report = preempt_of(drawing)
+    assert [victim.pod_disruption_budget for victim in report.victims] == [
+        BudgetHit("default/web", violated=False),
+        BudgetHit("default/web", violated=True),
+    ]
+    words = "job preemption ignores PodDisruptionBudgets (default/web); it would violate default/web."
+    assert report.warnings == (Notice("ignores-budgets", words),)
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        TAKEN.with_budget("none", None),
+        TAKEN.with_budget("other", having(app="web")),
+        TAKEN.with_budget("far/everybody", having()),
+    ],
+)
+def test_budgets_of_others_are_no_matter(drawing: Drawing) -> None:
+    report = preempt_of(drawing)
+    assert (report.warnings, [victim.pod_disruption_budget for victim in report.victims]) == ((), [None])
+
+
+def test_a_budget_that_is_kept_is_still_ignored() -> None:
+    report = preempt_of(TAKEN.with_budget("all", having(), 5))
+    assert report.warnings == (Notice("ignores-budgets", "job preemption ignores PodDisruptionBudgets (default/all)."),)
+
+
+def test_running_gangs_that_stay_whole_are_not_broken() -> None:
+    drawing = LOW_5.with_running("low-6", on="node-0", cpu=0, gang="default/old")
+    assert preempt_of(drawing).broken_gangs == ()
+
+
+def test_nor_are_gangs_that_were_short_before() -> None:
+    assert preempt_of(LOW_5.with_group("old", 2)).broken_gangs == ()
+
+
+def test_an_age_that_cannot_be_told_is_left_out() -> None:
+    assert [victim.age_seconds for victim in preempt_of(TAKEN).victims] == [None]
+
+
+def test_nodes_outside_the_tree_have_no_domain() -> None:
+    outside = cluster("-: -[n1]").with_gang("job", 1, 8, priority=9).with_running("low", on="n1", cpu=8)
+    assert [victim.domain for victim in preempt_of(outside).victims] == [""]
+    assert [victim.domain for victim in preempt_of(outside.but(topologies={})).victims] == [""]
+
+
+def test_different_policies_make_the_outcome_depend_on_who_is_first() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).change_pods("job-1", never_preempts=True)
+    report = preempt_of(drawing.with_running("low", on="n1", cpu=8))
+    assert "mixed-policies" in [notice.code for notice in report.warnings]
+
+
+def test_a_tie_that_only_the_schedulers_cache_decides_is_left_open() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
+    drawing = drawing.with_running("a", on="n1", cpu=4, priority=1).with_running("b", on="n1", cpu=4, priority=3)
+    report = preempt_of(drawing.with_running("c", on="n2", cpu=8, priority=2))
+    assert report.verdict == "yes"
+    assert [[victim.pod for victim in one.victims] for one in report.alternatives] == [
+        ["default/a", "default/b"],
+        ["default/c"],
+    ]
+
+
+def test_outcomes_with_different_verdicts_are_unknown() -> None:
+    drawing = cluster("s0: b0[n0:4 n1:4]").with_group("job", 2)
+    drawing = drawing.with_pod("job-0", gang="job", cpu=3, priority=9).with_pod("job-1", gang="job", cpu=4, priority=9)
+    drawing = drawing.with_running("low", on="n0", cpu=4).with_running("half", on="n1", cpu=1, protected=True)
+    report = preempt_of(drawing)
+    verdicts = {one.verdict for one in report.alternatives} or {report.verdict}
+    assert report.verdict == (verdicts.pop() if len(verdicts) == 1 else "unknown")
+
+
+def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
+    report = preempt_of(TAKEN.change_pods("job-0").but(devices=frozenset({"n1"})).with_quota("default"))
+    words = "it depends on quota default, which is not evaluated here."
+    assert (report.verdict, report.helps, report.warnings) == ("unknown", None, (Notice("not-evaluated", words),))
+    assert report.message == "default/job: it cannot be told whether preemption helps."
+
+
+def test_but_leaves_a_no_a_no() -> None:
+    drawing = TAKEN.change_pods(never_preempts=True).with_quota("default")
+    assert preempt_of(drawing).verdict == "no"

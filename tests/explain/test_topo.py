@@ -1,0 +1,153 @@
+"""topo: the tree with what is free, the slots of a gang, and what is wrong with the labels."""
+
+import pytest
+
+from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.model.objects import Layer
+from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus
+
+DRAWN = cluster("s0: b0[n1:8 n2:4]; s1: b1[n3:8]").with_running("low", on="n1", cpu=2)
+TOP, S0, B0, B1 = DomainName(ROOT, ""), DomainName(SPINE, "s0"), DomainName(BLOCK, "b0"), DomainName(BLOCK, "b1")
+
+
+def warned(drawing: Drawing) -> tuple[Notice, ...]:
+    return topo(drawing).warnings
+
+
+def test_the_tree_shows_what_is_free_and_who_is_out_of_use() -> None:
+    report = topo(DRAWN.cordon("n2").change("n3", ready=False))
+    assert (report.verdict, report.layers, report.resource) == ("yes", (SPINE, BLOCK, NODE), "cpu")
+    assert report.domains == (
+        DomainRow(ROOT, "", None, 3, 18000, 20000, cordoned=1, not_ready=1),
+        DomainRow(SPINE, "s0", TOP, 2, 10000, 12000, cordoned=1),
+        DomainRow(BLOCK, "b0", S0, 2, 10000, 12000, cordoned=1),
+        DomainRow(SPINE, "s1", TOP, 1, 8000, 8000, not_ready=1),
+        DomainRow(BLOCK, "b1", DomainName(SPINE, "s1"), 1, 8000, 8000, not_ready=1),
+    )
+    assert report.nodes == (
+        NodeRow("n1", B0, 6000, 8000),
+        NodeRow("n2", B0, 4000, 4000, "cordoned"),
+        NodeRow("n3", B1, 8000, 8000, "not ready"),
+    )
+    assert (report.gang, report.desired_offer_slot, report.warnings) == (None, None, ())
+
+
+def test_for_a_gang_every_domain_has_its_slots() -> None:
+    drawing = DRAWN.with_gang("job", 2, 3, must_gather=SPINE)
+    report = topo(drawing, drawing.subject("job"))
+    assert [(row.name, row.offer_slots) for row in report.domains] == [
+        ("", 5),
+        ("s0", 3),
+        ("b0", 3),
+        ("s1", 2),
+        ("b1", 2),
+    ]
+    assert [(row.node, row.offer_slots, row.reason) for row in report.nodes] == [
+        ("n1", 2, ""),
+        ("n2", 1, ""),
+        ("n3", 2, ""),
+    ]
+    assert (report.gang, report.desired_offer_slot) == ("default/job", 2)
+
+
+def test_a_node_without_slots_says_why() -> None:
+    drawing = DRAWN.with_gang("job", 1, 8, must_gather=SPINE)
+    report = topo(drawing, drawing.subject("job"))
+    assert [(row.offer_slots, row.reason) for row in report.nodes] == [
+        (0, "too little CPU"),
+        (0, "too little CPU"),
+        (1, ""),
+    ]
+
+
+@pytest.mark.parametrize("drawing", [DRAWN.with_gang("job", 1, 8), DRAWN.with_gang("job", 0)])
+def test_a_gang_that_is_not_planned_has_no_slots(drawing: Drawing) -> None:
+    assert {row.offer_slots for row in topo(drawing, drawing.subject("job")).domains} == {None}
+
+
+def test_what_is_overfull_has_nothing_free() -> None:
+    assert topo(DRAWN.with_running("more", on="n2", cpu=9)).domains[2].free == 6000
+
+
+@pytest.mark.parametrize(
+    ("resources", "counted"),
+    [
+        ({}, "cpu"),
+        ({"n1": "nvidia.com/gpu"}, "nvidia.com/gpu"),
+        ({"n1": "amd.com/gpu", "n2": "nvidia.com/gpu", "n3": "nvidia.com/gpu"}, "nvidia.com/gpu"),
+        ({"n1": "huawei.com/Ascend910"}, "huawei.com/Ascend910"),
+    ],
+)
+def test_the_resource_that_is_counted_is_the_gpu_that_most_nodes_have(resources: dict[str, str], counted: str) -> None:
+    drawing = DRAWN
+    for name, resource in resources.items():
+        drawing = drawing.change(name, allocatable=(*cpus(8), (resource, 8), ("pods", 10)))
+    assert topo(drawing).resource == counted
+
+
+@pytest.mark.parametrize(
+    ("drawing", "code"),
+    [
+        (DRAWN.but(topologies={}), "no-topology"),
+        (DRAWN.with_layers(*LAYERS, name="fabric"), "topology-other-name"),
+        (DRAWN.with_layers(*LAYERS[:2]), "broken-layer-chain"),
+        (DRAWN.with_layers(Layer(BLOCK, NODE), Layer(NODE, BLOCK), LAYERS[0]), "layer-cycle"),
+    ],
+)
+def test_where_no_tree_can_be_built_the_warning_says_why(drawing: Drawing, code: str) -> None:
+    report = topo(drawing)
+    assert (report.verdict, report.domains, report.nodes, report.outside) == ("no", (), (), ())
+    assert [notice.code for notice in report.warnings] == [code]
+
+
+@pytest.mark.parametrize("kind", ["Node", "ClusterNetworkTopology"])
+def test_what_could_not_be_read_makes_it_unknown(kind: str) -> None:
+    report = topo(DRAWN.but(topologies={}).with_gap(kind))
+    assert (report.verdict, [notice.code for notice in report.warnings]) == ("unknown", ["forbidden-list"])
+
+
+def test_what_the_input_does_not_hold_is_absent() -> None:
+    drawing = DRAWN.but(topologies={}).with_gap("ClusterNetworkTopology", "not-in-input")
+    assert topo(drawing).verdict == "no"
+
+
+def test_nodes_outside_the_tree_are_named() -> None:
+    report = topo(cluster("s0: b0[n1]; -: b1[n2] -[n3]"))
+    assert report.outside == (OutsideNode("n2", (SPINE_KEY,)), OutsideNode("n3", (SPINE_KEY,)))
+    words = "2 nodes outside the tree: no topology gang is ever placed there."
+    assert report.warnings == (Notice("outside-nodes", words),)
+
+
+def test_nodes_without_the_lowest_label_are_named() -> None:
+    words = "1 node without the label of the lowest layer: a domain of its own each (n2)."
+    assert warned(cluster("s0: b0[n1] -[n2]")) == (Notice("virtual-domains", words),)
+
+
+def test_a_name_below_two_parents_is_named_with_both() -> None:
+    words = "BlockLayer b0 stands below s0 and s1: one domain for the scheduler, below whichever node it met first."
+    assert warned(cluster("s0: b0[n1]; s1: b0[n2]")) == (Notice("merged-domains", words),)
+
+
+STATUS = (("ClusterTopologyLayer", "", 3), (SPINE, "s0", 2), (BLOCK, "b0", 2), (SPINE, "s1", 1), (BLOCK, "b1", 1))
+
+
+def test_a_status_that_is_as_the_labels_are_is_not_stale() -> None:
+    assert warned(DRAWN.with_status(*STATUS)) == ()
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (((ROOT, "", 4), *STATUS[1:]), "1 domain differ, such as ClusterTopologyLayer (root) (4 nodes then, 3 now)"),
+        (STATUS[:3], "2 domains differ, such as BlockLayer b1 (0 nodes then, 1 now)"),
+        ((*STATUS, (SPINE, "s9", 1)), "1 domain differ, such as SpineLayer s9 (1 nodes then, 0 now)"),
+    ],
+)
+def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...], words: str) -> None:
+    stale = Notice("stale-status", f"the status of the ClusterNetworkTopology is stale: {words}.")
+    assert warned(DRAWN.with_status(*status)) == (stale,)
+
+
+def test_the_keys_of_the_drawing_are_those_of_the_layers() -> None:
+    assert (LAYERS[0].label_keys, LAYERS[1].label_keys) == ((SPINE_KEY,), (BLOCK_KEY,))

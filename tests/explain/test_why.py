@@ -1,0 +1,278 @@
+"""why-pending: the one cause, its evidence, or where the gang would be placed."""
+
+import pytest
+
+from kubectl_koord.explain.reports import Cause, Funnel, SchedulerSays, SlotRow
+from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.model.pods import HostPort
+from kubectl_koord.model.snapshot import Gap
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, short, why_of
+
+WORKED = cluster(
+    "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
+    "spine-1: block-2[node-5 node-6] block-3[node-7 node-8];"
+    "spine-2: block-4[node-9 node-10 node-11]"
+)
+FULL = (
+    WORKED.with_running("low-0", on="node-0", cpu=8)
+    .with_running("low-1", on="node-1", cpu=8)
+    .with_running("low-5", on="node-5", cpu=8)
+)
+PODS = tuple(f"default/job-{number}" for number in range(4))
+
+
+def code_of(drawing: Drawing, name: str = "job") -> tuple[str, str | None]:
+    report = why_of(drawing, name)
+    return report.verdict, report.cause.code if report.cause else None
+
+
+def test_a_gang_that_fits_is_told_where_it_would_go() -> None:
+    report = why_of(WORKED.with_gang("job", 4, 8, must_gather=SPINE))
+    assert (report.verdict, report.cause, report.must_gather, report.desired_offer_slot) == ("yes", None, SPINE, 4)
+    assert short(report.placement) == {"job-0": "node-5", "job-1": "node-6", "job-2": "node-7", "job-3": "node-8"}
+    assert report.domains == (
+        SlotRow(SPINE, "spine-0", 5, 0),
+        SlotRow(SPINE, "spine-1", 4, 0),
+        SlotRow(SPINE, "spine-2", 3, 1, "has 3 nodes with room for 3 when empty: can never take 4"),
+    )
+    assert (report.pending_pods, report.min_member, report.bound_pods, report.gang_group, report.requests) == (
+        PODS,
+        4,
+        0,
+        ("default/job",),
+        "8 CPU",
+    )
+
+
+def test_a_gang_that_is_short_of_slots_is_shown_what_is_in_the_way() -> None:
+    report = why_of(FULL.with_gang("job", 4, 8, must_gather=SPINE, priority=1000))
+    cause = Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", PODS)
+    assert (report.verdict, report.cause, report.placement) == ("no", cause, None)
+    assert report.domains == (
+        SlotRow(SPINE, "spine-0", 3, 1, "node-0: low-0 (8 CPU, priority 0), node-1: low-1 (8 CPU, priority 0)"),
+        SlotRow(SPINE, "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 0)"),
+        SlotRow(SPINE, "spine-2", 3, 1, "has 3 nodes with room for 3 when empty: can never take 4"),
+    )
+    assert report.funnel == Funnel(12, (("too little CPU", 3),), 9)
+
+
+def test_without_a_hard_layer_the_cluster_is_what_is_short() -> None:
+    report = why_of(cluster("s0: b0[n1 n2]").with_running("low", on="n1").with_gang("job", 2, 8, topology=rules()))
+    names = ("default/job-0", "default/job-1")
+    assert report.cause == Cause("insufficient-slots", "the cluster has room for 1 of its 2 pods.", names)
+
+
+def test_a_number_that_is_no_multiple_is_named_as_such() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1", cpu=1)
+    report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
+    assert report.cause is not None
+    assert report.cause.code == "never-fits"
+    assert report.domains == (SlotRow(BLOCK, "b0", 0, 2, "n1: low (1 CPU, priority 0)"),)
+
+
+def test_slots_enough_that_cannot_be_divided_up_are_a_multiple_mismatch() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=1)
+    report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
+    message = "2 pods cannot be divided up by podCountMultiple, though 2 would fit."
+    assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
+
+
+def test_what_not_even_an_empty_domain_takes_never_fits() -> None:
+    report = why_of(WORKED.with_gang("job", 6, 8, must_gather=SPINE))
+    message = "even an empty spine could not take its 6 pods (8 CPU): waiting is pointless."
+    assert report.cause is not None
+    assert (report.cause.code, report.cause.message) == ("never-fits", message)
+
+
+def test_what_not_even_an_empty_cluster_takes_never_fits() -> None:
+    report = why_of(WORKED.with_gang("job", 1, 9))
+    message = "even an empty cluster could not take its 1 pod (9 CPU): waiting is pointless."
+    assert report.cause is not None
+    assert (report.cause.code, report.cause.message) == ("never-fits", message)
+
+
+def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n1").with_gang("job", 2, 8, must_gather=SPINE)
+    report = why_of(drawing)
+    assert report.cause is not None
+    assert report.cause.code == "insufficient-slots"
+    assert report.domains == (SlotRow(SPINE, "s0", 1, 1, "n1: cordoned"),)
+
+
+def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
+    report = why_of(cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1").with_gang("job", 3, 8))
+    message = "2 of its 3 pods fit at once, 3 must (8 CPU each)."
+    assert report.cause == Cause("insufficient-capacity", message, ("default/job-0",))
+    assert report.funnel == Funnel(3, (("too little CPU", 3),), 0)
+
+
+def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
+    report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
+    assert report.cause == Cause("no-feasible-node", "no node has room for default/job-0 (8 CPU).", ("default/job-0",))
+
+
+def test_a_lone_pod_is_spoken_of_as_it() -> None:
+    report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_pod("lone", cpu=8), "lone")
+    assert report.cause == Cause("no-feasible-node", "no node has room for it (8 CPU).", ("default/lone",))
+    assert (report.lone_pod, report.min_member, report.gang_group) == (True, 1, ())
+
+
+def unequal(drawing: Drawing, layer: str) -> Drawing:
+    drawing = drawing.with_gang("job", 0, minimum=3, must_gather=layer)
+    return drawing.with_members(("a", "b"), "job", cpu=2).with_pod("c", gang="job", cpu=6)
+
+
+def test_a_plan_that_fails_on_execution_fails_again_and_again() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16)
+    report = why_of(unequal(drawing, NODE))
+    message = "the plan fails again and again: default/c does not fit where its slot was counted."
+    assert report.cause == Cause("insufficient-slots", message, ("default/c",))
+    assert [(one.when, one.cause and one.cause.code) for one in report.alternatives] == [
+        ("the scheduler tries default/a first (2 CPU)", "insufficient-slots"),
+        ("the scheduler tries default/c first (6 CPU)", "insufficient-slots"),
+    ]
+
+
+def test_dying_victims_on_a_nominated_node_are_waited_for() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8, terminating=True, preempted=True)
+    report = why_of(drawing.with_gang("job", 1, 8, priority=9, nominated="n1"))
+    message = "it waits for 1 preempted pod to be gone: default/low."
+    assert report.cause == Cause("waiting-for-preemption", message, ("default/low",))
+
+
+def test_a_gang_of_unequal_pods_may_have_several_outcomes() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 3, 2, must_gather=SPINE, priority=9)
+    report = why_of(drawing.with_pod("job-0", gang="job", cpu=12, priority=9))
+    assert (report.verdict, report.cause and report.cause.code) == ("yes", None)
+
+
+def test_more_pods_than_the_minimum_are_not_all_certain() -> None:
+    report = why_of(WORKED.with_gang("job", 4, 8, minimum=2, must_gather=SPINE))
+    assert [notice.code for notice in report.warnings] == ["surplus-pods"]
+
+
+def test_a_replacement_pod_goes_alone_unless_the_scheduler_has_forgotten() -> None:
+    drawing = WORKED.with_gang("job", 1, 8, minimum=4, must_gather=SPINE)
+    for number in range(1, 4):
+        drawing = drawing.with_running(f"job-{number}", on=f"node-{number}", cpu=8, gang="default/job")
+    report = why_of(drawing)
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "replacement-waits")
+    assert [(one.verdict, one.cause and one.cause.code) for one in report.alternatives] == [
+        ("yes", None),
+        ("no", "replacement-waits"),
+    ]
+    assert [way.action for way in report.unblock] == ["touch-podgroup"]
+
+
+def test_a_replacement_pod_of_a_plain_gang_goes_alone() -> None:
+    drawing = WORKED.with_gang("job", 1, 8, minimum=4)
+    for number in range(1, 4):
+        drawing = drawing.with_running(f"job-{number}", on=f"node-{number}", cpu=8, gang="default/job")
+    assert code_of(drawing) == ("yes", None)
+
+
+def test_all_replacement_pods_must_find_a_place() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8).with_running("job-9", on="n2", cpu=8, gang="default/job")
+    assert code_of(drawing) == ("no", "insufficient-capacity")
+
+
+def test_a_gang_behind_one_of_higher_priority_that_takes_its_place_is_not_placed() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8).with_gang("first", 1, 8, priority=9)
+    assert code_of(drawing) == ("no", "insufficient-capacity")
+    assert code_of(drawing, "first") == ("yes", None)
+
+
+def test_who_takes_other_nodes_or_less_priority_is_no_matter() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 2, 8, priority=5)
+    assert code_of(drawing.with_gang("first", 1, 8, priority=9)) == ("yes", None)
+    assert code_of(drawing.with_gang("last", 3, 8, priority=1)) == ("yes", None)
+    assert code_of(drawing.with_gang("stuck", 9, 8, priority=9)) == ("yes", None)
+
+
+def test_nothing_pending_is_a_yes() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 0).with_running("job-0", on="n1", gang="default/job")
+    report = why_of(drawing)
+    assert (report.verdict, report.cause, report.pending_pods, report.bound_pods) == ("yes", None, (), 1)
+
+
+TOLD = "0/12 nodes are available: no candidate topology nodes can accommodate job, desiredOfferSlot: 4, {}, 0/12."
+NOW = (
+    "topology topologyNode SpineLayer/spine-0: 3;topology topologyNode SpineLayer/spine-1: 3;"
+    "topology topologyNode SpineLayer/spine-2: 3"
+)
+
+
+@pytest.mark.parametrize(("slots", "agrees"), [(NOW, True), (NOW.replace("spine-0: 3", "spine-0: 5"), False)])
+def test_what_the_scheduler_said_is_compared_slot_by_slot(slots: str, *, agrees: bool) -> None:
+    message = TOLD.format(slots)
+    drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-1", message)
+    assert why_of(drawing).scheduler_says == SchedulerSays(message, "2026-11-20T09:55:00Z", agrees)
+
+
+def test_the_root_cause_is_preferred_to_its_quotation() -> None:
+    quoted = 'GangGroup "default/job" gets rejected due to member Pod "default/job-1" is unschedulable'
+    drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-0", quoted)
+    says = [why_of(one).scheduler_says for one in (drawing, drawing.with_message("job-1", "0/12 nodes"))]
+    assert [one and one.message for one in says] == [quoted, "0/12 nodes"]
+
+
+def test_words_without_slots_agree_with_nothing_but_contradict_a_yes() -> None:
+    stuck = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-0", "0/12 nodes are available")
+    free = WORKED.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-0", "0/12 nodes are available")
+    answers = [why_of(drawing).scheduler_says for drawing in (stuck, free)]
+    assert [says and says.agrees for says in answers] == [None, False]
+
+
+def test_a_condition_without_a_message_says_nothing() -> None:
+    assert why_of(WORKED.with_gang("job", 1).with_message("job-0", "")).scheduler_says is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "verdict"),
+    [
+        ("Node", None, "unknown"),
+        ("Pod", None, "unknown"),
+        ("PodGroup", None, "unknown"),
+        ("ClusterNetworkTopology", None, "yes"),
+        ("ClusterNetworkTopology", SPINE, "unknown"),
+    ],
+)
+def test_what_could_not_be_read_makes_an_answer_unknown(kind: str, spec: str | None, verdict: str) -> None:
+    drawing = WORKED.with_gang("job", 1, 8, must_gather=spec or "").with_gap(kind)
+    report = why_of(drawing)
+    cause = Cause("not-readable", f"{kind} could not be read: you may not read it")
+    assert (report.verdict, report.cause) == (verdict, cause if verdict == "unknown" else None)
+
+
+def test_a_kind_that_the_input_holds_nothing_of_counts_as_absent_with_a_warning() -> None:
+    report = why_of(WORKED.with_gang("job", 1, 8).with_gap("PodGroup", "not-in-input", "the input holds no PodGroup"))
+    assert report.verdict == "yes"
+    assert [(notice.code, notice.message) for notice in report.warnings] == [
+        ("kind-not-in-input", "PodGroup: the input holds no PodGroup")
+    ]
+
+
+def test_all_gangs_and_lone_pods_with_pending_pods_are_listed_once() -> None:
+    ids = '["default/a", "default/b"]'
+    drawing = WORKED.with_gang("a", 1, groups=ids).with_gang("b", 1, groups=ids).with_gang("c", 1).with_pod("lone")
+    drawing = drawing.with_group("idle", 1).with_pod("foreign", scheduler="default-scheduler").with_pod("ml/far")
+    found = every_pending(drawing)
+    assert [report.gang for report in found.items] == ["default/a", "default/c", "default/lone", "ml/far"]
+    assert found.verdict == "yes"
+    assert [report.gang for report in every_pending(drawing, "ml").items] == ["ml/far"]
+
+
+def test_listings_offer_no_ways_out() -> None:
+    drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE, priority=9)
+    assert [report.unblock for report in every_pending(drawing).items] == [()]
+    assert why(drawing, drawing.subject("job")).unblock != ()
+
+
+def test_a_listing_without_pods_or_nodes_is_unknown() -> None:
+    assert every_pending(cluster().but(gaps=(Gap("Pod", "forbidden", "no"),))).verdict == "unknown"
+
+
+def test_host_ports_in_the_way_are_named() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("web", on="n1", ports=(HostPort(80),))
+    report = why_of(drawing.with_gang("job", 1, 1, ports=(HostPort(80),)))
+    assert report.funnel == Funnel(1, (("host port 80 in use", 1),), 0)

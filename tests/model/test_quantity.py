@@ -1,0 +1,88 @@
+import pytest
+
+from kubectl_koord.model import quantity
+from kubectl_koord.model.quantity import NANO, QuantityError
+
+EXACT = {
+    "0": 0,
+    "1": NANO,
+    "+1": NANO,
+    "-1": -NANO,
+    "500m": NANO // 2,
+    "1.5": 3 * NANO // 2,
+    ".5": NANO // 2,
+    "5.": 5 * NANO,
+    "1e3": 1000 * NANO,
+    "1E3": 1000 * NANO,
+    "1e-3": NANO // 1000,
+    "1E": 10**18 * NANO,
+    "100n": 100,
+    "100u": 100_000,
+    "2k": 2000 * NANO,
+    "2M": 2 * 10**6 * NANO,
+    "2G": 2 * 10**9 * NANO,
+    "2T": 2 * 10**12 * NANO,
+    "2P": 2 * 10**15 * NANO,
+    "1Ki": 1024 * NANO,
+    "1.5Ki": 1536 * NANO,
+    "1Mi": 2**20 * NANO,
+    "1Gi": 2**30 * NANO,
+    "1Ti": 2**40 * NANO,
+    "1Pi": 2**50 * NANO,
+    "1Ei": 2**60 * NANO,
+}
+
+
+@pytest.mark.parametrize(("text", "nano"), EXACT.items())
+def test_a_quantity_is_read_exactly(text: str, nano: int) -> None:
+    assert quantity.parse(text) == nano
+
+
+@pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e22, 10**22 * NANO)])
+def test_a_json_number_reads_like_its_text(number: float, nano: int) -> None:
+    assert quantity.parse(number) == nano
+
+
+@pytest.mark.parametrize(("text", "nano"), [("0.1n", 1), ("1.0000000001", NANO + 1), ("-0.1n", -1)])
+def test_what_is_finer_than_a_billionth_is_rounded_away_from_zero(text: str, nano: int) -> None:
+    assert quantity.parse(text) == nano
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "1 ", "m", ".", "Ki", "1ki", "1K", "1e", "1e1k", "0x1", "nan", "1" * 65, "٣"]
+)
+def test_a_text_of_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(QuantityError):
+        quantity.parse(text)
+
+
+def test_the_refusal_quotes_no_more_than_the_first_64_characters() -> None:
+    with pytest.raises(QuantityError) as refusal:
+        quantity.parse("x" * 1000)
+    assert str(refusal.value) == f"{'x' * 64!r} is not a quantity"
+
+
+def test_cpu_is_reckoned_in_thousandths_and_the_rest_in_units_both_rounded_up() -> None:
+    nano = quantity.parse("1.0001")
+    assert (quantity.amount("cpu", nano), quantity.amount("memory", nano)) == (1001, 2)
+
+
+@pytest.mark.parametrize(
+    ("resource", "number", "text"),
+    [
+        ("cpu", 8000, "8"),
+        ("cpu", 1500, "1500m"),
+        ("nvidia.com/gpu", 4, "4"),
+        ("memory", 0, "0"),
+        ("memory", 3 << 40, "3Ti"),
+        ("memory", 3 << 30, "3Gi"),
+        ("memory", 1536 << 10, "1536Ki"),
+        ("memory", 1000, "1000"),
+        ("kubernetes.io/batch-memory", 1 << 20, "1Mi"),
+        ("ephemeral-storage", 1 << 10, "1Ki"),
+        ("hugepages-2Mi", 2 << 20, "2Mi"),
+        ("pods", 1024, "1024"),
+    ],
+)
+def test_an_amount_is_spelled_as_short_as_it_can_be(resource: str, number: int, text: str) -> None:
+    assert quantity.spell(resource, number) == text

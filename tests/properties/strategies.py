@@ -1,0 +1,169 @@
+"""Random small clusters as values: what the laws are tried on."""
+
+from random import Random
+
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import HostPort, NodeTerm, PodTerm, Spread
+from kubectl_koord.model.selectors import Requirement, Taint, Toleration
+from tests.build import BLOCK, BLOCK_KEY, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus, having, rules
+
+VERSIONS = ("1.7", "1.8", "main")
+PRIORITIES = (0, 3, 5, 9)
+MINE = 5
+_TAINT = Taint("gpu", "", "NoSchedule")
+_TOLERATION = Toleration("gpu", "Exists")
+_APP = (("app", "web"),)
+
+
+class Kind(Struct, frozen=True):
+    """What may be in a cluster.
+
+    alike: one gang of equal pods; filters: ports, selectors, affinity, spread, nominated pods;
+    multiples: podCountMultiple; others: more gangs and lone pods.
+    """
+
+    nodes: int = 12
+    pods: int = 6
+    alike: bool = False
+    filters: bool = True
+    multiples: bool = True
+    others: bool = True
+
+
+ANY = Kind()
+ALIKE = Kind(alike=True, filters=False, multiples=False, others=False)
+TINY = Kind(nodes=6, pods=4, alike=True, filters=False, multiples=False, others=False)
+ALONE = Kind(others=False)
+
+
+def random_cluster(rng: Random, kind: Kind = ANY) -> Drawing:
+    """Return a cluster in which gang `job` waits (among others)."""
+    drawing = cluster().with_nodes(*_nodes(rng, kind)).version(rng.choice(VERSIONS))
+    for number in range(rng.randint(0, 10)):
+        drawing = _with_running(rng, drawing, f"run-{number}", kind)
+    drawing = _with_gang(rng, drawing, "job", kind)
+    if kind.others:
+        drawing = _with_others(rng, drawing, kind)
+    return drawing
+
+
+@st.composite
+def clusters(draw: st.DrawFn, kind: Kind = ANY) -> Drawing:
+    """Random clusters of a kind."""
+    return random_cluster(draw(st.randoms(use_true_random=False)), kind)
+
+
+def _nodes(rng: Random, kind: Kind) -> list[Node]:
+    spines = rng.randint(1, 3)
+    nodes = []
+    for number in range(rng.randint(1, kind.nodes)):
+        spine, block = rng.randrange(spines), rng.randrange(2)
+        labels = {SPINE_KEY: f"s{spine}", BLOCK_KEY: f"s{spine}-b{block}"}
+        if _rarely(rng):
+            del labels[rng.choice((SPINE_KEY, BLOCK_KEY))]
+        if kind.filters and rng.random() < 0.5:
+            labels["disk"] = "ssd"
+        places = rng.choice((110, 110, 110, 3))
+        nodes.append(
+            Node(
+                f"n{number}",
+                (*cpus(rng.choice((2, 4, 8, 16))), ("pods", places)),
+                tuple(sorted(labels.items())),
+                taints=(_TAINT,) if _rarely(rng) else (),
+                unschedulable=_rarely(rng),
+                ready=not _rarely(rng),
+            )
+        )
+    return nodes
+
+
+def _rarely(rng: Random) -> bool:
+    return rng.random() < 0.12
+
+
+def _with_running(rng: Random, drawing: Drawing, name: str, kind: Kind) -> Drawing:
+    terminating = _rarely(rng)
+    fields: dict[str, object] = {
+        "priority": rng.choice(PRIORITIES),
+        "protected": _rarely(rng),
+        "job": rng.choice(("", "", "x", "y")),
+        "gang": rng.choice(("", "", "default/old")),
+        "terminating": terminating,
+        "preempted": terminating and rng.random() < 0.5,
+    }
+    if kind.filters:
+        fields["labels"] = rng.choice(((), _APP))
+        fields["ports"] = rng.choice(((), (), (HostPort(80),)))
+        fields["selector"] = rng.choice(("", "ring"))
+        if _rarely(rng):
+            fields["repelled"] = (PodTerm(BLOCK_KEY, having(app="web")),)
+    return drawing.with_running(name, on=rng.choice(tuple(drawing.nodes)), cpu=rng.randint(0, 6), **fields)
+
+
+def _with_gang(rng: Random, drawing: Drawing, name: str, kind: Kind) -> Drawing:
+    number = rng.randint(1, kind.pods)
+    spec = _spec(rng, kind) if rng.random() < 0.75 else None
+    fields = _filters(rng, drawing) if kind.filters and rng.random() < 0.5 else {}
+    fields["priority"] = MINE
+    fields["never_preempts"] = _rarely(rng)
+    minimum = number if rng.random() < 0.7 else rng.randint(0, number)
+    drawing = drawing.with_gang(name, number, rng.randint(0, 8), minimum=minimum, topology=spec, **fields)
+    if not kind.alike and number > 1 and rng.random() < 0.4:
+        cpu, priority = rng.randint(0, 8), rng.choice((MINE, MINE, 4))
+        drawing = drawing.with_pod(f"{name}-0", gang=name, cpu=cpu, **(fields | {"priority": priority}))
+    if not kind.alike and number > 1 and _rarely(rng):
+        drawing = drawing.change_pods(f"{name}-1", never_preempts=True, index=0)
+    return drawing
+
+
+def _spec(rng: Random, kind: Kind) -> str:
+    multiples = kind.multiples and rng.random() < 0.3
+    written = []
+    for layer in (SPINE, BLOCK, NODE):
+        if rng.random() < 0.4:
+            strategy = rng.choice(("MustGather", "PreferGather"))
+            written.append(f"{strategy} {layer}" + (f" x{rng.choice((2, 3))}" if multiples else ""))
+    if _rarely(rng):
+        written.append(f"MustGather {ROOT}")
+    return rules(*written)
+
+
+def _filters(rng: Random, drawing: Drawing) -> dict[str, object]:
+    chosen: dict[str, object] = {}
+    term = PodTerm(rng.choice((SPINE_KEY, BLOCK_KEY)), having(app="web"))
+    for name, value in (
+        ("labels", _APP),
+        ("ports", (HostPort(80),)),
+        ("node_selector", (("disk", "ssd"),)),
+        ("affinity", (NodeTerm(labels=(Requirement("disk", "NotIn", ("hdd",)),)),)),
+        ("tolerations", (_TOLERATION,)),
+        ("affine", (term,)),
+        ("repelled", (term,)),
+        ("spread", (Spread(SPINE_KEY, rng.randint(1, 2), having(app="web")),)),
+        ("selector", "ring"),
+        ("nominated", rng.choice((*drawing.nodes, "gone"))),
+    ):
+        if rng.random() < 0.2:
+            chosen[name] = value
+    return chosen
+
+
+def _with_others(rng: Random, drawing: Drawing, kind: Kind) -> Drawing:
+    if rng.random() < 0.4:
+        drawing = _with_gang(rng, drawing, "peer", kind).change_pods(
+            *(f"peer-{number}" for number in range(kind.pods)), priority=rng.choice(PRIORITIES)
+        )
+    if rng.random() < 0.3:
+        nominated = rng.choice((*drawing.nodes, ""))
+        drawing = drawing.with_pod("lone", cpu=rng.randint(0, 8), priority=rng.choice(PRIORITIES), nominated=nominated)
+    if "default/peer" in drawing.pod_groups and rng.random() < 0.3:
+        ids = '["default/job", "default/peer"]'
+        for name in ("job", "peer"):
+            group = drawing.pod_groups[f"default/{name}"]
+            drawing = drawing.with_group(name, group.min_member, topology=group.topology, groups=ids)
+    if _rarely(rng):
+        drawing = drawing.with_running("job-r", on=rng.choice(tuple(drawing.nodes)), gang="default/job")
+    return drawing
