@@ -36,9 +36,9 @@ class Collector:
     The later of two objects of one kind and name wins, as it would in the API.
     """
 
-    def __init__(self) -> None:
-        """Start with an empty cluster."""
-        self._memo = decode.ShapeMemo()
+    def __init__(self, memo: decode.ShapeMemo | None = None) -> None:
+        """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
+        self._memo = memo or decode.ShapeMemo()
         self._nodes: dict[str, objects.Node] = {}
         self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
         self._pod_groups: dict[str, objects.PodGroup] = {}
@@ -88,6 +88,36 @@ class Collector:
             meta = written.metadata
             name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
             raise KoordError(f"error: {kind} {name}: {problem}") from None
+
+    def part(self) -> "Collector":
+        """Return an empty collector for a part of this cluster, to be merged when it is complete."""
+        return Collector(self._memo)
+
+    def merge(self, part: "Collector") -> None:
+        """Take over everything that a part has taken."""
+        self.kinds |= part.kinds
+        self._deployments += part._deployments  # noqa: SLF001
+        self._config_map = part._config_map or self._config_map  # noqa: SLF001
+        self._devices |= part._devices  # noqa: SLF001
+        for mine, theirs in zip(self._by_name(), part._by_name(), strict=True):  # noqa: SLF001
+            mine.update(theirs)
+
+    def _by_name(self) -> tuple[dict[Any, Any], ...]:
+        return (
+            self._nodes,
+            self._pods,
+            self._pod_groups,
+            self._topologies,
+            self._budgets,
+            self._quotas,
+            self._reservations,
+            self._allocated,
+            self._claims,
+            self._volumes,
+            self._limits,
+            self._metrics,
+            self._node_annotations,
+        )
 
     def _take_node(self, written: wire.Node) -> None:
         self._nodes[written.metadata.name] = decode.node(written, self._memo)

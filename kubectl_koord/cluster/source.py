@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib import resources
-from types import GenericAlias
-from typing import Any
-
-import msgspec
 
 from kubectl_koord.cluster import files, version
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
+from kubectl_koord.cluster.stream import read_list
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -98,14 +96,20 @@ def _read(
     transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], collector: Collector
 ) -> tuple[list[Gap], bool]:
     """Read lists into the collector; return the gaps, and whether any held one namespace only."""
-    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, _decode)
+
+    def decode(kind: str, pages: Pages) -> Collector:
+        part = collector.part()  # a list that expires is read anew, into a part of its own
+        for page in pages:
+            pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add, kind))
+        return part
+
+    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, decode)
     gaps = []
-    for kind, value in found.values.items():
+    for value in found.values.values():
         if isinstance(value, Gap):
             gaps.append(value)
-            continue
-        for item in value:
-            collector.add(kind, item)
+        else:
+            collector.merge(value)
     gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
     return gaps, bool(found.namespace_only)
 
@@ -116,28 +120,6 @@ def _now() -> str:
 
 def _only_one_namespace(kind: str) -> Gap:
     return Gap(kind, "one-namespace", "only those of one namespace could be read")
-
-
-def _decode(kind: str, pages: Pages) -> list[Any]:
-    decoder = _decoder(kind)
-    items: list[Any] = []
-    for page in pages:
-        decoded = decoder.decode(page.read())
-        items.extend(decoded.items or ())
-        pages.continue_token = decoded.metadata.continue_ or ""
-    return items
-
-
-class _ListMeta(msgspec.Struct):
-    continue_: str | None = msgspec.field(default=None, name="continue")
-
-
-def _decoder(kind: str) -> Any:  # noqa: ANN401
-    fields: list[tuple[str, Any, Any]] = [
-        ("metadata", _ListMeta, msgspec.field(default_factory=_ListMeta)),
-        ("items", GenericAlias(list, (WIRE_TYPES[kind],)) | None, None),
-    ]
-    return msgspec.json.Decoder(msgspec.defstruct(f"{kind}List", fields))
 
 
 def _crd_version(transport: Transport) -> str | None:

@@ -1,5 +1,7 @@
 """Hard topology spread, with the state that was prepared for one pod."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.engine.fit import prepare, rejection
@@ -22,7 +24,7 @@ def refusals(drawing: Drawing, pod: PendingPod) -> dict[str, Reason | None]:
     return {name: rejection(pod, view.state(name), prepared) for name in view.names()}
 
 
-def wanting(*spread: Spread, **fields: object) -> PendingPod:
+def wanting(*spread: Spread, **fields: Any) -> PendingPod:  # noqa: ANN401
     return pending("p", **({"spread": spread, "labels": APP} | fields))
 
 
@@ -40,7 +42,7 @@ def test_the_skew_may_be_as_large_as_allowed() -> None:
     "fields",
     [{"labels": (("app", "db"),)}, {"labels": APP, "terminating": True}],
 )
-def test_other_pods_and_dying_ones_do_not_count(fields: dict[str, object]) -> None:
+def test_other_pods_and_dying_ones_do_not_count(fields: dict[str, Any]) -> None:
     drawing = TWO.with_running("w1", on="n1", **fields)
     assert refusals(drawing, wanting(EVEN)) == {"n1": None, "n2": None}
 

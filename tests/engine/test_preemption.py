@@ -1,5 +1,7 @@
 """Section 6 of the reference: who may preempt, on which nodes, at what cost, and who comes back."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.engine.preemption import (
@@ -78,7 +80,7 @@ def test_a_victim_that_terminates_on_a_members_nominated_node_is_waited_for(vers
         DYING | {"protected": True},
     ],
 )
-def test_other_dying_pods_are_not_waited_for(fields: dict[str, object]) -> None:
+def test_other_dying_pods_are_not_waited_for(fields: dict[str, Any]) -> None:
     drawing = WORKED.with_running("low-6", on="node-6", **fields).change_pods("job-3", nominated="node-6")
     assert preemption_of(drawing).eligible
 

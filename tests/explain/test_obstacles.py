@@ -1,5 +1,7 @@
 """What is in the way of a domain, in a few words."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.explain.reports import Funnel
@@ -9,7 +11,7 @@ from tests.build import SPINE, Drawing, cluster, why_of
 THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
 
 
-def way(drawing: Drawing, pods: int = 4, cpu: float = 8, **fields: object) -> str:
+def way(drawing: Drawing, pods: int = 4, cpu: float = 8, **fields: Any) -> str:  # noqa: ANN401
     (row,) = why_of(drawing.with_gang("job", pods, cpu, must_gather=SPINE, **fields)).domains
     return row.in_the_way
 

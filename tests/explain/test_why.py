@@ -211,6 +211,7 @@ def test_what_the_scheduler_said_is_compared_slot_by_slot(slots: str, *, agrees:
 
 def test_the_root_cause_is_preferred_to_its_quotation() -> None:
     quoted = 'GangGroup "default/job" gets rejected due to member Pod "default/job-1" is unschedulable'
+    quoted += ' with reason "0/12 nodes", alreadyWaitForBound: 0'
     drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-0", quoted)
     says = [why_of(one).scheduler_says for one in (drawing, drawing.with_message("job-1", "0/12 nodes"))]
     assert [one and one.message for one in says] == [quoted, "0/12 nodes"]

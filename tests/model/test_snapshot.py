@@ -5,8 +5,8 @@ from tests.build import cluster, pending, running
 
 
 def test_everything_with_a_namespace_is_called_by_both_names() -> None:
-    named = [pending("ml/a"), running("ml/b", on="n1"), FinishedPod("ml", "c", "", was_bound=True), PodGroup("ml", "d")]
-    assert [one.key for one in named] == ["ml/a", "ml/b", "ml/c", "ml/d"]
+    pods = (pending("ml/a").key, running("ml/b", on="n1").key, FinishedPod("ml", "c", "", was_bound=True).key)
+    assert (*pods, PodGroup("ml", "d").key) == ("ml/a", "ml/b", "ml/c", "ml/d")
 
 
 def test_a_kind_that_was_not_read_is_a_gap() -> None:

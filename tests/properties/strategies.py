@@ -1,6 +1,7 @@
 """Random small clusters as values: what the laws are tried on."""
 
 from random import Random
+from typing import Any
 
 from hypothesis import strategies as st
 from msgspec import Struct
@@ -86,7 +87,7 @@ def _rarely(rng: Random) -> bool:
 
 def _with_running(rng: Random, drawing: Drawing, name: str, kind: Kind) -> Drawing:
     terminating = _rarely(rng)
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "priority": rng.choice(PRIORITIES),
         "protected": _rarely(rng),
         "job": rng.choice(("", "", "x", "y")),
@@ -131,24 +132,21 @@ def _spec(rng: Random, kind: Kind) -> str:
     return rules(*written)
 
 
-def _filters(rng: Random, drawing: Drawing) -> dict[str, object]:
-    chosen: dict[str, object] = {}
+def _filters(rng: Random, drawing: Drawing) -> dict[str, Any]:
     term = PodTerm(rng.choice((SPINE_KEY, BLOCK_KEY)), having(app="web"))
-    for name, value in (
-        ("labels", _APP),
-        ("ports", (HostPort(80),)),
-        ("node_selector", (("disk", "ssd"),)),
-        ("affinity", (NodeTerm(labels=(Requirement("disk", "NotIn", ("hdd",)),)),)),
-        ("tolerations", (_TOLERATION,)),
-        ("affine", (term,)),
-        ("repelled", (term,)),
-        ("spread", (Spread(SPINE_KEY, rng.randint(1, 2), having(app="web")),)),
-        ("selector", "ring"),
-        ("nominated", rng.choice((*drawing.nodes, "gone"))),
-    ):
-        if rng.random() < 0.2:
-            chosen[name] = value
-    return chosen
+    possible = {
+        "labels": _APP,
+        "ports": (HostPort(80),),
+        "node_selector": (("disk", "ssd"),),
+        "affinity": (NodeTerm(labels=(Requirement("disk", "NotIn", ("hdd",)),)),),
+        "tolerations": (_TOLERATION,),
+        "affine": (term,),
+        "repelled": (term,),
+        "spread": (Spread(SPINE_KEY, rng.randint(1, 2), having(app="web")),),
+        "selector": "ring",
+        "nominated": rng.choice((*drawing.nodes, "gone")),
+    }
+    return {name: value for name, value in possible.items() if rng.random() < 0.2}
 
 
 def _with_others(rng: Random, drawing: Drawing, kind: Kind) -> Drawing:

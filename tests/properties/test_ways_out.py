@@ -41,7 +41,7 @@ def test_every_way_out_makes_the_answer_yes(drawing: Drawing) -> None:
     for way in report.unblock:
         if way.action in {"gather-wider", "prefer-gather"}:
             option, layer = shlex.split(way.command)[7:9]
-            wanted = Wanted(**{option.removeprefix("--").replace("-", "_"): (layer,)})
+            wanted = Wanted(must_gather=(layer,)) if option == "--must-gather" else Wanted(prefer_gather=(layer,))
             later = pod_group_plan(drawing, "default/job", wanted, overwrite=True).effect
             assert later is not None
             assert later.after.verdict == "yes", way
