@@ -34,10 +34,10 @@ class BigServer(ApiServer):
     def __init__(self, cluster: Cluster) -> None:
         super().__init__({"items": cluster.others})
         pods = [(item, msgspec.json.decode(item, type=_Brief)) for item in cluster.pods]
-        unfinished = [item for item, brief in pods if brief.status["phase"] not in {"Succeeded", "Failed"}]
+        unfinished = [_bare(item) for item, brief in pods if brief.status["phase"] not in {"Succeeded", "Failed"}]
         self._items: Mapping[tuple[str, str], Sequence[bytes]] = {
-            ("/api/v1/nodes", ""): cluster.nodes,
-            ("/api/v1/pods", ""): cluster.pods,
+            ("/api/v1/nodes", ""): [_bare(node) for node in cluster.nodes],
+            ("/api/v1/pods", ""): [_bare(pod) for pod in cluster.pods],
             ("/api/v1/pods", _UNFINISHED): unfinished,
         }
         self._rows = [_row(brief) for _, brief in pods]
@@ -55,6 +55,11 @@ class BigServer(ApiServer):
             items = self._rows if as_table else self._items[key]
             self._made[page] = _page(request.path, items, start, limit, as_table=as_table)
         return Rule(request.path, raw=self._made[page])
+
+
+def _bare(item: bytes) -> bytes:
+    """Return an item as it stands in a list: without its kind, which the list tells."""
+    return b"{" + item[item.index(b'"metadata"') :]
 
 
 def _page(path: str, items: Sequence[bytes], start: int, limit: int, *, as_table: bool) -> bytes:

@@ -65,11 +65,11 @@ class Collector:
             "PodDisruptionBudget": self._take_budget,
             "ElasticQuota": self._take_quota,
             "Device": lambda device: self._devices.add(device.metadata.name),
-            "Reservation": lambda reserved: self._reservations.__setitem__(reserved.metadata.name, reserved),
+            "Reservation": self._take_reservation,
             "PersistentVolumeClaim": self._take_claim,
             "PersistentVolume": lambda volume: self._volumes.__setitem__(volume.metadata.name, volume),
             "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
-            "NodeMetric": lambda metric: self._metrics.__setitem__(metric.metadata.name, metric),
+            "NodeMetric": self._take_metric,
             "Deployment": self._deployments.append,
             "ConfigMap": self._take_config_map,
         }
@@ -147,6 +147,14 @@ class Collector:
     def _take_quota(self, written: wire.Quota) -> None:
         quota = decode.quota(written)
         self._quotas[quota.namespace, quota.name] = quota
+
+    def _take_reservation(self, written: wire.Reservation) -> None:
+        decode.reserved_rest(written, {})  # a value that cannot be read is told now, with its object
+        self._reservations[written.metadata.name] = written
+
+    def _take_metric(self, written: wire.NodeMetric) -> None:
+        decode_load.check(written)
+        self._metrics[written.metadata.name] = written
 
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
         self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written

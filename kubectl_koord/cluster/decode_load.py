@@ -42,6 +42,19 @@ def usage(
     )
 
 
+def check(metric: wire.NodeMetric) -> None:
+    """Read every amount once.
+
+    Raises:
+        QuantityError: when one is no quantity.
+
+    """
+    if metric.status.node_metric is not None:
+        _measured(metric.status.node_metric.node_usage)
+    for one in metric.status.pods_metric or ():
+        _measured(one.pod_usage)
+
+
 def is_customised(annotations: Mapping[str, str]) -> bool:
     """Tell whether the node sets thresholds that are not evaluated (for prod pods, or aggregated)."""
     written = _object(annotations.get(THRESHOLDS))
@@ -66,7 +79,7 @@ def _is_new(metric: wire.NodeMetric, pod: RunningPod) -> bool:
     try:
         updated = datetime.fromisoformat(metric.status.update_time or "")
         return updated - timedelta(seconds=interval) < datetime.fromisoformat(pod.scheduled)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return False
 
 

@@ -134,8 +134,10 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
         (Wanted(total=1), "--total 1 is less than minMember 2"),
         (
             Wanted(),
-            "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode,"
-            " --match-policy, --groups, --waiting-time, --total",
+            (
+                "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode,"
+                " --match-policy, --groups, --waiting-time, --total"
+            ),
         ),
     ],
 )

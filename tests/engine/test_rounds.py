@@ -70,7 +70,7 @@ def test_plain_gangs_of_unequal_pods_are_tried_with_both_extremes_of_scoring() -
 def test_a_node_with_victims_of_one_job_at_several_priorities_opens_the_order_of_the_cache() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=9)
     drawing = drawing.with_running("a", on="n1", cpu=4, priority=1)
-    assert len(courses_of(drawing.with_running("b", on="n1", cpu=4, priority=2))) == 4
+    assert len(courses_of(drawing.with_running("b", on="n1", cpu=4, priority=2))) == 2
     assert len(courses_of(drawing.with_running("b", on="n1", cpu=4, priority=1))) == 1
 
 

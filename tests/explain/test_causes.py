@@ -167,8 +167,10 @@ def test_a_group_of_nobody_has_nothing_to_try() -> None:
         (
             FREE.with_layers(*LAYERS[:2]),
             "broken-layer-chain",
-            "layer NodeTopologyLayer, where every chain begins, has no entry;"
-            " not on the chain: BlockLayer, SpineLayer.",
+            (
+                "layer NodeTopologyLayer, where every chain begins, has no entry;"
+                " not on the chain: BlockLayer, SpineLayer."
+            ),
         ),
         (
             FREE.with_layers(Layer(BLOCK, NODE), Layer(NODE, BLOCK), LAYERS[0]),

@@ -101,27 +101,25 @@ def _of(info: msgspec.inspect.Type) -> st.SearchStrategy[Any]:
         case msgspec.inspect.StructType(fields=fields):
             optional = {field.encode_name: _of(field.type) for field in fields if field.encode_name != "name"}
             named = {field.encode_name: WEIRD for field in fields if field.encode_name == "name"}
-            return st.fixed_dictionaries(named, optional=optional)
+            found: st.SearchStrategy[Any] = st.fixed_dictionaries(named, optional=optional)
         case msgspec.inspect.UnionType(types=types):
-            return st.one_of([_of(one) for one in types])
+            found = st.one_of([_of(one) for one in types])
         case msgspec.inspect.DictType(value_type=value):
-            return st.dictionaries(WEIRD, _of(value), max_size=4)
+            found = st.dictionaries(WEIRD, _of(value), max_size=4)
         case msgspec.inspect.ListType(item_type=item):
-            return st.lists(_of(item), max_size=3)
-        case msgspec.inspect.BoolType():
-            return st.booleans()
-        case msgspec.inspect.IntType():
-            return st.sampled_from((0, 1, 2, 8, 110, -1, 1 << 31, 1 << 63))
-        case msgspec.inspect.FloatType():
-            return st.floats(allow_nan=False, allow_infinity=False)
-        case msgspec.inspect.NoneType():
-            return st.none()
-        case msgspec.inspect.AnyType():
-            return st.one_of(WEIRD, st.integers(), st.none())
+            found = st.lists(_of(item), max_size=3)
         case _:
-            return WEIRD
+            found = _PLAIN.get(type(info), WEIRD)
+    return found
 
 
+_PLAIN: dict[type, st.SearchStrategy[Any]] = {
+    msgspec.inspect.BoolType: st.booleans(),
+    msgspec.inspect.IntType: st.sampled_from((0, 1, 2, 8, 110, -1, 1 << 31, 1 << 62)),
+    msgspec.inspect.FloatType: st.floats(allow_nan=False, allow_infinity=False),
+    msgspec.inspect.NoneType: st.none(),
+    msgspec.inspect.AnyType: st.one_of(WEIRD, st.integers(), st.none()),
+}
 KIND = st.sampled_from(sorted(WIRE_TYPES)).flatmap(
     lambda kind: values(WIRE_TYPES[kind]).map(lambda written: {**written, "kind": kind})
 )
