@@ -99,7 +99,7 @@ def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) 
     gathering = gather(tree, view, job.pods, wish, slots, job.rules)
     rejections = {name: node.rejection for name, node in slots.items() if node.rejection is not None}
     failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
-    placement = None if failing else gathering.seats
+    placement = gathering.seats if gathering.seats and not failing and is_enough(job, gathering.seats) else None
     return Attempt(trigger, prepared, gathering, placement, rejections, left=job.pods, invalid=failing)
 
 
@@ -175,6 +175,8 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
         if pod.key in placement:
             waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
     left = tuple(pod for pod in queue if pod.key not in placement)
+    if not left:
+        return _too_few(job, view, trigger, waiting)
     return _failed(job, view.with_pods(waiting), trigger, waiting, left)
 
 
@@ -199,8 +201,13 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         placement[pod.key] = name
         now = view.with_pods(waiting)
         if is_enough(job, placement):
-            break
-    return Attempt(trigger, job.prepared(trigger, view), None, placement, {})
+            return Attempt(trigger, job.prepared(trigger, view), None, placement, {})
+    return _too_few(job, view, trigger, waiting)
+
+
+def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:
+    """Return the attempt in which every pod found a place and there are fewer than must wait at once."""
+    return Attempt(trigger, job.prepared(trigger, view), None, None, {}, waiting)
 
 
 def is_enough(job: Job, placed: Iterable[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order
+from kubectl_koord.engine.slots import NodeSlots, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -195,10 +195,3 @@ def _existing(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSl
         there = (*view.occupants(name), *own)
         found[name] = sum(1 for pod in there if pod.selector == selector)
     return found
-
-
-def left_behind(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSlots], names: Sequence[str]) -> View:
-    """Return the view with the pods that the slot count left on the named nodes (see `crowded`)."""
-    ordered = in_index_order(pods)
-    extra = {name: crowded(view.state(name), ordered, nodes[name].slots).occupants for name in names}
-    return view.with_pods({name: held[len(view.occupants(name)) :] for name, held in extra.items()})

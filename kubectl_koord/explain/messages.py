@@ -137,10 +137,9 @@ def _topology(match: re.Match[str], depth: int) -> TopologyWords:
 
 def _counted(body: str) -> Iterator[tuple[int, str]]:
     """Yield the items of a histogram; nothing when any part is no `number reason`."""
-    items = [_ITEM.fullmatch(part) for part in _ITEM_BORDER.split(body)]
-    for item in items if all(items) else ():
-        if item is not None:
-            yield int(item[1]), item[2]
+    items = [item for part in _ITEM_BORDER.split(body) if (item := _ITEM.fullmatch(part)) is not None]
+    if len(items) == len(_ITEM_BORDER.split(body)):
+        yield from ((int(item[1]), item[2]) for item in items)
 
 
 def _unquoted(written: str) -> str:

@@ -65,7 +65,7 @@ def slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
 def _in_the_way(question: Question, first: Attempt, index: int, empty: dict[str, int], room: int) -> str:
     gathering, tree = first.gathering, question.tree
     if gathering is None or not isinstance(tree, Tree):
-        return ""
+        raise AssertionError("only a planned gang has slots")
     if room < gathering.desired:
         nodes = tree.domains[index].nodes
         return f"has {count(nodes, 'node')} with room for {room} when empty: can never take {gathering.desired}"

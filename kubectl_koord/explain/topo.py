@@ -116,8 +116,6 @@ def _state(node: Node) -> str:
 
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     for merged in tree.merged:
-        if merged.layer == NODE_LAYER:
-            continue
         parents = listed([parent or "(root)" for parent in merged.parents], 6)
         message = (
             f"{merged.layer} {merged.name} stands below {parents}: one domain for the scheduler, below whichever"

@@ -226,7 +226,7 @@ def _other_layer(question: Question) -> Iterator[WayOut]:
 def _with_rules(question: Question, layer: str, strategy: str) -> Question:
     group = question.subject.group
     if group is None:
-        return question
+        raise AssertionError("only a gang gathers")
     rules = (GatherRule(layer, strategy),)
     changed = {key: structs.replace(gang, topology=rules) if gang else None for key, gang in group.gangs.items()}
     subject = Subject(question.subject.key, structs.replace(group, gangs=changed))

@@ -25,6 +25,7 @@ apiVersion: v1
 kind: List
 items:
 - {apiVersion: v1, kind: Node, metadata: {name: n2}}
+- {apiVersion: v1, kind: Secret, metadata: {name: s}}
 - {apiVersion: v1, kind: Pod, metadata: {name: p, creationTimestamp: 2026-11-20T09:00:00Z}, spec: {priority: "5"}}
 """
 
@@ -114,6 +115,8 @@ def listed(*items: object) -> str:
         ("[" * 100_000, "error: f: not a Kubernetes List in JSON: "),
         (listed(5), "error: f: an item that is no object: "),
         (listed({"kind": "Node", "metadata": {}}), "error: f: a Node without metadata.name"),
+        ('{"items": [{"kind": "Node", "metadata": {"name": "a" "b"}}]}', "error: f: "),
+        ('{"apiVersion": "v1", "items": [{"apiVersion": "v1", "kind": "Pod", "spec": "\\ud800"}]}', "error: f: "),
         (listed({"kind": "Node"}), "error: f: Node (no name): "),
         (
             listed({"kind": "Pod", "metadata": {"name": "p", "namespace": "ns"}, "spec": {"priority": "high"}}),

@@ -7,7 +7,7 @@ from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order, offer
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.selectors import Taint, Toleration
-from tests.build import Drawing, cluster, pending
+from tests.build import Drawing, cluster, cpus, pending
 
 THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")
 
@@ -52,6 +52,13 @@ def test_while_each_member_takes_up_its_own_requests() -> None:
     slots = slots_of(THREE, worker, master, trigger=worker)
     assert slots["n1"] == NodeSlots(2, None)
     assert slots["n2"].slots == 2
+
+
+def test_members_that_ask_for_nothing_of_what_the_trigger_needs_fit_as_long_as_it_would() -> None:
+    master = pending("z-master", requests=cpus(4))
+    workers = tuple(pending(f"w-{number}", requests=(("memory", 1),)) for number in range(3))
+    drawing = THREE.change("n1", allocatable=(("cpu", 4000), ("memory", 2), ("pods", 110)))
+    assert slots_of(drawing, *workers, master, trigger=master)["n1"].slots == 4
 
 
 def test_members_are_filtered_by_their_own_tolerations() -> None:

@@ -111,6 +111,11 @@ def test_a_tree_without_nodes_is_its_root() -> None:
     assert drawn(tree_of(cluster())) == ["ClusterTopologyLayer/: 0"]
 
 
+def test_without_layers_every_node_is_outside() -> None:
+    tree = tree_of(cluster("s0: b0[n1]", ()))
+    assert (drawn(tree), tree.outside) == (["ClusterTopologyLayer/: 0"], (Outside("n1", (NODE,)),))
+
+
 def test_layers_may_be_written_in_any_order() -> None:
     assert tree_of(cluster(WORKED, LAYERS[::-1])) == tree_of(cluster(WORKED))
 

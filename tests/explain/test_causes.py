@@ -255,3 +255,24 @@ def test_an_index_that_does_not_sort_like_the_names_is_not_honoured() -> None:
 )
 def test_an_index_that_sorts_like_the_names_needs_no_warning(drawing: Drawing) -> None:
     assert warned(drawing) == []
+
+
+def test_bound_members_do_not_count_for_a_gang_that_counts_only_who_waits() -> None:
+    drawing = FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting")
+    drawing = drawing.with_running("job-9", on="n1", gang="default/job")
+    message = (
+        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting its 1 bound pods"
+        " do not count."
+    )
+    assert stopped(drawing) == no("replacement-waits", message, "job-0")
+
+
+def test_a_gang_of_the_group_that_may_not_be_seen_is_not_called_missing() -> None:
+    report = why_of(FREE.with_gang("job", 1, groups='["default/job", "far/peer"]').with_gap("PodGroup"))
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "not-readable")
+
+
+def test_a_gang_that_its_group_does_not_list_is_stopped_by_those_that_it_lists() -> None:
+    drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, minimum=2)
+    report = why_of(drawing)
+    assert (report.cause and report.cause.code, report.unblock) == ("too-few-pods", ())

@@ -4,11 +4,14 @@ import pytest
 
 from kubectl_koord.explain.limits import basis, may_widen, not_evaluated
 from kubectl_koord.explain.reports import Basis, Cause
-from tests.build import MOMENT, Drawing, cluster, cpus, why_of
+from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner
+from tests.build import MOMENT, Drawing, cluster, cpus, having, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
 GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
+DATA = "default/data"
+CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
 
 
@@ -33,6 +36,11 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (GPU.but(devices=frozenset({"n1"})), ("the cards of the nodes (Device objects)",)),
         (FREE.but(devices=frozenset({"n1"})), ()),
         (FREE.change("n1", unseen=("NUMA topology policy",)), ("node settings (NUMA topology policy)",)),
+        (CLAIMING, ()),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}), ("volume claim data (not bound yet)",)),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), ("volume claim data (its volume could not be read)",)),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv", known=True)}), ()),
+        (CLAIMING.with_gap("PersistentVolumeClaim"), ("volume claim data (its volume could not be read)",)),
     ],
 )
 def test_what_is_not_evaluated_is_named_once(drawing: Drawing, what: tuple[str, ...]) -> None:
@@ -59,3 +67,32 @@ def test_some_things_could_also_turn_a_no_into_a_yes(item: str, *, widens: bool)
 
 def test_an_answer_names_what_it_rests_on() -> None:
     assert basis(FREE) == Basis("1.8", "assumed", MOMENT, "cluster")
+
+
+@pytest.mark.parametrize(
+    ("owner", "may"),
+    [
+        (ReservationOwner(), True),
+        (ReservationOwner(namespace="default", name="job-0"), True),
+        (ReservationOwner(namespace="ml"), False),
+        (ReservationOwner(name="other"), False),
+        (ReservationOwner(controller="Job/j"), True),
+        (ReservationOwner(controller="Job/k"), False),
+        (ReservationOwner(selector=having(app="web")), True),
+        (ReservationOwner(selector=having(app="db")), False),
+    ],
+)
+def test_a_reservation_that_the_pods_may_own_leaves_it_open(owner: ReservationOwner, *, may: bool) -> None:
+    drawing = FREE.change_pods(owner="Job/j", labels=(("app", "web"),))
+    drawing = drawing.but(reservations=(Reservation("r", "n1", (owner,)),))
+    found = not_evaluated(drawing.subject("job"), drawing)
+    assert [item.endswith(" r") for item in found] == ([True] if may else [])
+    assert why_of(drawing.with_running("low", on="n1")).verdict == ("unknown" if may else "no")
+
+
+def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unseen=("resource claims",))
+    report = why_of(drawing)
+    assert report.domains == ()
+    words = "slots depend on resource claims, which is not evaluated."
+    assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]

@@ -115,14 +115,11 @@ def test_what_is_not_understood_stays_text(text: str) -> None:
 
 
 def test_nesting_ends_at_some_depth() -> None:
-    assert (
-        read(
-            'GangGroup "g" gets rejected due to member Pod "p" is unschedulable with reason "x", alreadyWaitForBound: 0',
-            0,
-        ).rejected
-        is None
-    )
-    assert read("no candidate topology nodes can accommodate job, desiredOfferSlot: 1, , 0/1 nodes are available: 1 x.", 0).topology == TopologyWords(1, (), None, (), None)  # fmt: skip
+    quote = 'GangGroup "g" gets rejected due to member Pod "p" is unschedulable with reason "x", alreadyWaitForBound: 0'
+    plan = "no candidate topology nodes can accommodate job, desiredOfferSlot: 1, , 0/1 nodes are available: 1 x."
+
+    assert read(quote, 0) == Words(text=quote)
+    assert read(plan, 0) == Words(topology=TopologyWords(1, (), None, (), None))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

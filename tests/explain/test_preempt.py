@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.engine import rounds
 from kubectl_koord.explain.reports import BrokenGang, BudgetHit, Notice, PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
 
@@ -224,3 +225,12 @@ def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
 def test_but_leaves_a_no_a_no() -> None:
     drawing = TAKEN.change_pods(never_preempts=True).with_quota("default")
     assert preempt_of(drawing).verdict == "no"
+
+
+def test_attempts_without_end_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds, "MOST_ROUNDS", 0)
+    drawing = cluster("s0: b0[n0:4 n1:4 n2:4]").with_gang("job", 3, 3, priority=9)
+    for number in range(3):
+        drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=4)
+    report = preempt_of(drawing)
+    assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, 1)

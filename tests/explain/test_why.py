@@ -146,6 +146,29 @@ def test_a_gang_of_unequal_pods_may_have_several_outcomes() -> None:
     assert (report.verdict, report.cause and report.cause.code) == ("yes", None)
 
 
+def big_master(*running: str) -> Drawing:
+    drawing = cluster("s0: b0[n1:40]").with_gang("job", 3, 2, must_gather=SPINE, priority=9)
+    drawing = drawing.with_pod("job-0", gang="job", cpu=12, priority=9)
+    for name in running:
+        drawing = drawing.with_running(name, on="n1", cpu=24)
+    return drawing
+
+
+def test_where_it_depends_on_who_is_tried_first_all_outcomes_are_shown() -> None:
+    report = why_of(big_master("low"))
+    words = "it depends on which pod the scheduler tries first, which no object shows."
+    assert (report.verdict, report.cause) == ("unknown", Cause("several-outcomes", words))
+    assert [(one.when, one.verdict, [row.offer_slots for row in one.domains]) for one in report.alternatives] == [
+        ("the scheduler tries default/job-1 first (2 CPU)", "yes", [3]),
+        ("the scheduler tries default/job-0 first (12 CPU)", "no", [1]),
+    ]
+
+
+def test_where_all_outcomes_are_alike_there_are_no_alternatives() -> None:
+    report = why_of(big_master())
+    assert (report.verdict, report.alternatives) == ("yes", ())
+
+
 def test_more_pods_than_the_minimum_are_not_all_certain() -> None:
     report = why_of(WORKED.with_gang("job", 4, 8, minimum=2, must_gather=SPINE))
     assert [notice.code for notice in report.warnings] == ["surplus-pods"]
@@ -187,6 +210,12 @@ def test_who_takes_other_nodes_or_less_priority_is_no_matter() -> None:
     assert code_of(drawing.with_gang("first", 1, 8, priority=9)) == ("yes", None)
     assert code_of(drawing.with_gang("last", 3, 8, priority=1)) == ("yes", None)
     assert code_of(drawing.with_gang("stuck", 9, 8, priority=9)) == ("yes", None)
+    assert code_of(drawing.with_gang("gated", 1, 8, priority=9, gates=("kueue",))) == ("yes", None)
+
+
+def test_who_goes_first_takes_no_more_than_its_minimum_for_certain() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 2, 8)
+    assert code_of(drawing.with_gang("first", 9, 8, minimum=1, priority=9)) == ("no", "insufficient-capacity")
 
 
 def test_nothing_pending_is_a_yes() -> None:

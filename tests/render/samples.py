@@ -60,8 +60,8 @@ TOPO = TopologyReport(
 TOPO_FOR = replace(
     TOPO,
     warnings=(),
-    domains=tuple(replace(row, free=row.free * 500, total=row.total * 1000) for row in TOPO.domains),
-    nodes=tuple(replace(row, free=row.free * 500, total=row.total * 1000) for row in TOPO.nodes),
+    domains=tuple(replace(row, free=(row.free or 0) * 500, total=row.total * 1000) for row in TOPO.domains),
+    nodes=tuple(replace(row, free=(row.free or 0) * 500, total=row.total * 1000) for row in TOPO.nodes),
     outside=(),
     resource="cpu",
     gang="default/job",
