@@ -66,7 +66,7 @@ def take(name: str, content: bytes, collector: Collector) -> None:
         return
     try:
         head = msgspec.json.decode(content, type=_Head)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise KoordError(f"error: {name}: not a Kubernetes List in JSON: {problem}") from None
     for item in head.items if head.items is not None else [msgspec.Raw(content)]:
         _take_json(name, item, collector, decoders)
@@ -80,7 +80,7 @@ def _take_json(name: str, item: msgspec.Raw, collector: Collector, decoders: dic
         if kind not in decoders:
             return
         written = decoders[kind].decode(raw)
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise KoordError(f"error: {name}: {_describe(bytes(raw))}: {problem}") from None
     _add(name, kind, written, collector)
 
@@ -114,7 +114,7 @@ def _add(name: str, kind: str, written: Any, collector: Collector) -> None:  # n
 def _describe(raw: bytes) -> str:
     try:
         return _describe_value(msgspec.json.decode(raw))
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return "an object"
 
 

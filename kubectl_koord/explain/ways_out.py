@@ -76,11 +76,12 @@ def _lower_minimum(question: Question, namespace: str, name: str) -> tuple[WayOu
 
 
 def _nearest_layer(question: Question) -> Iterator[WayOut]:
-    if isinstance(question.tree, Tree):
-        layers = [layer for layer in question.tree.layers if layer != "NodeTopologyLayer"]
-        for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
-            verb = _annotate(question, f"--must-gather {layer}")
-            yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb)
+    if not isinstance(question.tree, Tree):
+        raise AssertionError("a layer is unknown only to a topology that there is")
+    layers = [layer for layer in question.tree.layers if layer != "NodeTopologyLayer"]
+    for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
+        verb = _annotate(question, f"--must-gather {layer}")
+        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb)
 
 
 def _annotate(question: Question, option: str) -> str:

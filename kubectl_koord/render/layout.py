@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -48,6 +49,8 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
                 yield from _points(block, screen)
             case Table() | Tree():
                 yield from _grid(block, screen)
+            case _:
+                assert_never(block)
 
 
 def wrapped(text: str, cells: int, ellipsis: str) -> list[str]:
@@ -135,7 +138,7 @@ def _fields(cells: tuple[str, ...], columns: tuple[Column, ...], widths: list[in
                 stacks.append(wrapped(cell, size, ellipsis))
             case "cut":
                 stacks.append([clipped(cell, size, ellipsis)])
-            case "name":
+            case _:
                 stacks.append([short(cell, size, ellipsis)])
     for line in zip_longest(*stacks, fillvalue=""):
         texts = [_pad(text, size, right=column.right) for text, size, column in zip(line, widths, columns, strict=True)]

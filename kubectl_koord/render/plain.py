@@ -1,6 +1,7 @@
 """Blocks for a pipe: one line per row, never cut, never wrapped, no escape codes and no drawing."""
 
 from collections.abc import Iterable, Iterator
+from typing import assert_never
 
 from kubectl_koord.render.document import Block, Bullets, Gap, Line, Table, Tree
 from kubectl_koord.render.escape import harmless, width
@@ -32,6 +33,8 @@ def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
             return _points(block, ascii_only=ascii_only)
         case Table() | Tree():
             return _grid(block, ascii_only=ascii_only)
+        case _:
+            assert_never(block)
 
 
 def _points(block: Bullets, *, ascii_only: bool) -> Iterator[str]:

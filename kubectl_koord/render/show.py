@@ -1,6 +1,7 @@
 """Which page and which writer a report gets."""
 
 from collections.abc import Mapping
+from typing import assert_never
 
 from msgspec import Struct
 
@@ -79,3 +80,5 @@ def _page(report: Report, options: TopoOptions) -> list[Block]:
             return preempt.blocks(report)
         case ChangePlan():
             return change.blocks(report)
+        case _:
+            assert_never(report)

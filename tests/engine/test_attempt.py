@@ -1,5 +1,7 @@
 """One attempt of the scheduler: triggers, plans that fail on execution, gangs that are tried pod by pod."""
 
+import pytest
+
 from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
 from kubectl_koord.engine.reasons import Insufficient, Repelled
 from kubectl_koord.engine.view import of
@@ -137,3 +139,11 @@ def test_a_node_without_resources_has_nothing_free() -> None:
     drawing = cluster("s0: b0[n1:8 n2]").change("n2", allocatable=(("pods", 110),))
     view = of(drawing)
     assert emptiest([view.state("n2"), view.state("n1")]).node.name == "n1"
+
+
+@pytest.mark.parametrize("cpu", [1, 2])
+@pytest.mark.parametrize("spec", [None, rules(f"MustGather {SPINE}")])
+def test_fewer_pods_than_must_wait_at_once_place_nobody(cpu: int, spec: str | None) -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, minimum=3, topology=spec)
+    failed = attempt_of(drawing.with_pod("job-1", gang="job", cpu=cpu))
+    assert failed.placement is None

@@ -229,9 +229,13 @@ NOW = (
     "topology topologyNode SpineLayer/spine-0: 3;topology topologyNode SpineLayer/spine-1: 3;"
     "topology topologyNode SpineLayer/spine-2: 3"
 )
+BEST = "max offer slot among 3 must-gather topology nodes: 3"
 
 
-@pytest.mark.parametrize(("slots", "agrees"), [(NOW, True), (NOW.replace("spine-0: 3", "spine-0: 5"), False)])
+@pytest.mark.parametrize(
+    ("slots", "agrees"),
+    [(NOW, True), (NOW.replace("spine-0: 3", "spine-0: 5"), False), (BEST, True), (BEST + "1", False)],
+)
 def test_what_the_scheduler_said_is_compared_slot_by_slot(slots: str, *, agrees: bool) -> None:
     message = TOLD.format(slots)
     drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-1", message)
