@@ -81,13 +81,13 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
     """
     if subject.group is None:
         raise RefusedError(f"pod {subject.key} belongs to no gang")
-    ranks: dict[int, str] = {}
+    ranks: dict[tuple[str, int], str] = {}
     changes = []
     for pod in subject.pending:
         rank = _rank(pod)
-        if rank in ranks:
-            raise RefusedError(f"pods {ranks[rank]} and {pod.key} end in the same number {rank}")
-        ranks[rank] = pod.key
+        if (pod.gang, rank) in ranks:
+            raise RefusedError(f"pods {ranks[pod.gang, rank]} and {pod.key} end in the same number {rank}")
+        ranks[pod.gang, rank] = pod.key
         before = {INDEX: None if pod.index is None else str(pod.index)}
         changed: dict[str, str | int] = {INDEX: str(rank)} if pod.index != rank else {}
         _refuse_overwriting(before, changed, overwrite=overwrite)
@@ -96,7 +96,7 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
             changes.append(_change(name, before, changed, pod.resource_version))
     if not subject.pending:
         raise RefusedError(f"{subject.key} has no pending pods")
-    by_key = {key: rank for rank, key in ranks.items()}
+    by_key = {key: rank for (_, rank), key in ranks.items()}
     later = structs.replace(
         snapshot,
         pending=tuple(

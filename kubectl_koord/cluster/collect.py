@@ -47,7 +47,7 @@ class Collector:
         self._quotas: dict[tuple[str, str], objects.Quota] = {}
         self._devices: set[str] = set()
         self._reservations: dict[str, wire.Reservation] = {}
-        self._allocated: dict[str, dict[str, int]] = defaultdict(dict)
+        self._allocated: dict[tuple[str, str], str] = {}
         self._claims: dict[str, wire.PersistentVolumeClaim] = {}
         self._volumes: dict[str, wire.PersistentVolume] = {}
         self._limits: dict[str, wire.CSINode] = {}
@@ -128,10 +128,8 @@ class Collector:
         pod = decode.pod(written, self._memo)
         self._pods[pod.namespace, pod.name] = pod
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
-        if reservation and isinstance(pod, pods.RunningPod):
-            allocated = self._allocated[reservation]
-            for resource, amount in pod.shape.requests:
-                allocated[resource] = allocated.get(resource, 0) + amount
+        if reservation:
+            self._allocated[pod.namespace, pod.name] = reservation
 
     def _take_pod_group(self, written: wire.PodGroup) -> None:
         group = decode.pod_group(written)
@@ -232,9 +230,19 @@ class Collector:
                 by_node[pod.node].append(pod)
         for name, reserved in self._reservations.items():
             if decode.reservation(reserved) is not None:
-                rest = decode.reserved_rest(reserved, self._allocated.get(name, {}))
+                rest = decode.reserved_rest(reserved, self._drawn_from(name))
                 by_node[rest.node].append(rest)
         return {name: tuple(sorted(held, key=_by_name)) for name, held in sorted(by_node.items())}
+
+    def _drawn_from(self, reservation: str) -> dict[str, int]:
+        """Return what the owners of a reservation request together."""
+        drawn: dict[str, int] = {}
+        for key, name in self._allocated.items():
+            owner = self._pods[key]
+            if name == reservation and isinstance(owner, pods.RunningPod):
+                for resource, amount in owner.shape.requests:
+                    drawn[resource] = drawn.get(resource, 0) + amount
+        return drawn
 
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:

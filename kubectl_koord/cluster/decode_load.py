@@ -98,7 +98,7 @@ def _overridden(written: str | None) -> dict[str, int]:
     thresholds = _object(written).get("usageThresholds")
     if not isinstance(thresholds, dict):
         return {}
-    return {name: value for name, value in thresholds.items() if isinstance(value, int)}
+    return {name: value for name, value in thresholds.items() if type(value) is int}
 
 
 def _object(written: str | None) -> dict[str, Any]:

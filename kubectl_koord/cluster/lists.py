@@ -205,7 +205,7 @@ class _Reader(Generic[T]):
                 return self._decode(kind, pages)
             except Expired:
                 continue
-            except msgspec.MsgspecError as problem:
+            except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
             finally:
                 pages.close()

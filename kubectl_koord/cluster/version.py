@@ -79,7 +79,7 @@ def _parse(text: str) -> dict[str, Any] | None:
 def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
     if not isinstance(written, dict):
         return SchedulerConfig().usage_thresholds
-    return tuple(sorted((str(name), value) for name, value in written.items() if isinstance(value, int)))
+    return tuple(sorted((str(name), value) for name, value in written.items() if type(value) is int))
 
 
 def _items(written: dict[str, Any], name: str) -> list[Any]:

@@ -161,11 +161,11 @@ def _is_stateful(job: Job, trigger: PendingPod, view: View) -> bool:
 def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     """Fill the nodes with members that are alike: where each goes is open, how many fit is not.
 
-    The trigger comes last: it is the first for which there is no room.
+    Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
     """
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), job.pods, prepared)
-    queue = sorted(job.pods, key=lambda pod: pod.key == trigger.key)
+    queue = sorted(job.pods, key=lambda pod: (pod.gang, pod.key == trigger.key))
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
@@ -186,7 +186,7 @@ def _refusals(slots: Mapping[str, NodeSlots]) -> dict[str, Reason]:
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
     """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
-    queue = sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.shape != trigger.shape, pod.key))
+    queue = sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.shape != trigger.shape, pod.key))
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     now = view

@@ -173,7 +173,9 @@ def _terms_of_group(group: PodGroup) -> _Terms:
 
 def _terms_of_pods(pending: tuple[PendingPod, ...]) -> _Terms:
     """Return the terms of the pod that the scheduler saw first: the oldest, then the first by name."""
-    if not pending or all(pod.needs_pod_group for pod in pending):
+    if not pending:
+        return _Terms("pods", 0)  # its pods run: what they said of the gang is not kept, and decides nothing more
+    if all(pod.needs_pod_group for pod in pending):
         return _Terms("", None)
     first = min((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
     wish = first.wish

@@ -58,6 +58,15 @@ def cheapest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
     return sorted(victims, key=lambda pod: (pod.priority, pod.key))
 
 
+def favouring(node: str, *, cheap: bool) -> Meeting:
+    """Return the order in which one node is met at its lowest cost and all others at their highest, or reversed."""
+
+    def meeting(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+        return (cheapest_first if (victims[0].node == node) == cheap else dearest_first)(victims)
+
+    return meeting
+
+
 MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
 
 
@@ -128,7 +137,7 @@ def node_costs(possible: Mapping[str, Sequence[RunningPod]], meeting: Meeting) -
     costs = {}
     for name, victims in possible.items():
         first: dict[str, int] = {}
-        for victim in meeting(victims):
+        for victim in meeting(victims) if victims else ():
             first.setdefault(victim.job, rank[victim.priority])
         costs[name] = sum(first.values())
     return costs

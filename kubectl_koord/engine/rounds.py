@@ -6,7 +6,17 @@ from itertools import islice
 from msgspec import Struct
 
 from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, triggers
-from kubectl_koord.engine.preemption import MEETINGS, Meeting, Preemption, node_costs, possible_victims, preempt
+from kubectl_koord.engine.preemption import (
+    MEETINGS,
+    Meeting,
+    Preemption,
+    cheapest_first,
+    dearest_first,
+    favouring,
+    node_costs,
+    possible_victims,
+    preempt,
+)
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -63,11 +73,18 @@ def _choices(job: Job) -> tuple[Choice, ...]:
 
 
 def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
-    """Return the orders worth trying: one for each different cost that some node could have."""
+    """Return the orders worth trying: one for each different set of costs that nodes could have.
+
+    Nodes differ in their orders: each of the first few whose cost is open is also tried as the
+    cheapest among dear ones, and the other way round.
+    """
     considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
     possible = {name: possible_victims(view, name, failed.trigger) for name in considered}
+    low, high = (node_costs(possible, meeting) for meeting in (cheapest_first, dearest_first))
+    unsure = [name for name in sorted(possible) if low[name] != high[name]][:MOST_BRANCHES]
+    singled_out = [favouring(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], Meeting] = {}
-    for meeting in MEETINGS:
+    for meeting in (*MEETINGS, *(singled_out if len(unsure) > 1 else ())):
         distinct.setdefault(tuple(node_costs(possible, meeting).values()), meeting)
     return tuple(distinct.values())
 

@@ -101,7 +101,7 @@ def _of_waiting(group: GangGroup) -> Iterator[Cause]:
             number = count(len(gang.pending), "pending pod")
             message = (
                 f"{gang.key} has {number}, but {wanted[gang.key]} must wait at once: with match policy"
-                f" {gang.match_policy} its {gang.bound} bound pods do not count."
+                f" {gang.match_policy} those that are bound ({gang.bound}) do not count."
             )
             yield Cause("replacement-waits", message, _keys(gang.pending))
 
@@ -128,6 +128,13 @@ def _of_size(gang: Gang, snapshot: Snapshot, code: str) -> Iterator[Cause]:
 def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Cause]:
     specs = [spec for spec in group.specs if spec is not None]
     if not specs or not snapshot.sees("ClusterNetworkTopology") or not snapshot.sees("Node"):
+        return
+    if not snapshot.config.aware_of_topology and len(group.pending) > 1:
+        message = (
+            "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
+            " but the first ever gets a node."
+        )
+        yield Cause("no-topology", message)
         return
     if isinstance(tree, NoTree):
         code = "no-topology" if tree.code == "topology-other-name" else tree.code

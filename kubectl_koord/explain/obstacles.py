@@ -58,7 +58,8 @@ def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
 def slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
     """Return the slots by node with nobody there and no node cordoned."""
     view = empty_view(question.view)
-    found = offer_slots(view, view.names(), in_index_order(question.subject.pending), prepared)
+    alone = structs.replace(prepared, nominated={})
+    found = offer_slots(view, view.names(), in_index_order(question.subject.pending), alone)
     return {name: node.slots for name, node in found.items()}
 
 
@@ -77,7 +78,7 @@ def _in_the_way(question: Question, first: Attempt, index: int, empty: dict[str,
     if not blocked:
         return "the pods cannot be divided up by podCountMultiple"
     shown = [_on_node(question.view, name, first) for name in blocked[:_MOST_NODES]]
-    more = f" and {len(blocked) - _MOST_NODES} more nodes" if len(blocked) > _MOST_NODES else ""
+    more = f" and {count(len(blocked) - _MOST_NODES, 'more node')}" if len(blocked) > _MOST_NODES else ""
     return ", ".join(shown) + more
 
 

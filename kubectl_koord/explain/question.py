@@ -6,7 +6,7 @@ Shared by every explanation, so that all of them, and every proof of a way out, 
 from collections.abc import Iterable
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.preemption import Preemption
@@ -31,6 +31,11 @@ class Question(Struct, frozen=True):
     def answered_in(self, view: View) -> tuple[Course, ...]:
         """Return the courses without preemption in another variant of the cluster."""
         return open_courses(self, view, preemption=False)
+
+    def answered_alone(self, view: View) -> tuple[Course, ...]:
+        """Return them as if no other pod were nominated anywhere."""
+        alone = structs.replace(self.snapshot, pending=self.subject.pending)
+        return open_courses(structs.replace(self, snapshot=alone), view, preemption=False)
 
     @property
     def desired(self) -> int | None:

@@ -144,7 +144,7 @@ def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     if differing:
         layer, name = differing[0]
         message = (
-            f"the status of the ClusterNetworkTopology is stale: {count(len(differing), 'domain')} differ, such as"
-            f" {layer} {name or '(root)'} ({seen.get(differing[0], 0)} nodes then, {now.get(differing[0], 0)} now)."
+            f"the status of the ClusterNetworkTopology is stale in {count(len(differing), 'domain')}, such as"
+            f" {layer} {name or '(root)'} (nodes then: {seen.get(differing[0], 0)}, now: {now.get(differing[0], 0)})."
         )
         yield Notice("stale-status", message)

@@ -76,17 +76,22 @@ def _lower_minimum(question: Question, namespace: str, name: str) -> tuple[WayOu
 
 
 def _nearest_layer(question: Question) -> Iterator[WayOut]:
-    if not isinstance(question.tree, Tree):
-        raise AssertionError("a layer is unknown only to a topology that there is")
-    layers = [layer for layer in question.tree.layers if layer != "NodeTopologyLayer"]
+    known = question.tree.layers if isinstance(question.tree, Tree) else ()
+    layers = [layer for layer in known if layer != "NodeTopologyLayer"]
     for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
         verb = _annotate(question, f"--must-gather {layer}")
         yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb)
 
 
 def _annotate(question: Question, option: str) -> str:
-    namespace, _, name = question.subject.key.partition("/")
-    return f"kubectl koord annotate podgroup {name} -n {namespace} {option} --overwrite"
+    """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
+    members = question.subject.group.members if question.subject.group is not None else ()
+    if any(gang.defined_by != "PodGroup" for gang in members):
+        return ""
+    names = (gang.key.partition("/") for gang in members)
+    return " && ".join(
+        f"kubectl koord annotate podgroup {name} -n {namespace} {option} --overwrite" for namespace, _, name in names
+    )
 
 
 def _wait_for_the_dying(question: Question) -> Iterator[WayOut]:

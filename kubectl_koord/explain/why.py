@@ -126,7 +126,8 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
         _names(question.subject.pending),
     )
     namespace, _, name = question.subject.key.partition("/")
-    touch = f"kubectl annotate podgroup {name} -n {namespace}"
+    is_defined = question.subject.key in question.snapshot.pod_groups
+    touch = f"kubectl annotate podgroup {name} -n {namespace}" if is_defined else ""
     return _report(
         question,
         warnings,
@@ -146,7 +147,7 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
             WayOut(
                 "touch-podgroup",
                 "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew",
-                f"{touch} touched-at={question.snapshot.moment.replace(':', '')} --overwrite",
+                f"{touch} touched-at={question.snapshot.moment.replace(':', '')} --overwrite" if touch else "",
             ),
         ),
     )
@@ -196,7 +197,7 @@ def _insufficient(question: Question, first: Attempt) -> Cause:
 
 
 def _never_fits(question: Question) -> bool:
-    empty = question.answered_in(obstacles.empty_view(question.view))
+    empty = question.answered_alone(obstacles.empty_view(question.view))
     return not any(course.placed_at_once for course in empty)
 
 

@@ -237,3 +237,10 @@ def test_the_effect_of_ranks_is_shown_with_its_warnings() -> None:
     found = index_plan(drawing, drawing.subject("job"), overwrite=False)
     assert found.effect == Effect(Outcome("yes", None), Outcome("yes", None))
     assert [notice.code for notice in found.warnings] == ["index-not-honoured"]
+
+
+def test_gangs_of_one_group_may_share_ranks() -> None:
+    ids = '["default/a", "default/b"]'
+    drawing = cluster("s0: b0[n1]").with_gang("a", 1, groups=ids).with_gang("b", 1, groups=ids)
+    found = index_plan(drawing, drawing.subject("a"), overwrite=False)
+    assert [change.after for change in found.changes] == [{INDEX: "0"}, {INDEX: "0"}]

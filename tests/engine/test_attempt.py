@@ -147,3 +147,13 @@ def test_fewer_pods_than_must_wait_at_once_place_nobody(cpu: int, spec: str | No
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, minimum=3, topology=spec)
     failed = attempt_of(drawing.with_pod("job-1", gang="job", cpu=cpu))
     assert failed.placement is None
+
+
+def test_members_of_a_group_are_tried_gang_by_gang() -> None:
+    ids = '["default/a", "default/b"]'
+    drawing = cluster("s0: b0[n1:4]").with_gang("a", 4, minimum=2, groups=ids).with_gang("b", 2, groups=ids)
+
+    found = attempt_of(drawing, "a")
+
+    assert found.placement is None
+    assert sorted(pod.name for pods in found.waiting.values() for pod in pods) == ["a-0", "a-1", "a-2", "a-3"]

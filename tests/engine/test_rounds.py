@@ -87,3 +87,13 @@ def test_a_job_that_needs_too_many_rounds_is_not_followed_on(monkeypatch: pytest
         drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=4)
     (course,) = courses_of(drawing)
     assert (len(course.rounds), course.last, course.runs) == (1, None, None)
+
+
+def test_two_nodes_may_be_met_in_different_orders() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
+    for name, on, priority in (("a", "n1", 2), ("b", "n1", 4), ("c", "n2", 3), ("d", "n2", 5)):
+        drawing = drawing.with_running(name, on=on, cpu=4, priority=priority)
+
+    nominated = {course.rounds[0].nominations["default/job-0"] for course in courses_of(drawing)}
+
+    assert nominated == {"n1", "n2"}

@@ -261,8 +261,8 @@ def test_bound_members_do_not_count_for_a_gang_that_counts_only_who_waits() -> N
     drawing = FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting")
     drawing = drawing.with_running("job-9", on="n1", gang="default/job")
     message = (
-        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting its 1 bound pods"
-        " do not count."
+        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting those that"
+        " are bound (1) do not count."
     )
     assert stopped(drawing) == no("replacement-waits", message, "job-0")
 
@@ -276,3 +276,17 @@ def test_a_gang_that_its_group_does_not_list_is_stopped_by_those_that_it_lists()
     drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, minimum=2)
     report = why_of(drawing)
     assert (report.cause and report.cause.code, report.unblock) == ("too-few-pods", ())
+
+
+def test_a_topology_spec_without_awareness_places_no_second_member() -> None:
+    drawing = FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False)
+    message = (
+        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
+        " but the first ever gets a node."
+    )
+    assert stopped(drawing) == no("no-topology", message)
+
+
+def test_a_partner_whose_pods_all_run_is_not_missing() -> None:
+    drawing = FREE.with_gang("job", 1, groups=BOTH).with_running("peer-0", on="n1", gang="default/peer")
+    assert why_of(drawing).cause is None

@@ -30,7 +30,7 @@ def test_no_more_than_two_nodes_are_named() -> None:
     drawing = THREE
     for number in (1, 2, 3):
         drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=8)
-    assert way(drawing) == "n1: low-1 (8 CPU, priority 0), n2: low-2 (8 CPU, priority 0) and 1 more nodes"
+    assert way(drawing) == "n1: low-1 (8 CPU, priority 0), n2: low-2 (8 CPU, priority 0) and 1 more node"
 
 
 def test_what_is_not_a_pod_is_named_by_its_reason() -> None:
@@ -54,3 +54,11 @@ def test_a_host_port_is_held_by_whoever_is_there() -> None:
 )
 def test_the_funnel_tells_how_many_nodes_are_lost_to_what(drawing: Drawing, funnel: Funnel) -> None:
     assert why_of(drawing.with_gang("job", 1, 8)).funnel == funnel
+
+
+def test_nominations_of_others_do_not_fill_an_empty_cluster() -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("other", cpu=8, nominated="n1", priority=9)
+    drawing = drawing.with_gang("job", 1, 8, priority=5)
+    cause = why_of(drawing).cause
+    assert cause is not None
+    assert cause.code == "no-feasible-node"

@@ -139,13 +139,13 @@ def test_a_status_that_is_as_the_labels_are_is_not_stale() -> None:
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (((ROOT, "", 4), *STATUS[1:]), "1 domain differ, such as ClusterTopologyLayer (root) (4 nodes then, 3 now)"),
-        (STATUS[:3], "2 domains differ, such as BlockLayer b1 (0 nodes then, 1 now)"),
-        ((*STATUS, (SPINE, "s9", 1)), "1 domain differ, such as SpineLayer s9 (1 nodes then, 0 now)"),
+        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (nodes then: 4, now: 3)"),
+        (STATUS[:3], "2 domains, such as BlockLayer b1 (nodes then: 0, now: 1)"),
+        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (nodes then: 1, now: 0)"),
     ],
 )
 def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...], words: str) -> None:
-    stale = Notice("stale-status", f"the status of the ClusterNetworkTopology is stale: {words}.")
+    stale = Notice("stale-status", f"the status of the ClusterNetworkTopology is stale in {words}.")
     assert warned(DRAWN.with_status(*status)) == (stale,)
 
 

@@ -1,6 +1,7 @@
 """Ways out: each is offered only because the engine then says yes."""
 
 from kubectl_koord.explain.reports import WayOut
+from kubectl_koord.model.pods import GangWish
 from tests.build import BLOCK, SPINE, Drawing, cluster, rules, why_of
 
 FULL = (
@@ -144,3 +145,17 @@ def test_the_whole_cluster_as_the_domain_has_no_name() -> None:
         "Wait: the scheduler will preempt default/low and place the gang",
         "Free 1 CPU: move or end default/low on n1",
     ]
+
+
+def test_a_gang_that_its_pods_define_gets_no_command_for_a_pod_group() -> None:
+    wish = GangWish("2", topology=rules(f"MustGather {BLOCK}"))
+    drawing = cluster("s0: b0[n1] b1[n2]").with_light_gang("job", 2, 8, wish=wish)
+    assert ways(drawing) == (WayOut("gather-wider", "Gather on SpineLayer instead", ""),)
+
+
+def test_every_gang_of_a_group_is_to_change_alike() -> None:
+    ids = '["default/a", "default/b"]'
+    drawing = cluster("s0: b0[n1] b1[n2]").with_gang("a", 1, 8, must_gather=BLOCK, groups=ids)
+    drawing = drawing.with_gang("b", 1, 8, must_gather=BLOCK, groups=ids)
+    command = "kubectl koord annotate podgroup {} -n default --must-gather SpineLayer --overwrite"
+    assert ways(drawing, "a")[-1].command == f"{command.format('a')} && {command.format('b')}"

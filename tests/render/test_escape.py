@@ -3,7 +3,7 @@ import unicodedata
 
 import pytest
 
-from kubectl_koord.render.escape import clipped, harmless, short, width
+from kubectl_koord.render.escape import clipped, harmless, head, short, width
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,8 @@ def test_a_long_sentence_is_cut_at_the_end() -> None:
     assert clipped("one two three", 8) == "one two…"
     assert clipped("one two three", 8, "...") == "one t..."
     assert clipped("one", 8) == "one"
+
+
+def test_the_longest_beginning_that_fits_is_taken_by_cells_not_characters() -> None:
+    found = [head("ab", 5), head("abc", 2), head("表示", 3), head("表示", 4), head("x", -1)]
+    assert found == ["ab", "ab", "表", "表示", ""]

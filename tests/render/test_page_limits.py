@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import Cause, Notice, PendingGangsReport, SlotRow, Victim
+from kubectl_koord.explain.reports import Cause, Notice, PendingGangsReport, SlotRow, Verdict, Victim, WhyAlternative
 from kubectl_koord.render.show import text
 from kubectl_koord.render.structured import Report
 from tests.render.samples import BASIS, CHANGE, LONE, NO_TOPO, NOT_NEEDED, PENDING, PIPE, PLACED, PREEMPT, TOPO, WHY
@@ -119,3 +119,19 @@ def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
     written = text(report, style=PIPE)
     assert written.startswith("Cannot tell the topology tree: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")
     assert first_line(replace(NO_TOPO, warnings=())) == "The topology tree cannot be built: no reason was found."
+
+
+def test_an_outcome_without_a_cause_is_told_by_its_verdict() -> None:
+    verdicts: tuple[Verdict, ...] = ("yes", "no", "unknown")
+    outcomes = tuple(WhyAlternative(f"{verdict} it is", verdict) for verdict in verdicts)
+    lines = text(replace(WHY, alternatives=outcomes), style=PIPE).splitlines()
+    assert [line.strip() for line in lines if " it is:" in line] == [
+        "1. If yes it is: it would be placed.",
+        "2. If no it is: it stays pending.",
+        "3. If unknown it is: nobody can tell.",
+    ]
+
+
+def test_an_attempt_without_nominations_shows_no_empty_table() -> None:
+    bare = replace(PREEMPT, rounds=tuple(replace(one, nominations={}) for one in PREEMPT.rounds), nominations={})
+    assert "NOMINATED FOR IT" not in text(bare, style=PIPE)
