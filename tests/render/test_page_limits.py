@@ -135,3 +135,8 @@ def test_an_outcome_without_a_cause_is_told_by_its_verdict() -> None:
 def test_an_attempt_without_nominations_shows_no_empty_table() -> None:
     bare = replace(PREEMPT, rounds=tuple(replace(one, nominations={}) for one in PREEMPT.rounds), nominations={})
     assert "NOMINATED FOR IT" not in text(bare, style=PIPE)
+
+
+def test_an_attempt_that_only_waits_for_dying_pods_kills_nobody() -> None:
+    idle = replace(PREEMPT, rounds=tuple(replace(one, victims=()) for one in PREEMPT.rounds), victims=())
+    assert "1st attempt: kills nobody" in text(idle, style=PIPE)
