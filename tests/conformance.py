@@ -163,7 +163,7 @@ def judge(case: Case, recorded: str) -> Result:
     snapshot = snapshot_of(case.cluster, version)
     subject = subject_of(snapshot)
     theirs = real(case.records[recorded], subject)
-    because = why(snapshot, subject, unblock=False)
+    because = why(snapshot, subject, brief=True)
     plan = preempt(snapshot, subject)
     ours = _outcomes(because, plan)
     differing = _nearest(ours, theirs, planned=because.desired_offer_slot is not None)

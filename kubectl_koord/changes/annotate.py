@@ -269,7 +269,7 @@ def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, 
 
 
 def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]:
-    report = why(snapshot, Subject(key, gangs.group_of(gangs.all_gangs(snapshot), key)), unblock=False)
+    report = why(snapshot, Subject(key, gangs.group_of(gangs.all_gangs(snapshot), key)), brief=True)
     cause = report.cause
     return Outcome(report.verdict, cause.code if cause else None, cause.message if cause else ""), report.warnings
 

@@ -52,12 +52,15 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`.
     """
     slots = [0] * len(tree.domains)
+    if not nodes:
+        return tuple(slots)
     for name, count in nodes.items():
         if name in tree.leaf:
             slots[tree.leaf[name]] = count
     for index in range(len(slots) - 1, -1, -1):
         domain = tree.domains[index]
-        slots[index] -= slots[index] % multiples.get(domain.layer, 1)
+        if multiples:
+            slots[index] -= slots[index] % multiples.get(domain.layer, 1)
         if domain.parent >= 0:
             slots[domain.parent] += slots[index]
     return tuple(slots)
@@ -167,7 +170,8 @@ def gather(
     desired = len(pods)
     enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
     seats, chosen = _first_that_fits(order, enough, pods, multiples)
-    return Gathering(desired, start, slots, sums(tree, counts), nodes, seats, chosen)
+    raw = sums(tree, counts) if multiples else slots
+    return Gathering(desired, start, slots, raw, nodes, seats, chosen)
 
 
 def _first_that_fits(

@@ -53,7 +53,8 @@ class Course(Struct, frozen=True):
 
 def courses(job: Job, view: View, *, preemption: bool = True) -> Iterator[Course]:
     """Yield one course per kind of trigger and per open order, the likeliest first."""
-    for trigger in triggers(job):
+    kinds = triggers(job) if preemption else tuple({pod.shape: pod for pod in reversed(triggers(job))}.values())[::-1]
+    for trigger in kinds:
         for choose in _choices(job):
             first = attempt(job, view, trigger, choose)
             if first.placement is not None or not preemption:

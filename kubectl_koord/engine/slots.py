@@ -34,7 +34,35 @@ def offer_slots(
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
     runs = _runs(pods)
-    return {name: _on_node(view.state(name), runs, prepared) for name in names}
+    if len(runs) > 1 or not prepared.counts_only_room or pods[0].shape != prepared.trigger.shape:
+        return {name: _on_node(view.state(name), runs, prepared) for name in names}
+    most = len(pods)
+    all_in = NodeSlots(most, None)
+    room_for = without_limit(view, prepared)
+    slots = {name: found if (found := room_for[name]).slots < most else all_in for name in names}
+    slots.update((name, _on_node(view.state(name), runs, prepared)) for name in prepared.nominated if name in slots)
+    return slots
+
+
+def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
+    """Return how many pods like the trigger each node takes, were there any number of them.
+
+    Reckoned once per view and shape: gangs of one shape, and what-ifs, share it.
+    """
+    shape = prepared.trigger.shape
+
+    def on_node(view: View, name: str) -> NodeSlots:
+        state = view.state(name)
+        reason = static_rejection(prepared.trigger, state.node, prepared)
+        if reason is not None:
+            return NodeSlots(0, reason)
+        load = load_rejection(prepared.trigger, state.node)
+        if load is not None:
+            return NodeSlots(0, room.short_of(shape.requests, state, prepared.rules) or load)
+        count = room.how_many(shape.requests, shape.requests, state)
+        return NodeSlots(count, room.short_of(shape.requests, _with_many(state, shape.requests, count), prepared.rules))
+
+    return view.per_node(("slots", shape, prepared.rules), on_node)
 
 
 def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
@@ -47,7 +75,7 @@ def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeSta
 
 def _runs(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
     """Group neighbours that are alike to every filter, so that they can be counted at once."""
-    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: (pod.shape, pod.priority)))
+    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.shape))
 
 
 def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:

@@ -1,12 +1,14 @@
 """A cluster to reckon with: the snapshot, and what-ifs laid over it without copying it."""
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import HostPort, RunningPod, Shape
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
+
+T = TypeVar("T")
 
 
 class Occupant(Protocol):
@@ -103,6 +105,8 @@ class View:
         self._occupants = occupants
         self._base = base
         self._states: dict[str, NodeState] = {}
+        self._reckoned: dict[object, Any] = {}
+        self._by_node: dict[object, dict[str, Any]] = {}
 
     def names(self) -> Collection[str]:
         """Return the names of all nodes, in name order."""
@@ -128,6 +132,29 @@ class View:
         if state is None:
             state = self._states[name] = NodeState(self.node(name), self.occupants(name))
         return state
+
+    def per_node(self, key: object, reckon: "Callable[[View, str], T]") -> Mapping[str, T]:
+        """Return a value by node, reckoned once per key; a what-if reckons only its changed nodes anew.
+
+        Args:
+            key: names the value and all that it depends on besides the node.
+            reckon: the value of one node in a view.
+
+        """
+        found = self._by_node.get(key)
+        if found is None:
+            changed = self._nodes.keys() | self._occupants.keys() if self._base else self.names()
+            found = dict(self._base.per_node(key, reckon)) if self._base and len(changed) < len(self.names()) else {}
+            found.update((name, reckon(self, name)) for name in self.names() if name in changed or name not in found)
+            self._by_node[key] = found
+        return found
+
+    def once(self, key: object, reckon: "Callable[[View], T]") -> T:
+        """Return a value of the whole view, reckoned once per key."""
+        if key not in self._reckoned:
+            self._reckoned[key] = reckon(self)
+        found: T = self._reckoned[key]
+        return found
 
     def without(self, gone: Collection[Occupant]) -> "View":
         """Return the view once these pods are gone."""

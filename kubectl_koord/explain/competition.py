@@ -61,7 +61,7 @@ def _placement(question: Question, other: Subject, view: View) -> tuple[dict[str
     snapshot = question.snapshot
     if causes.before_trying(other, snapshot, question.tree) or limits.not_evaluated(other, snapshot):
         return None
-    courses = open_courses(ask(snapshot, other), view, preemption=False)
+    courses = open_courses(ask(snapshot, other, question), view, preemption=False)
     first = courses[0].first
     if first.placement is None:
         return None

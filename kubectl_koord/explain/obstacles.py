@@ -6,7 +6,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.gather import domain_slots
+from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
@@ -23,6 +23,10 @@ _MOST_PODS = 3
 
 def empty_view(view: View) -> View:
     """Return the cluster with nobody in it and no node cordoned."""
+    return view.once("empty", _emptied)
+
+
+def _emptied(view: View) -> View:
     nodes = [view.node(name) for name in view.names()]
     opened = view.with_nodes([_opened(node) for node in nodes if node.unschedulable])
     return View({}, dict.fromkeys(view.names(), ()), opened)
@@ -39,18 +43,18 @@ def offered(first: Attempt) -> tuple[int, ...]:
     return tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
 
 
-def slot_rows(question: Question, first: Attempt) -> tuple[SlotRow, ...]:
-    """Return the slots of the start set, the best domain first, with what is in the way of each."""
+def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
+    """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
     gathering = first.gathering
     if gathering is None or not isinstance(question.tree, Tree):
         return ()
-    empty = slots_when_empty(question, first.prepared)
-    by_domain = domain_slots(question.tree, empty, {})
+    empty = {} if brief else slots_when_empty(question, first.prepared)
+    by_domain = sums(question.tree, empty)
     rows = []
     for index in gathering.start:
         domain = question.tree.domains[index]
         short = max(0, gathering.desired - gathering.slots[index])
-        way = _in_the_way(question, first, index, empty, by_domain[index]) if short else ""
+        way = _in_the_way(question, first, index, empty, by_domain[index]) if short and not brief else ""
         rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way))
     return tuple(rows)
 

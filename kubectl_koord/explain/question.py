@@ -59,8 +59,13 @@ class Question(Struct, frozen=True):
         return gangs.wish(spec, known).must_gather
 
 
-def ask(snapshot: Snapshot, subject: Subject) -> Question:
-    """Return the question about a subject, as the cluster stands."""
+def ask(snapshot: Snapshot, subject: Subject, beside: Question | None = None) -> Question:
+    """Return the question about a subject, as the cluster stands.
+
+    `beside` is another question about the same snapshot, to share what was reckoned for it.
+    """
+    if beside is not None:
+        return Question(snapshot, subject, beside.view, beside.tree)
     return Question(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
 
 

@@ -236,4 +236,4 @@ def _with_rules(question: Question, layer: str, strategy: str) -> Question:
     rules = (GatherRule(layer, strategy),)
     changed = {key: structs.replace(gang, topology=rules) if gang else None for key, gang in group.gangs.items()}
     subject = Subject(question.subject.key, structs.replace(group, gangs=changed))
-    return ask(question.snapshot, subject)
+    return ask(question.snapshot, subject, question)

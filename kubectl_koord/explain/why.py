@@ -24,16 +24,17 @@ from kubectl_koord.model.snapshot import Snapshot
 MOST_ALTERNATIVES = 4
 
 
-def why(snapshot: Snapshot, subject: Subject, *, unblock: bool = True) -> WhyReport:
+def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Question | None = None) -> WhyReport:
     """Return why the subject is pending.
 
     Args:
         snapshot: the cluster.
         subject: whom it is about.
-        unblock: whether to search ways out (listings of many gangs do not).
+        brief: whether to leave out ways out and obstacles, as listings of many gangs do.
+        beside: another question about the same snapshot, to share what was reckoned for it.
 
     """
-    question = ask(snapshot, subject)
+    question = ask(snapshot, subject, beside)
     stops = causes.before_trying(subject, snapshot, question.tree)
     blind = limits.blind_spots(subject, snapshot)
     warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
@@ -47,19 +48,20 @@ def why(snapshot: Snapshot, subject: Subject, *, unblock: bool = True) -> WhyRep
         )
     if stops:
         codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
-        helps = ways_out.for_cause(question, stops[0]) if unblock else ()
+        helps = ways_out.for_cause(question, stops[0]) if not brief else ()
         # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
         partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
         verdict: Verdict = "unknown" if partly else "no"
         return _report(question, warnings, verdict=verdict, cause=stops[0], also_wrong=codes, unblock=helps)
     if blind:
         return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
-    return _tried(question, warnings, unblock=unblock)
+    return _tried(question, warnings, brief=brief)
 
 
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
-    items = tuple(why(snapshot, subject, unblock=False) for subject in pending_subjects(snapshot, namespace))
+    first = ask(snapshot, Subject("", None))
+    items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in pending_subjects(snapshot, namespace))
     warnings = tuple(limits.general(snapshot))
     verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
     return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items)
@@ -70,10 +72,10 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
     return Cause("not-readable", f"{listed(kinds)} could not be read: {reasons}")
 
 
-def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -> WhyReport:
+def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    # With one kind of trigger, what preemption would do cannot change what the next attempt places.
-    courses = open_courses(question, preemption=_kinds(question) > 1, idle_too=True)
+    # Where all pods are alike, what preemption would do cannot change what the next attempt places.
+    courses = open_courses(question, preemption=_shapes(question) > 1, idle_too=True)
     if courses[0].placed_at_once and _may_be_forgotten(question):
         return _replacement(question, courses[0], warnings)
     unseen = limits.not_evaluated(question.subject, question.snapshot)
@@ -95,14 +97,15 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, unblock: bool) -
         verdict=verdict,
         cause=cause,
         first=likeliest.first,
+        brief=brief,
         placement=placed,
         alternatives=others,
-        unblock=ways_out.proven(question, likeliest, cause) if unblock and verdict == "no" else (),
+        unblock=ways_out.proven(question, likeliest, cause) if verdict == "no" and not brief else (),
     )
 
 
-def _kinds(question: Question) -> int:
-    return len({(pod.shape, pod.priority, pod.never_preempts) for pod in question.subject.pending})
+def _shapes(question: Question) -> int:
+    return len({pod.shape for pod in question.subject.pending})
 
 
 def _may_be_forgotten(question: Question) -> bool:
@@ -301,6 +304,7 @@ def _report(
     cause: Cause | None,
     also_wrong: tuple[str, ...] = (),
     first: Attempt | None = None,
+    brief: bool = False,
     **more: object,
 ) -> WhyReport:
     subject, snapshot = question.subject, question.snapshot
@@ -312,12 +316,12 @@ def _report(
     if limits.hides_slots(unseen) and question.has_topology:
         warnings = (*warnings, Notice("slots-not-shown", f"slots depend on {listed(unseen)}, which is not evaluated."))
     elif first is not None:
-        rows = obstacles.slot_rows(question, first)
+        rows = obstacles.slot_rows(question, first, brief=brief)
     fields = {
         "placement": None,
         "unblock": (),
         "alternatives": (),
-        "funnel": obstacles.funnel(question, first) if first is not None else None,
+        "funnel": obstacles.funnel(question, first) if first is not None and not brief else None,
         "requests": requests(pending[0].shape.requests) if pending else "",
         **more,
     }

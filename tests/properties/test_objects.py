@@ -19,7 +19,7 @@ from tests.properties.strategies import clusters
 def answers(snapshot: Snapshot) -> tuple[object, ...]:
     subject = find(snapshot, "job", "default")
     assert isinstance(subject, Subject)
-    return why(snapshot, subject, unblock=False), preempt(snapshot, subject), topo(snapshot, subject)
+    return why(snapshot, subject, brief=True), preempt(snapshot, subject), topo(snapshot, subject)
 
 
 @given(clusters(), st.randoms(use_true_random=False))

@@ -34,11 +34,9 @@ class AffinityState(Struct, frozen=True):
 
 def prepare(pod: Occupant, view: View) -> AffinityState | None:
     """Return the prepared state; None where neither the pod nor anybody running has such terms."""
-    parts = {}
-    for name in view.names():
-        occupants = view.occupants(name)
-        if pod.shape.affine or pod.shape.repelled or any(other.shape.repelled for other in occupants):
-            parts[name] = _part(pod, view.node(name), occupants)
+    has_terms = bool(pod.shape.affine or pod.shape.repelled)
+    names = view.names() if has_terms else view.once("repelling nodes", _with_repelling_pods)
+    parts = {name: _part(pod, view.node(name), view.occupants(name)) for name in names}
     if not parts:
         return None
     total = _Part(Counter(), Counter(), Counter())
@@ -47,6 +45,11 @@ def prepare(pod: Occupant, view: View) -> AffinityState | None:
         total.repelling.update(part.repelling)
         total.repelled.update(part.repelled)
     return AffinityState(pod, total, parts)
+
+
+def _with_repelling_pods(view: View) -> tuple[str, ...]:
+    held = view.per_node("repels", lambda view, name: any(pod.shape.repelled for pod in view.occupants(name)))
+    return tuple(name for name, repels in held.items() if repels)
 
 
 def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:
