@@ -82,7 +82,7 @@ def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
     reason = static_rejection(runs[0][0], state.node, prepared)
     if reason is not None:
         return NodeSlots(0, reason)
-    if prepared.counts_only_room and state.node.name not in prepared.nominated:
+    if prepared.counts_only_room and state.node.name not in prepared.nominated and not state.node.load:
         return _by_room(state, runs, prepared)
     return _one_by_one(state.copy(), [pod for run in runs for pod in run], prepared)
 
@@ -105,8 +105,6 @@ def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
         reason = static_rejection(run[0], state.node, prepared)
         if reason is not None:
             return NodeSlots(total, reason)
-        if load_rejection(run[0], state.node) is not None:
-            return NodeSlots(total, room.short_of(need, left, prepared.rules) or load_rejection(run[0], state.node))
         each = run[0].shape.requests
         count = min(len(run), room.how_many(need, each, left))
         left = _with_many(left, each, count)
