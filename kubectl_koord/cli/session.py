@@ -79,7 +79,8 @@ class Session:
             if gap is not None and not snapshot.sees(kind, self.namespace()):
                 raise KoordError(f"Error from server (Forbidden): {gap.message}")
         nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
-        raise KoordError(f"error: no gang, pod or owner {name!r} in namespace {self.namespace()!r}{nearest}")
+        where = "" if "/" in name else f" in namespace {self.namespace()!r}"
+        raise KoordError(f"error: no gang, pod or owner {name!r}{where}{nearest}")
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None) -> None:
         """Print a report on standard output and let its verdict be the exit code."""

@@ -13,7 +13,7 @@ import msgspec
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.errors import KoordError
 
-_KINDS_THAT_MATTER = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
+_ONLY_CONFIGURE = {"Deployment", "ConfigMap", "CSINode", "PersistentVolume"}
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
 
 
@@ -39,7 +39,7 @@ def read(names: Iterable[str], collector: Collector) -> None:
 
 def missing_kinds(collector: Collector) -> tuple[str, ...]:
     """Return the kinds that answers rest on and that the input holds nothing of."""
-    return tuple(kind for kind in _KINDS_THAT_MATTER if kind not in collector.kinds)
+    return tuple(kind for kind in WIRE_TYPES if kind not in collector.kinds and kind not in _ONLY_CONFIGURE)
 
 
 def _content(name: str) -> bytes:
@@ -61,7 +61,10 @@ def take(name: str, content: bytes, collector: Collector) -> None:
     if not content.strip():
         raise KoordError(f"error: {name}: the file is empty")
     if content.lstrip()[:1] not in {b"{", b"["}:
-        for document in _yaml_documents(name, content):
+        documents = list(_yaml_documents(name, content))
+        if not documents:
+            raise KoordError(f"error: {name}: the file is empty")
+        for document in documents:
             _take_value(name, document, collector)
         return
     try:
@@ -77,6 +80,8 @@ def _take_json(name: str, item: msgspec.Raw, collector: Collector, decoders: dic
     leading = _KIND_FIRST.match(raw[:200])
     try:
         kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
+        if not kind:
+            raise KoordError(f"error: {name}: {_describe(bytes(raw))} has no kind")
         if kind not in decoders:
             return
         written = decoders[kind].decode(raw)
@@ -93,6 +98,8 @@ def _take_value(name: str, value: Any, collector: Collector) -> None:  # noqa: A
             _take_value(name, item, collector)
         return
     kind = value.get("kind")
+    if not kind:
+        raise KoordError(f"error: {name}: {_describe_value(value)} has no kind")
     if kind not in WIRE_TYPES:
         return
     try:

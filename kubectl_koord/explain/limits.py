@@ -25,12 +25,40 @@ def basis(snapshot: Snapshot) -> Basis:
 
 
 def general(snapshot: Snapshot) -> Iterator[Notice]:
-    """Yield a warning for each gap, each kind absent from the input, and an assumed configuration."""
+    """Yield a warning for each kind that could not be read, and for an assumed configuration."""
     for gap in snapshot.gaps:
-        code = "kind-not-in-input" if gap.code == "not-in-input" else f"{gap.code}-list"
-        yield Notice(code, f"{gap.kind}: {gap.message}")
+        if gap.code != "not-in-input":
+            yield Notice(f"{gap.code}-list", f"{gap.kind}: {gap.message}")
     if snapshot.config.assumed:
         yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
+
+
+def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
+    """Yield one warning that names the kinds among these of which the input holds nothing."""
+    gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
+    missing = [kind for kind in kinds if kind in gaps]
+    if missing:
+        yield Notice("kind-not-in-input", f"the input holds no {listed(missing, 12)}: taken as absent.")
+
+
+def rests_on(subject: Subject) -> tuple[str, ...]:
+    """Return the kinds that a verdict about the subject rests on."""
+    kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
+    group = subject.group
+    if group is not None:
+        kinds.append("PodGroup")
+        if any(gang.topology is not None for gang in group.members):
+            kinds.append("ClusterNetworkTopology")
+    if any(pod.shape.claims for pod in subject.pending):
+        kinds.append("PersistentVolumeClaim")
+    if any(is_device(resource) for pod in subject.pending for resource, _ in pod.shape.requests):
+        kinds.append("Device")
+    return tuple(kinds)
+
+
+def is_device(resource: str) -> bool:
+    """Tell whether DeviceShare has a say about a resource."""
+    return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
 
 
 def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
@@ -68,7 +96,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield "the measured load of the nodes (NodeMetric objects could not be read)"
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
-    if any(resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES) for resource in wanted):
+    if any(is_device(resource) for resource in wanted):
         if not snapshot.sees("Device"):
             yield "the cards of the nodes (Device objects could not be read)"
         elif snapshot.devices:

@@ -1,13 +1,14 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.gather import sums
-from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
@@ -110,6 +111,23 @@ def scarce(requests: Resources, reason: Reason | None) -> set[str]:
 
 def _alike(pods: list[RunningPod]) -> bool:
     return len({pod.shape.requests for pod in pods}) == 1
+
+
+def main(first: Attempt) -> str:
+    """Return the reasons for which nodes were lost, the commonest first."""
+    return _counted(first.rejections.values())
+
+
+def other_than_room(first: Attempt) -> str:
+    """Return them where they are more than a want of room, such as taints; empty otherwise."""
+    others = [reason for reason in first.rejections.values() if not isinstance(reason, Insufficient | TooManyPods)]
+    return _counted(others) if others else ""
+
+
+def _counted(reasons: Iterable[Reason]) -> str:
+    found = Counter(obstacle(reason) for reason in reasons)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return listed([f"{number} {words}" for words, number in ranked], 3) or "there is none"
 
 
 def funnel(question: Question, first: Attempt) -> Funnel:

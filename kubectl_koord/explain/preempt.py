@@ -33,7 +33,8 @@ from kubectl_koord.model.snapshot import Snapshot
 def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts."""
     question = ask(snapshot, subject)
-    warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
+    missing = limits.absent(snapshot, (*limits.rests_on(subject), "PodDisruptionBudget"))
+    warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
         return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
     stops = causes.before_trying(subject, snapshot, question.tree)

@@ -23,7 +23,8 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
     """
     view = of(snapshot)
     tree = build(snapshot.topologies, snapshot.nodes)
-    warnings = list(limits.general(snapshot))
+    kinds = limits.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    warnings = [*limits.general(snapshot), *limits.absent(snapshot, kinds)]
     resource = counted_resource(snapshot)
     blind = not (snapshot.sees("Node") and snapshot.sees("ClusterNetworkTopology"))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
@@ -31,7 +32,7 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not blind:
         warnings.append(Notice(tree.code, f"{tree.message}."))
-    elif isinstance(tree, Tree):
+    elif isinstance(tree, Tree) and snapshot.sees("Node"):
         course = _course(snapshot, subject)
         rows = _rows(tree, view, resource, course, are_pods_seen=snapshot.sees("Pod"))
         layers = tree.layers

@@ -213,6 +213,9 @@ def _blocking(question: Question, stuck: Course) -> list[RunningPod]:
 
 def _other_layer(question: Question) -> Iterator[WayOut]:
     """Try each wider layer for a hard gather rule, then gathering as a preference."""
+    group = question.subject.group
+    if group is not None and any(rule.multiple > 1 for spec in group.specs for rule in spec or ()):
+        return  # another layer would mean to give up the multiples, too
     if (
         not question.must_gather
         or not isinstance(question.tree, Tree)

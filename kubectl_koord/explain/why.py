@@ -1,6 +1,7 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
 from kubectl_koord.engine.attempt import Attempt, needed
+from kubectl_koord.engine.reasons import Insufficient, TooManyPods
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import causes, competition, limits, obstacles, ways_out
@@ -37,7 +38,8 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
     question = ask(snapshot, subject, beside)
     stops = causes.before_trying(subject, snapshot, question.tree)
     blind = limits.blind_spots(subject, snapshot)
-    warnings = (*limits.general(snapshot), *causes.oddities(subject, snapshot, question.tree))
+    missing = limits.absent(snapshot, limits.rests_on(subject))
+    warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
         unseen = "Pod" in blind
         return _report(
@@ -62,7 +64,7 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
     """Return one report per gang group or lone pod with pending pods, in name order."""
     first = ask(snapshot, Subject("", None))
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in pending_subjects(snapshot, namespace))
-    warnings = tuple(limits.general(snapshot))
+    warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
     verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
     return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items)
 
@@ -192,16 +194,21 @@ def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, .
 
 
 def _insufficient(question: Question, first: Attempt) -> Cause:
-    if _never_fits(question):
-        return Cause("never-fits", _never_words(question, first))
+    gathering = first.gathering
+    divided = gathering is not None and max((gathering.raw[i] for i in gathering.start), default=0) >= gathering.desired
+    if not divided and _never_fits(question):
+        return Cause("never-fits", _never_words(question, first), _names(question.subject.pending))
     if first.gathering is not None:
         return _short_of_slots(question, first)
     return _short_of_nodes(question, first)
 
 
 def _never_fits(question: Question) -> bool:
+    """Tell whether an empty cluster is too small: what else keeps pods from nodes is another cause."""
     empty = question.answered_alone(obstacles.empty_view(question.view))
-    return not any(course.placed_at_once for course in empty)
+    reasons = [reason for course in empty for reason in course.first.rejections.values()]
+    too_small = all(isinstance(reason, Insufficient | TooManyPods) for reason in reasons)
+    return too_small and not any(course.placed_at_once for course in empty)
 
 
 def _never_words(question: Question, first: Attempt) -> str:
@@ -228,6 +235,9 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     if noun == "cluster":
         return Cause("insufficient-slots", f"the cluster has room for {best} of its {len(pods)} pods.", _names(pods))
     message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}."
+    others = obstacles.other_than_room(first)
+    if others:
+        message = f"{message.rstrip('.')} (nodes lost: {others})."
     return Cause("insufficient-slots", message, _names(pods))
 
 
@@ -235,9 +245,8 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     trigger = first.trigger
     wanted = requests(trigger.shape.requests)
     if not first.waiting:
-        message = f"no node has room for {trigger.key} ({wanted})."
-        if question.subject.group is None:
-            message = f"no node has room for it ({wanted})."
+        who = "it" if question.subject.group is None else trigger.key
+        message = f"no node takes {who} ({wanted}): {obstacles.main(first)}."
         return Cause("no-feasible-node", message, (trigger.key,))
     placed = sum(len(pods) for pods in first.waiting.values())
     group = question.subject.group

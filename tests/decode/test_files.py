@@ -135,6 +135,9 @@ def listed(*items: object) -> str:
             "error: f: Pod ns/p: memory: '1x' is not a quantity",
         ),
         ("just text", "error: f: not a Kubernetes object or List"),
+        ("# nothing but a remark", "error: f: the file is empty"),
+        ('{"items": [{"metadata": {"name": "n1"}}]}', "error: f: an object n1 has no kind"),
+        ("items: [{metadata: {name: n1}}]", "error: f: an object n1 has no kind"),
         ("a: [", "error: f: line 2 not YAML: "),
         ("a: 1\nb: {", "error: f: line 3 not YAML: "),
         ("kind: Node\nmetadata: {name: [1]}", "error: f: Node 1: "),
@@ -154,4 +157,14 @@ def test_bytes_that_are_no_text_are_no_object() -> None:
 def test_what_is_absent_is_told_by_what_was_seen() -> None:
     collector = Collector()
     files.take("f", json.dumps(LIST).encode(), collector)
-    assert files.missing_kinds(collector) == ("Pod", "PodGroup", "ClusterNetworkTopology")
+    assert files.missing_kinds(collector) == (
+        "Pod",
+        "PodGroup",
+        "ClusterNetworkTopology",
+        "PodDisruptionBudget",
+        "ElasticQuota",
+        "Device",
+        "Reservation",
+        "PersistentVolumeClaim",
+        "NodeMetric",
+    )

@@ -9,7 +9,7 @@ from kubectl_koord.engine.view import of
 from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import NodeTerm
 from kubectl_koord.model.selectors import Requirement
-from tests.build import Drawing, attempt_of, cluster, pending
+from tests.build import Drawing, attempt_of, cluster, pending, preempt_of
 
 ZONE = "topology.kubernetes.io/zone"
 TWO = cluster("s0: b0[n1 n2]").label("n1", **{ZONE: "a"}).label("n2", **{ZONE: "b"})
@@ -80,6 +80,22 @@ def test_a_volume_that_is_there_already_or_of_another_driver_counts_for_nothing(
 
 
 def test_members_that_share_a_claim_of_one_pod_fail_on_execution() -> None:
-    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
     drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
     assert attempt_of(drawing).invalid == "default/job-1"
+
+
+def test_a_node_offers_one_slot_for_members_that_share_a_claim_of_one_pod() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
+    drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
+    gathering = attempt_of(drawing).gathering
+    assert gathering is not None
+    assert gathering.nodes["n1"].slots == 1
+
+
+def test_preempting_the_holder_of_a_claim_of_one_pod_helps() -> None:
+    drawing = TWO.with_running("holder", on="n1", cpu=8, claims=("data",)).with_running("other", on="n2", cpu=1)
+    drawing = drawing.with_gang("job", 1, 8, priority=9, claims=("data",))
+    drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
+    report = preempt_of(drawing)
+    assert ([victim.pod for victim in report.victims], report.helps) == (["default/holder"], True)

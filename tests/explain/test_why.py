@@ -65,8 +65,8 @@ def test_without_a_hard_layer_the_cluster_is_what_is_short() -> None:
 def test_a_number_that_is_no_multiple_is_named_as_such() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1", cpu=1)
     report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
-    assert report.cause is not None
-    assert report.cause.code == "never-fits"
+    message = "2 pods cannot be divided up by podCountMultiple, though 2 would fit."
+    assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
     assert report.domains == (SlotRow(BLOCK, "b0", 0, 2, "n1: low (1 CPU, priority 0)"),)
 
 
@@ -108,12 +108,27 @@ def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
-    assert report.cause == Cause("no-feasible-node", "no node has room for default/job-0 (8 CPU).", ("default/job-0",))
+    message = "no node takes default/job-0 (8 CPU): 1 too little CPU."
+    assert report.cause == Cause("no-feasible-node", message, ("default/job-0",))
+
+
+def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
+    message = "no node takes default/job-0 (8 CPU): 2 taint gpu:NoSchedule and 1 cordoned."
+    assert why_of(drawing.with_gang("job", 1, 8)).cause == Cause("no-feasible-node", message, ("default/job-0",))
+    planned = why_of(drawing.with_gang("job", 1, 8, must_gather=SPINE)).cause
+    message = "no spine has room for its 1 pod, the best has 0 (nodes lost: 2 taint gpu:NoSchedule and 1 cordoned)."
+    assert planned == Cause("insufficient-slots", message, ("default/job-0",))
+
+
+def test_multiples_are_never_given_up_silently_for_another_layer() -> None:
+    drawing = cluster("s0: b0[n1 n2] b1[n3 n4]").with_gang("job", 4, 8, topology=rules(f"MustGather {BLOCK} x2"))
+    assert [way.action for way in why_of(drawing).unblock] == []
 
 
 def test_a_lone_pod_is_spoken_of_as_it() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_pod("lone", cpu=8), "lone")
-    assert report.cause == Cause("no-feasible-node", "no node has room for it (8 CPU).", ("default/lone",))
+    assert report.cause == Cause("no-feasible-node", "no node takes it (8 CPU): 1 too little CPU.", ("default/lone",))
     assert (report.lone_pod, report.min_member, report.gang_group) == (True, 1, ())
 
 
@@ -282,7 +297,7 @@ def test_a_kind_that_the_input_holds_nothing_of_counts_as_absent_with_a_warning(
     report = why_of(WORKED.with_gang("job", 1, 8).with_gap("PodGroup", "not-in-input", "the input holds no PodGroup"))
     assert report.verdict == "yes"
     assert [(notice.code, notice.message) for notice in report.warnings] == [
-        ("kind-not-in-input", "PodGroup: the input holds no PodGroup")
+        ("kind-not-in-input", "the input holds no PodGroup: taken as absent.")
     ]
 
 

@@ -4,7 +4,7 @@ Mirrors plugins/volumebinding, volumezone, volumerestrictions and nodevolumelimi
 are bound; what a claim without a volume will do is not told by objects, and not answered here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -23,11 +23,11 @@ _ZONES = (
 
 
 class VolumeState(Struct, frozen=True):
-    """The trigger's claims, and which claims of one pod only are held by somebody else."""
+    """The trigger's claims, and how often its claims of one pod only are held, by node."""
 
     claims: tuple[Claim, ...]
     missing: tuple[str, ...]
-    held: frozenset[str]
+    held: Mapping[str, int]
     by_name: Mapping[str, Claim]
 
 
@@ -37,19 +37,17 @@ def prepare(shape: Shape, namespace: str, view: View, claims: Mapping[str, Claim
         return None
     names = [f"{namespace}/{name}" for name in shape.claims]
     single = {name for name in names if name in claims and claims[name].single_pod}
-    held = {
-        name
-        for node in (view.names() if single else ())
-        for pod in view.occupants(node)
-        for name in claim_names(pod)
-        if name in single
-    }
+    held = {node: _held(single, view.occupants(node)) for node in (view.names() if single else ())}
     return VolumeState(
         claims=tuple(claims[name] for name in names if name in claims),
         missing=tuple(name for name in names if name not in claims),
-        held=frozenset(held),
+        held={node: count for node, count in held.items() if count},
         by_name=claims,
     )
+
+
+def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
+    return sum(name in single for pod in occupants for name in claim_names(pod))
 
 
 def claim_names(pod: Occupant) -> Iterable[str]:
@@ -63,8 +61,10 @@ def reject(state: NodeState, prepared: VolumeState | None) -> Reason | None:
         return None
     if prepared.missing:
         return NoClaim(prepared.missing[0])
-    if prepared.held:
-        return ClaimInUse(min(prepared.held))
+    single = {claim.name for claim in prepared.claims if claim.single_pod}
+    elsewhere = sum(prepared.held.values()) - prepared.held.get(state.node.name, 0)
+    if elsewhere + _held(single, state.occupants) > 0:
+        return ClaimInUse(min(single))
     for claim in prepared.claims:
         if not _reaches(claim, state.node):
             return VolumeElsewhere(claim.name)
