@@ -177,7 +177,8 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
-    return _failed(job, view.with_pods(waiting), trigger, waiting, left)
+    # Nodes that hold all they can refuse the next pod for what the counting ended with.
+    return Attempt(trigger, job.prepared(trigger, view), None, None, _refusals(slots), waiting, left)
 
 
 def _refusals(slots: Mapping[str, NodeSlots]) -> dict[str, Reason]:

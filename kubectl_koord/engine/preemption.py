@@ -183,13 +183,18 @@ def _pod_by_pod(
     against anybody. A node that refused one member is not asked again for the next.
     """
     feasible = sorted(considered)
+    chosen = ""
     seats: dict[str, str] = {}
     by_node: dict[str, list[PendingPod]] = {}
+    asked: set[object] = set()
     for pod in failed.left:
-        feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
-        if not feasible:
-            return Preemption(eligible=True, reason="not-helpful")
-        chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
+        kind = (pod.shape, pod.labels, pod.namespace, pod.priority)
+        if kind not in asked:  # the nodes that are left have taken one like it
+            asked.add(kind)
+            feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
+            if not feasible:
+                return Preemption(eligible=True, reason="not-helpful")
+            chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
         seats[pod.key] = chosen
         by_node.setdefault(chosen, []).append(pod)
     states = {name: emptied.state(name).copy() for name in by_node}

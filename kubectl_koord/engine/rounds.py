@@ -51,7 +51,7 @@ class Course(Struct, frozen=True):
         return tuple(victim for preemption in self.rounds for victim in preemption.victims)
 
 
-def courses(job: Job, view: View, *, preemption: bool = True) -> Iterator[Course]:
+def courses(job: Job, view: View, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS) -> Iterator[Course]:
     """Yield one course per kind of trigger and per open order, the likeliest first."""
     kinds = triggers(job) if preemption else tuple({pod.shape: pod for pod in reversed(triggers(job))}.values())[::-1]
     for trigger in kinds:
@@ -62,7 +62,7 @@ def courses(job: Job, view: View, *, preemption: bool = True) -> Iterator[Course
                 continue
             for meeting in _meetings(view, first):
                 course = None
-                for course in islice(follow(job, view, first, meeting, choose), MOST_BRANCHES):
+                for course in islice(follow(job, view, first, meeting, choose, most_rounds), MOST_BRANCHES):
                     yield course
                 if course is not None and not course.rounds:
                     break  # costs choose among what is possible: they decide nothing where nothing is
@@ -83,14 +83,19 @@ def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
     possible = {name: possible_victims(view, name, failed.trigger) for name in considered}
     low, high = (node_costs(possible, meeting) for meeting in (cheapest_first, dearest_first))
     unsure = [name for name in sorted(possible) if low[name] != high[name]][:MOST_BRANCHES]
-    singled_out = [favouring(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], Meeting] = {}
-    for meeting in (*MEETINGS, *(singled_out if len(unsure) > 1 else ())):
+    for meeting in MEETINGS:
         distinct.setdefault(tuple(node_costs(possible, meeting).values()), meeting)
+    for name in unsure if len(unsure) > 1 else ():
+        for cheap, one, others in ((True, low, high), (False, high, low)):
+            costs = {**others, name: one[name]}
+            distinct.setdefault(tuple(costs.values()), favouring(name, cheap=cheap))
     return tuple(distinct.values())
 
 
-def follow(job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest) -> Iterator[Course]:
+def follow(
+    job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest, most_rounds: int = MOST_ROUNDS
+) -> Iterator[Course]:
     """Yield the courses that begin with this attempt: preempt, wait until the victims are gone, try again.
 
     After each round any kind of trigger may come next: one that places the job ends the course,
@@ -100,7 +105,7 @@ def follow(job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choic
     if preemption.reason is not None or not preemption.gone:
         yield Course(first.trigger, first, (), preemption, runs=False)
         return
-    for rounds, last, runs in _onwards(job, view.without(preemption.gone), meeting, choose, MOST_ROUNDS):
+    for rounds, last, runs in _onwards(job, view.without(preemption.gone), meeting, choose, most_rounds):
         yield Course(first.trigger, first, (preemption, *rounds), last, runs)
 
 

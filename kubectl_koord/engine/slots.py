@@ -65,6 +65,11 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
     return view.per_node(("slots", shape, prepared.rules), on_node)
 
 
+def slots_on(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> int:
+    """Return the offer slots of one node in whatever state, for pods in index order."""
+    return _on_node(state, _runs(pods), prepared).slots
+
+
 def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
     """Return the node as counting leaves it: with the pods that went in, save the very last member."""
     left = state.copy()

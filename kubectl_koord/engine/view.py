@@ -10,6 +10,8 @@ from kubectl_koord.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
+_DEEPEST = 4
+
 
 class Occupant(Protocol):
     """What a node holds: a running pod, or a pending one that is assumed there."""
@@ -104,13 +106,14 @@ class View:
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
+        self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
         self._reckoned: dict[object, Any] = {}
         self._by_node: dict[object, dict[str, Any]] = {}
 
     def names(self) -> Collection[str]:
         """Return the names of all nodes, in name order."""
-        return self._base.names() if self._base else self._nodes.keys()
+        return self._names
 
     def node(self, name: str) -> Node:
         """Return a node."""
@@ -143,9 +146,12 @@ class View:
         """
         found = self._by_node.get(key)
         if found is None:
-            changed = self._nodes.keys() | self._occupants.keys() if self._base else self.names()
-            found = dict(self._base.per_node(key, reckon)) if self._base and len(changed) < len(self.names()) else {}
-            found.update((name, reckon(self, name)) for name in self.names() if name in changed or name not in found)
+            if self._base and len(self._nodes) + len(self._occupants) < len(self.names()):
+                found = dict(self._base.per_node(key, reckon))
+                changed = [name for name in (*self._nodes, *self._occupants) if name in found]
+                found.update((name, reckon(self, name)) for name in changed)
+            else:
+                found = {name: reckon(self, name) for name in self.names()}
             self._by_node[key] = found
         return found
 
@@ -161,15 +167,24 @@ class View:
         keys = {pod.key for pod in gone}
         touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
         left = {name: tuple(pod for pod in self.occupants(name) if pod.key not in keys) for name in touched}
-        return View({}, left, self)
+        return self._with({}, left)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
-        return View({}, {name: (*self.occupants(name), *pods) for name, pods in placed.items()}, self)
+        return self._with({}, {name: (*self.occupants(name), *pods) for name, pods in placed.items()})
 
     def with_nodes(self, nodes: Iterable[Node]) -> "View":
         """Return the view with some of its nodes changed (same names)."""
-        return View({node.name: node for node in nodes}, {}, self)
+        return self._with({node.name: node for node in nodes}, {})
+
+    def _with(self, nodes: Mapping[str, Node], occupants: Mapping[str, tuple[Occupant, ...]]) -> "View":
+        """Lay changes over this view, or, where it has a few layers already, over what lies below its own."""
+        if self._base and self._depth() == _DEEPEST:
+            return View({**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
+        return View(nodes, occupants, self)
+
+    def _depth(self) -> int:
+        return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
 
 
 def of(snapshot: Snapshot) -> View:

@@ -27,15 +27,10 @@ def ahead(question: Question) -> Ahead:
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
-    own = _priority(question.subject)
-    found = sorted(
-        (other for other in pending_subjects(question.snapshot) if _priority(other) > own),
-        key=lambda other: (-_priority(other), other.key),
-    )
     names: list[str] = []
     view = question.view
     certain = True
-    for other in found[:_MOST_AHEAD]:
+    for other in rivals(question):
         placement = _placement(question, other, view)
         if placement is None:
             continue
@@ -44,6 +39,13 @@ def ahead(question: Question) -> Ahead:
         names.append(other.key)
         view = view.with_pods(_by_node(other.pending, seats))
     return Ahead(tuple(names), view, certain)
+
+
+def rivals(question: Question) -> list[Subject]:
+    """Return the pending jobs of strictly higher priority, the highest first."""
+    own = _priority(question.subject)
+    found = (other for other in pending_subjects(question.snapshot) if _priority(other) > own)
+    return sorted(found, key=lambda other: (-_priority(other), other.key))[:_MOST_AHEAD]
 
 
 def _takes_like_places(question: Question, other: Subject) -> bool:

@@ -1,22 +1,23 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.gather import sums
+from kubectl_koord.engine.gather import domain_slots, sums
+from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
+from kubectl_koord.explain.changed import CORDON, opened
 from kubectl_koord.explain.question import Question
-from kubectl_koord.explain.reports import Funnel, SlotRow
-from kubectl_koord.explain.words import amounts, count, listed, obstacle
+from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WhatIf
+from kubectl_koord.explain.words import amounts, count, listed, obstacle, stage
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 
 _MOST_NODES = 2
 _MOST_PODS = 3
@@ -28,14 +29,38 @@ def empty_view(view: View) -> View:
 
 
 def _emptied(view: View) -> View:
-    nodes = [view.node(name) for name in view.names()]
-    opened = view.with_nodes([_opened(node) for node in nodes if node.unschedulable])
-    return View({}, dict.fromkeys(view.names(), ()), opened)
+    return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
 
 
-def _opened(node: Node) -> Node:
-    taints = tuple(taint for taint in node.taints if taint.key != "node.kubernetes.io/unschedulable")
-    return structs.replace(node, unschedulable=False, taints=taints)
+def uncordoned(view: View) -> View:
+    """Return the cluster with no node cordoned."""
+    return view.once("uncordoned", lambda view: view.with_nodes(opened(node) for node in cordoned(view)))
+
+
+def cordoned(view: View) -> tuple[Node, ...]:
+    """Return the nodes that are cordoned, by the field or by the taint alone, in name order."""
+    nodes = map(view.node, view.names())
+    return tuple(node for node in nodes if node.unschedulable or any(taint.key == CORDON for taint in node.taints))
+
+
+def without_dying(view: View) -> View:
+    """Return the cluster once all pods that terminate are gone."""
+    return view.once("without dying", lambda view: view.without(dying(view)))
+
+
+def dying(view: View) -> tuple[RunningPod, ...]:
+    """Return the running pods that terminate."""
+    everyone = (pod for name in view.names() for pod in view.occupants(name))
+    return tuple(pod for pod in everyone if isinstance(pod, RunningPod) and pod.terminating)
+
+
+def without_lower(view: View, trigger: PendingPod) -> View:
+    """Return the cluster without any pod that the trigger's priority lets it preempt."""
+
+    def reckoned(view: View) -> View:
+        return view.without([pod for name in view.names() for pod in possible_victims(view, name, trigger)])
+
+    return view.once(("without lower", trigger.priority), reckoned)
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
@@ -46,25 +71,37 @@ def offered(first: Attempt) -> tuple[int, ...]:
 
 def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
     """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
-    gathering = first.gathering
-    if gathering is None or not isinstance(question.tree, Tree):
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
         return ()
-    empty = {} if brief else slots_when_empty(question, first.prepared)
-    by_domain = sums(question.tree, empty)
+    empty = {} if brief else slots_in(empty_view(question.view), question, first)
+    room = sums(tree, empty)
+    if_what = {} if brief or first.placement is not None else _what_ifs(question, first, tree, gathering.start)
     rows = []
     for index in gathering.start:
-        domain = question.tree.domains[index]
+        domain = tree.domains[index]
         short = max(0, gathering.desired - gathering.slots[index])
-        way = _in_the_way(question, first, index, empty, by_domain[index]) if short and not brief else ""
-        rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way))
+        way = _in_the_way(question, first, index, empty, room[index]) if short and not brief else ""
+        rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way, if_what.get(index)))
     return tuple(rows)
 
 
-def slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:
-    """Return the slots by node with nobody there and no node cordoned."""
-    view = empty_view(question.view)
-    alone = structs.replace(prepared, nominated={})
-    found = offer_slots(view, view.names(), in_index_order(question.subject.pending), alone)
+def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
+    view = question.view
+    variants = [without_dying(view), uncordoned(view), without_lower(view, first.trigger), empty_view(view)]
+    counted = [domain_slots(tree, slots_in(one, question, first), question.multiples) for one in variants]
+    return {index: WhatIf(*(slots[index] for slots in counted)) for index in start}
+
+
+def slots_in(view: View, question: Question, first: Attempt) -> dict[str, int]:
+    """Return the gang's slots by node in another variant of the cluster, as if nobody else were nominated."""
+    return slots_of(view, question.subject.pending, first.prepared.trigger, first)
+
+
+def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
+    """Return the slots by node for changed pods, with a changed trigger, as if nobody else were nominated."""
+    alone = structs.replace(first.prepared, nominated={}, trigger=trigger)
+    found = offer_slots(view, view.names(), in_index_order(pods), alone)
     return {name: node.slots for name, node in found.items()}
 
 
@@ -132,14 +169,42 @@ def _counted(reasons: Iterable[Reason]) -> str:
 
 def funnel(question: Question, first: Attempt) -> Funnel:
     """Return how many nodes are lost to each reason, in the filters' order, and how many are left."""
-    total = len(question.view.names())
+    names = question.view.names()
+    reasons = [reason for name in names if (reason := _refusal(first, name)) is not None]
+    lost = Counter(obstacle(reason) for reason in reasons)
+    ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
+    return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
+
+
+def _refusal(first: Attempt, name: str) -> Reason | None:
+    """Return why a node takes not even one pod, None where it takes some."""
     nodes = first.gathering.nodes if first.gathering is not None else None
-    lost = Counter[str]()
-    left = 0
-    for name in question.view.names():
-        reason = first.rejections.get(name)
-        if reason is None or (nodes is not None and nodes[name].slots > 0):
-            left += 1
-        else:
-            lost[obstacle(reason)] += 1
-    return Funnel(total, tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0]))), left)
+    return None if nodes is not None and nodes[name].slots > 0 else first.rejections.get(name)
+
+
+def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
+    """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
+    lost = Counter(stage(reason, first.trigger.shape.requests) for reason in reasons)
+    left = total
+    for (_, words), number in sorted(lost.items()):
+        left -= number
+        yield words, left
+
+
+def by_node(question: Question, first: Attempt) -> tuple[NodeReason, ...]:
+    """Return for every node how many pods of the gang it takes and why the next does not fit, in name order."""
+    tree = question.tree if isinstance(question.tree, Tree) else None
+    slots = first.gathering.nodes if first.gathering is not None else None
+    pods = in_index_order(question.subject.pending)
+    nodes = slots if slots is not None else offer_slots(question.view, question.view.names(), pods, first.prepared)
+    return tuple(
+        NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
+        for name, node in nodes.items()
+    )
+
+
+def _domain(tree: Tree | None, node: str) -> str:
+    """Return the domain above a node, empty for one outside the tree."""
+    if tree is None or node not in tree.leaf:
+        return ""
+    return tree.domains[tree.domains[tree.leaf[node]].parent].name

@@ -3,14 +3,15 @@
 Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
+from kubectl_koord.engine.gather import Wish
 from kubectl_koord.engine.preemption import Preemption
-from kubectl_koord.engine.rounds import Course, courses
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Course, courses
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
@@ -51,12 +52,21 @@ class Question(Struct, frozen=True):
     @property
     def must_gather(self) -> str:
         """The hard layer, empty for none."""
+        return self._wish.must_gather
+
+    @property
+    def multiples(self) -> Mapping[str, int]:
+        """The pod count multiple by layer, where it is above one and the version knows of it."""
+        return self._wish.multiples if rules(self.snapshot.config.version).pod_count_multiple else {}
+
+    @property
+    def _wish(self) -> Wish:
         group = self.subject.group
         if group is None or not self.has_topology:
-            return ""
+            return Wish()
         spec = next(spec for spec in group.specs if spec is not None)
         known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), ())
-        return gangs.wish(spec, known).must_gather
+        return gangs.wish(spec, known)
 
 
 def ask(snapshot: Snapshot, subject: Subject, beside: Question | None = None) -> Question:
@@ -77,14 +87,30 @@ def open_courses(
     Attempts go on with changing triggers until one has an effect: where any course has one, those
     without are dropped; with `idle_too` only where one places the job.
     """
-    snapshot = question.snapshot
-    found = jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree)
-    enabled = preemption and snapshot.config.preemption
-    every = [course for job in found for course in courses(job, view or question.view, preemption=enabled)]
+    every = list(every_course(question, view, preemption=preemption))
     effective = [course for course in every if course.placed_at_once or course.rounds]
     if idle_too and not any(course.placed_at_once for course in every):
         return _distinct(every)
     return _distinct(effective or every)
+
+
+def every_course(
+    question: Question, view: View | None = None, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS
+) -> Iterator[Course]:
+    """Yield the courses as they are reckoned, those that come to the same included."""
+    snapshot = question.snapshot
+    enabled = preemption and snapshot.config.preemption
+    for job in jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree):
+        yield from courses(job, view or question.view, preemption=enabled, most_rounds=most_rounds)
+
+
+def next_attempt(question: Question, view: View | None = None) -> tuple[Course, ...]:
+    """Return the courses that tell whether the next attempt places the subject, by every trigger that may come.
+
+    Where all pods are alike, what preemption would do cannot change that, and is not reckoned.
+    """
+    shapes = {pod.shape for pod in question.subject.pending}
+    return open_courses(question, view, preemption=len(shapes) > 1, idle_too=True)
 
 
 def _distinct(every: Iterable[Course]) -> tuple[Course, ...]:

@@ -94,6 +94,18 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
 # --- why-pending ----------------------------------------------------------------------------
 
 
+class WhatIf(Struct, frozen=True, rename="camel"):
+    """The slots of a domain if one thing were different, and if it were empty and nothing cordoned.
+
+    `without_lower`: without the pods that the gang's priority lets it preempt.
+    """
+
+    terminating_gone: int
+    uncordoned: int
+    without_lower: int
+    empty: int
+
+
 class SlotRow(Struct, frozen=True, rename="camel"):
     """One domain of the start set: its slots, how many are missing, and the main obstacle in words."""
 
@@ -102,6 +114,7 @@ class SlotRow(Struct, frozen=True, rename="camel"):
     offer_slots: int
     short: int
     in_the_way: str = ""
+    what_if: WhatIf | None = None
 
 
 class Cause(Struct, frozen=True, rename="camel"):
@@ -112,12 +125,81 @@ class Cause(Struct, frozen=True, rename="camel"):
     pods: tuple[str, ...] = ()
 
 
+class _Edit(Struct, frozen=True, rename="camel", tag_field="op"):
+    """One change to the objects of a cluster, named by `op` in JSON."""
+
+
+class DeletePod(_Edit, frozen=True, tag="delete-pod"):
+    """A pod is gone; `node` is empty for one that waits."""
+
+    pod: str
+    node: str = ""
+
+
+class MovePod(_Edit, frozen=True, tag="move-pod"):
+    """A running pod is on another node."""
+
+    pod: str
+    node: str
+    to: str
+
+
+class Uncordon(_Edit, frozen=True, tag="uncordon"):
+    """A node is schedulable again."""
+
+    node: str
+
+
+class AddNode(_Edit, frozen=True, tag="add-node"):
+    """There is one more node, empty, like another in labels, taints and size."""
+
+    node: str
+    like: str
+
+
+class Tolerate(_Edit, frozen=True, tag="tolerate"):
+    """The pods tolerate one more taint."""
+
+    pods: tuple[str, ...]
+    key: str
+    value: str
+    effect: str
+
+
+class SetRequest(_Edit, frozen=True, tag="set-request"):
+    """The pods request no more than this of a resource, summed over their containers."""
+
+    pods: tuple[str, ...]
+    resource: str
+    amount: str
+
+
+class SetTopology(_Edit, frozen=True, tag="set-topology"):
+    """A gang has another topology spec; `defined_by` tells where it stands: `PodGroup` or `pods`."""
+
+    gang: str
+    defined_by: str
+    spec: str
+
+
+class SetMinimum(_Edit, frozen=True, tag="set-minimum"):
+    """A gang has another minimum; `defined_by` tells where it stands."""
+
+    gang: str
+    defined_by: str
+    minimum: int
+
+
+Edit: TypeAlias = DeletePod | MovePod | Uncordon | AddNode | Tolerate | SetRequest | SetTopology | SetMinimum
+
+
 class WayOut(Struct, frozen=True, rename="camel"):
-    """One proven way out: what to do in one sentence, and the command to paste (may be empty)."""
+    """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data."""
 
     action: str
     message: str
     command: str = ""
+    edits: tuple[Edit, ...] = ()
 
 
 class SchedulerSays(Struct, frozen=True, rename="camel"):
@@ -129,11 +211,24 @@ class SchedulerSays(Struct, frozen=True, rename="camel"):
 
 
 class Funnel(Struct, frozen=True, rename="camel"):
-    """How many nodes are left after each reason took its share; `nodes` is all of them."""
+    """How many nodes are left after each reason took its share; `nodes` is all of them.
+
+    `stages` goes through the filters in their order: a wording and how many nodes pass up to there.
+    """
 
     nodes: int
     lost: tuple[tuple[str, int], ...]
     left: int
+    stages: tuple[tuple[str, int], ...] = ()
+
+
+class NodeReason(Struct, frozen=True, rename="camel"):
+    """How many pods of the gang one node takes, and why the next does not fit (empty when all do)."""
+
+    node: str
+    domain: str
+    offer_slots: int
+    reason: str
 
 
 class WhyAlternative(Struct, frozen=True, rename="camel"):
@@ -150,7 +245,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     """Why one gang (or gang group, or lone pod) is pending, or that it would be placed.
 
     `placement` maps `ns/pod` to a node when a topology gang would be placed now. `cause` is None
-    when the verdict is yes. `asked_pod` is set when a lone pod was asked for.
+    when the verdict is yes. `asked_pod` is set when a lone pod was asked for. `no_way_out` tells why
+    `unblock` is empty where the verdict is no. `nodes` is there where it was asked for.
     """
 
     verdict: Verdict
@@ -173,6 +269,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     funnel: Funnel | None = None
     requests: str = ""
     lone_pod: bool = False
+    no_way_out: str = ""
+    nodes: tuple[NodeReason, ...] = ()
 
 
 class PendingGangsReport(Struct, frozen=True, rename="camel"):

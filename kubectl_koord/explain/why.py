@@ -4,8 +4,8 @@ from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.reasons import Insufficient, TooManyPods
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, competition, limits, obstacles, ways_out
-from kubectl_koord.explain.question import Question, ask, at_first, open_courses
+from kubectl_koord.explain import causes, competition, limits, next_steps, obstacles, ways_out
+from kubectl_koord.explain.question import Question, ask, at_first, next_attempt, open_courses
 from kubectl_koord.explain.reports import (
     Cause,
     Notice,
@@ -50,7 +50,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
         )
     if stops:
         codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
-        helps = ways_out.for_cause(question, stops[0]) if not brief else ()
+        helps = next_steps.for_cause(question, stops[0]) if not brief else ()
         # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
         partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
         verdict: Verdict = "unknown" if partly else "no"
@@ -76,8 +76,7 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    # Where all pods are alike, what preemption would do cannot change what the next attempt places.
-    courses = open_courses(question, preemption=_shapes(question) > 1, idle_too=True)
+    courses = next_attempt(question)
     if courses[0].placed_at_once and _may_be_forgotten(question):
         return _replacement(question, courses[0], warnings)
     unseen = limits.not_evaluated(question.subject, question.snapshot)
@@ -93,6 +92,7 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
     if waits is not None and verdict == "no":
         cause = waits
     placed = likeliest.first.placement if likeliest.first.gathering is not None and verdict == "yes" else None
+    helps = _ways_out(question, likeliest) if verdict == "no" and not brief else ways_out.Found(())
     return _report(
         question,
         (*warnings, *_surplus(question, verdict)),
@@ -102,12 +102,15 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         brief=brief,
         placement=placed,
         alternatives=others,
-        unblock=ways_out.proven(question, likeliest, cause) if verdict == "no" and not brief else (),
+        unblock=helps.ways,
+        no_way_out=helps.why_none,
     )
 
 
-def _shapes(question: Question) -> int:
-    return len({pod.shape for pod in question.subject.pending})
+def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
+    if _may_be_forgotten(question):
+        return ways_out.Found((), "after any change it would depend on what the scheduler remembers of the gang.")
+    return ways_out.proven(question, stuck)
 
 
 def _may_be_forgotten(question: Question) -> bool:

@@ -1,5 +1,6 @@
 """Where reasons and amounts become English; nowhere else."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
@@ -12,6 +13,11 @@ from kubectl_koord.model.pods import Resources
 def count(number: int, noun: str) -> str:
     """Return `1 pod`, `4 pods`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def paste(*words: str) -> str:
+    """Return a command line that may be pasted into a shell, whatever the names are."""
+    return " ".join(map(shlex.quote, words))
 
 
 def listed(items: Sequence[str], most: int = 3) -> str:
@@ -46,7 +52,40 @@ def layer_noun(layer: str) -> str:
 
 def requests(needs: Resources) -> str:
     """Return what a pod asks for, the resource that counts first."""
-    return amounts(sorted(needs, key=lambda need: (not need[0].endswith("/gpu"), need[0] != "cpu", need[0])))
+    return amounts(_ranked(needs))
+
+
+def _ranked(needs: Resources) -> list[tuple[str, int]]:
+    return sorted(needs, key=lambda need: (not need[0].endswith("/gpu"), need[0] != "cpu", need[0]))
+
+
+def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
+    """Return the filter that a reason comes from: its place in the order, and what the nodes are that pass it."""
+    match reason:
+        case reasons.Cordoned():
+            return 0, "not cordoned"
+        case reasons.Untolerated():
+            return 10, "with taints tolerated"
+        case reasons.NotSelected():
+            return 20, "selected"
+        case reasons.Insufficient(short=short):
+            scarce = {resource for resource, _, _ in short}
+            place, need = next((at, need) for at, need in enumerate(_ranked(needs)) if need[0] in scarce)
+            return 50 + place, f"with {amounts([need])} free"
+        case reasons.TooManyPods():
+            return 40, "with a pod place free"
+        case reasons.SidecarsUnknown() | reasons.PortTaken():
+            return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that know sidecars"
+        case reasons.NoClaim() | reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
+            return 70, "that reach its volumes"
+        case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
+            return 80, "within its topology spread"
+        case reasons.NotAffine() | reasons.Repelled() | reasons.RepelledByOthers():
+            return 90, "that pod affinity allows"
+        case reasons.Overloaded():
+            return 100, "below the load thresholds"
+        case _:
+            assert_never(reason)
 
 
 def obstacle(reason: Reason) -> str:

@@ -1,0 +1,160 @@
+"""Remedies on the side of the cluster: waiting, preemption, cordons, taints, more nodes."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count as numbers
+from itertools import islice
+
+from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.reasons import Untolerated
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.explain import obstacles
+from kubectl_koord.explain.changed import deleted
+from kubectl_koord.explain.question import Question, every_course
+from kubectl_koord.explain.remedies.search import Search, Short, in_domain
+from kubectl_koord.explain.reports import AddNode, Edit, Tolerate, Uncordon, WayOut
+from kubectl_koord.explain.words import count, listed, paste
+from kubectl_koord.model.selectors import Taint
+
+_MOST_NAMED = 3
+_MOST_TAINTS = 8
+_MOST_PODS_NAMED = 6
+_MOST_PLACES = 3
+_MORE_NODES = 2
+_RUNS_PER_COURSE = 20
+_OF_KUBERNETES = "node.kubernetes.io/"
+
+
+def wait_for_terminating(search: Search) -> Iterator[WayOut]:
+    """Yield to wait, where pods that terminate already make room enough."""
+    dying = obstacles.dying(search.question.view)
+    edits = deleted(dying)
+    if dying and search.works(edits):
+        message = f"Wait: {count(len(dying), 'pod')} already terminating make room enough"
+        yield WayOut("wait-for-terminating", message, edits=edits)
+
+
+def wait_for_preemption(search: Search) -> Iterator[WayOut]:
+    """Yield to wait, where the scheduler's own preemption leads to a placement in every course."""
+    question = search.question
+    if not question.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
+        return
+    most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_COURSE)
+    effective = (course for course in every_course(question, most_rounds=most) if course.rounds)
+    courses = []
+    for course in islice(effective, most):
+        if not course.runs:
+            return
+        courses.append(course)
+    if courses:
+        yield from _preempting(search, courses[0])
+
+
+def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
+    question = search.question
+    edits = deleted(pod for one in course.rounds for pod in one.gone)
+    if not search.works(edits):
+        return
+    namespace, _, name = question.subject.key.partition("/")
+    who = listed([victim.key for victim in course.killed], _MOST_NAMED)
+    where = _domain_words(question, course.rounds[-1])
+    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place the gang{where}"
+    command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
+    yield WayOut("wait-for-preemption", message, command, edits)
+
+
+def _domain_words(question: Question, last: Preemption) -> str:
+    if last.domain is None or not isinstance(question.tree, Tree) or not question.tree.domains[last.domain].name:
+        return ""
+    return f" in {question.tree.domains[last.domain].name}"
+
+
+def uncordon(search: Search) -> Iterator[WayOut]:
+    """Yield the fewest cordoned nodes of one place that are enough; of single ones all that are."""
+    view = search.question.view
+    if not obstacles.cordoned(view):
+        return
+    now, then = search.slots(view), search.slots(obstacles.uncordoned(view))
+    gains = {name: then[name] - now[name] for name in then}
+    found: list[tuple[Edit, ...]] = []
+    alone: list[str] = []
+    for short in search.shorts():
+        ranked = in_domain(short.nodes, gains)
+        alone += [name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),))]
+        if ranked and not alone:
+            found.append(search.fewest([(gain, (Uncordon(name),)) for gain, name in ranked], short.missing))
+    sets = [(Uncordon(name),) for name in sorted(alone)[:1]] or sorted(filter(None, found), key=len)[:1]
+    for edits in sets:
+        yield uncordoning(edits, sorted(set(alone)))
+
+
+def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
+    """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
+    names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
+    others = [name for name in alone if name not in names]
+    instead = f" (or {listed(others, _MOST_NAMED)})" if others else ""
+    which = names[0] if len(names) == 1 else f"all of {listed(names, 6)}"
+    return WayOut("uncordon", f"Uncordon {which}{instead}", paste("kubectl", "uncordon", *names), tuple(edits))
+
+
+def tolerate(search: Search) -> Iterator[WayOut]:
+    """Yield each taint that, tolerated by all its pods, lets it start; not those that Kubernetes sets itself."""
+    return (way for way in tolerating(search) if search.works(way.edits))
+
+
+def tolerating(search: Search) -> Iterator[WayOut]:
+    """Yield to tolerate each taint in the way, the commonest first, whether it is enough or not."""
+    for taint, nodes in _taints(search):
+        value = f"={taint.value}" if taint.value else ""
+        message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
+        edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
+        yield WayOut("tolerate", message, _toleration(search, taint), edits)
+
+
+def _taints(search: Search) -> list[tuple[Taint, int]]:
+    taints = Counter(reason.taint for reason in search.first.rejections.values() if isinstance(reason, Untolerated))
+    ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
+    return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_OF_KUBERNETES)][:_MOST_TAINTS]
+
+
+def _toleration(search: Search, taint: Taint) -> str:
+    """Return the commands for a few pods; many are better changed in what creates them."""
+    if len(search.pods) > _MOST_PODS_NAMED:
+        return ""
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+    patch = json.dumps([{"op": "add", "path": "/spec/tolerations/-", "value": toleration}])
+    names = (pod.partition("/") for pod in search.pods)
+    return " && ".join(
+        paste("kubectl", "patch", "pod", name, "-n", namespace, "--type", "json", "-p", patch)
+        for namespace, _, name in names
+    )
+
+
+def add_nodes(search: Search) -> Iterator[WayOut]:
+    """Yield how many more nodes, like one that is there, each of the places nearest to enough would need."""
+    for short in list(search.shorts())[:_MOST_PLACES]:
+        like, each = _roomiest(search, short)
+        if not each:
+            continue
+        least = -(-short.missing // each)
+        for number in range(least, least + _MORE_NODES + 1):
+            edits = _added(search.question.view, like, number)
+            if search.works(edits):
+                message = f"Add {count(number, 'node')} like {like}{search.place(short)}"
+                yield WayOut("add-nodes", message, edits=edits)
+                break
+
+
+def _roomiest(search: Search, short: Short) -> tuple[str, int]:
+    """Return the node of a place that takes the most pods when empty, and how many."""
+    empty = search.slots(obstacles.empty_view(search.question.view))
+    return max(((name, empty[name]) for name in short.nodes), key=lambda item: item[1], default=("", 0))
+
+
+def _added(view: View, like: str, number: int) -> tuple[AddNode, ...]:
+    taken = set(view.names())
+    free = (name for at in numbers(1) if (name := f"{like}-new-{at}") not in taken)
+    return tuple(AddNode(next(free), like) for _ in range(number))

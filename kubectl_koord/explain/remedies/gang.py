@@ -1,0 +1,237 @@
+"""Remedies on the side of the gang: another layer, smaller multiples, fewer pods, smaller requests."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import structs
+
+from kubectl_koord.engine.gangs import Gang, GatherRule
+from kubectl_koord.engine.reasons import Insufficient
+from kubectl_koord.engine.slots import in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain import obstacles
+from kubectl_koord.explain.changed import asking
+from kubectl_koord.explain.question import Question
+from kubectl_koord.explain.remedies.search import Search, largest
+from kubectl_koord.explain.reports import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
+from kubectl_koord.explain.words import count, paste, resource_name
+from kubectl_koord.model import quantity
+
+_MEBI = 1 << 20
+_Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
+
+
+def other_layer(search: Search) -> Iterator[WayOut]:
+    """Yield the nearest wider layer to gather on that works, and gathering as a preference only."""
+    seen: set[str] = set()
+    for way in other_layers(search):
+        if way.action not in seen and search.works(way.edits):
+            seen.add(way.action)
+            yield way
+
+
+def other_layers(search: Search) -> Iterator[WayOut]:
+    """Yield to gather on each wider layer, and to prefer only, whether it is enough or not."""
+    question = search.question
+    tree, must = question.tree, question.must_gather
+    if not isinstance(tree, Tree) or must not in tree.layers:
+        return
+    for layer in reversed(tree.layers[: tree.layers.index(must)]):
+        edits = _with_rules(question, _gathered_on(must, layer))
+        yield WayOut("gather-wider", f"Gather on {layer} instead", annotate(edits), edits)
+    edits = _with_rules(question, _preferring)
+    yield WayOut("prefer-gather", "Prefer the layer instead of insisting on it", annotate(edits), edits)
+
+
+def _gathered_on(old: str, new: str) -> _Change:
+    """Return the change that moves the hard rule to another layer; a multiple of the old one stays where it is."""
+
+    def change(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+        before = next((rule.multiple for rule in rules if rule.layer == new), 0)
+        kept = [
+            structs.replace(rule, strategy="PreferGather") if rule.layer == old else rule
+            for rule in rules
+            if rule.layer != new and (rule.layer != old or rule.multiple > 1)
+        ]
+        return (GatherRule(new, "MustGather", before), *kept)
+
+    return change
+
+
+def _preferring(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+    return tuple(structs.replace(rule, strategy="PreferGather") for rule in rules)
+
+
+def smaller_multiple(search: Search) -> Iterator[WayOut]:
+    """Yield for each layer the largest smaller podCountMultiple that works."""
+    for layer, multiple in search.question.multiples.items():
+        ways = (lower_multiple(search.question, layer, multiple, number) for number in range(multiple - 1, 0, -1))
+        yield from islice((way for way in ways if search.works(way.edits)), 1)
+
+
+def lower_multiple(question: Question, layer: str, multiple: int, number: int) -> WayOut:
+    """Return to lower a multiple, whether it is enough or not."""
+    edits = _with_rules(question, _multiplied(layer, number))
+    message = f"Lower the podCountMultiple of {layer} from {multiple} to {number}"
+    return WayOut("smaller-multiple", message, annotate(edits), edits)
+
+
+def _multiplied(layer: str, number: int) -> _Change:
+    def change(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+        return tuple(structs.replace(rule, multiple=number) if rule.layer == layer else rule for rule in rules)
+
+    return change
+
+
+def _with_rules(question: Question, change: _Change) -> tuple[SetTopology, ...]:
+    """Return the edits that change the spec of every gang of the group that has one."""
+    members = question.subject.group.members if question.subject.group is not None else ()
+    return tuple(
+        SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology)))
+        for gang in members
+        if gang.topology is not None
+    )
+
+
+def _spec(rules: Sequence[GatherRule]) -> str:
+    written = [
+        {"layer": rule.layer, "strategy": rule.strategy}
+        | ({"podCountMultiple": rule.multiple} if rule.multiple > 1 else {})
+        for rule in rules
+    ]
+    return json.dumps({"gatherStrategy": written})
+
+
+def annotate(edits: Sequence[SetTopology]) -> str:
+    """Return what to paste; empty where pods define a gang: what they say is read when they are created."""
+    if any(edit.defined_by != "PodGroup" for edit in edits):
+        return ""
+    return " && ".join(_annotated(edit) for edit in edits)
+
+
+def _annotated(edit: SetTopology) -> str:
+    namespace, _, name = edit.gang.partition("/")
+    options: list[str] = []
+    for rule in json.loads(edit.spec)["gatherStrategy"]:
+        options += ["--must-gather" if rule["strategy"] == "MustGather" else "--prefer-gather", rule["layer"]]
+        if "podCountMultiple" in rule:
+            options += ["--multiple", f"{rule['layer']}={rule['podCountMultiple']}"]
+    return paste("kubectl", "koord", "annotate", "podgroup", name, "-n", namespace, *options, "--overwrite")
+
+
+def fewer_pods(search: Search) -> Iterator[WayOut]:
+    """Yield the largest number of pods with which a single gang would start."""
+    group = search.question.subject.group
+    if group is None or len(group.gangs) != 1 or group.is_satisfied():
+        return
+    (gang,) = group.members
+    for number in _sizes(search, gang):
+        edits = _shrunk(search, gang, number)
+        if edits and search.works(edits):
+            yield _fewer(gang, number, edits)
+            return
+
+
+def _sizes(search: Search, gang: Gang) -> Iterator[int]:
+    """Yield the numbers of pods to try, the largest first."""
+    gathering = search.first.gathering
+    if gathering is None:
+        held = sum(len(pods) for pods in search.first.waiting.values())
+        yield from range(min(held, len(gang.pending) - 1), 0, -1)
+        return
+    best = max((gathering.slots[index] for index in gathering.start), default=0)
+    yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
+
+
+def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
+    """Return the edits that leave so many pending pods; a gang without topology may keep its pods, they wait."""
+    edits: list[Edit] = []
+    if search.first.gathering is not None:
+        surplus = in_index_order(gang.pending)[number:]
+        edits += [DeletePod(pod.key) for pod in surplus]
+    minimum = gang.minimum or 0
+    counted = gang.bound if gang.match_policy == "waiting-and-running" else 0
+    if minimum > number + counted:
+        edits.append(SetMinimum(gang.key, gang.defined_by, number + counted))
+    return tuple(edits)
+
+
+def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
+    namespace, _, name = gang.key.partition("/")
+    gone = [edit.pod.partition("/")[2] for edit in edits if isinstance(edit, DeletePod)]
+    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}"
+    if not gone:
+        message = f"Let it start with {count(number, 'pod')}: the others follow when there is room"
+    commands = []
+    for edit in edits:
+        if isinstance(edit, SetMinimum):
+            patch = json.dumps({"spec": {"minMember": edit.minimum}})
+            commands.append(
+                paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
+            )
+    if gone:
+        commands.append(paste("kubectl", "delete", "pod", *gone, "-n", namespace))
+    is_said_by_pods = gang.defined_by != "PodGroup" and len(edits) > len(gone)
+    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+
+
+def smaller_request(search: Search) -> Iterator[WayOut]:
+    """Yield, for each resource that is short, the largest request per pod with which it would start."""
+    short = {
+        resource: amount
+        for reason in search.first.rejections.values()
+        if isinstance(reason, Insufficient)
+        for resource, amount, _ in reason.short
+    }
+    for resource in sorted(short, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name)):
+        pods = search.question.subject.pending
+        now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
+        found = _largest_request(search, resource, now)
+        if found:
+            spelled = quantity.spell(resource, found)
+            message = f"Request {spelled} {resource_name(resource)} per pod instead of {quantity.spell(resource, now)}"
+            yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
+
+
+def _capped(search: Search, resource: str, most: int) -> SetRequest:
+    pods = search.question.subject.pending
+    touched = tuple(pod.key for pod in pods if dict(pod.shape.requests).get(resource, 0) > most)
+    return SetRequest(touched, resource, quantity.spell(resource, most))
+
+
+def _largest_request(search: Search, resource: str, now: int) -> int:
+    """Return the largest request that works: bytes in whole MiB; 0 for none.
+
+    First by division of what is free, as slots are counted; the engine has the last word, and where it
+    refuses, as with pods of several kinds, it is asked for each step.
+    """
+    step = _MEBI if now % _MEBI == 0 and now > _MEBI else 1
+    top = now // step - 1
+
+    def fits(number: int) -> bool:
+        return search.works((_capped(search, resource, number * step),))
+
+    guess = min(_divided(search, resource, now) // step, top)
+    if guess > 0 and fits(guess) and (guess == top or not fits(guess + 1)):
+        return guess * step
+    return largest(top, fits) * step
+
+
+def _divided(search: Search, resource: str, now: int) -> int:
+    """Return the largest request by which what is free holds enough pods, by division alone."""
+    question = search.question
+    pods = question.subject.pending
+    spared = structs.replace(search.first.prepared.trigger, shape=asking(pods[0], resource, 0).shape)
+    limits = obstacles.slots_of(question.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
+    free = {name: question.view.state(name).free.get(resource, 0) for name in limits}
+    best = 0
+    for short in search.shorts():
+        nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
+        wanted = len(pods) if short.index is not None else search.wanted
+
+        def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
+            return sum(min(limit, room // each) for limit, room in nodes) >= wanted
+
+        best = max(best, largest(now - 1, holds))
+    return best

@@ -1,0 +1,272 @@
+"""Remedies at the cost of running pods: free some of lower priority, move one, free some of any priority."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit import prepare, rejection
+from kubectl_koord.engine.preemption import possible_victims
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.slots import slots_on
+from kubectl_koord.explain import obstacles
+from kubectl_koord.explain.changed import deleted
+from kubectl_koord.explain.obstacles import scarce
+from kubectl_koord.explain.remedies.search import Search, Short
+from kubectl_koord.explain.reports import DeletePod, Edit, MovePod, WayOut
+from kubectl_koord.explain.words import count, listed, paste, requests
+from kubectl_koord.model.pods import PendingPod, RunningPod
+
+_MOST_PLACES = 3
+_MOST_SUBSETS = 8
+_MOST_COUNTED = 6000
+_MOST_CELLS = 8_000
+_MOST_MOVED = 3
+_MOST_NAMED = 3
+_MOST_IN_COMMAND = 20
+_MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
+
+
+class _Piece(Struct, frozen=True):
+    """Pods of one node whose end brings slots."""
+
+    gain: int
+    pods: tuple[RunningPod, ...]
+
+
+def free_lower(search: Search) -> Iterator[WayOut]:
+    """Yield the fewest pods of lower priority to free in each of the places nearest to enough."""
+    view, trigger = search.question.view, search.first.trigger
+    then = search.slots(obstacles.without_lower(view, trigger))
+    pods_on = partial(possible_victims, view, trigger=trigger)
+    yield from _freed(search, then, pods_on, _MOST_FREED, "of lower priority")
+
+
+def free_any(search: Search) -> Iterator[WayOut]:
+    """Yield the same for pods of any priority, the gang's own left out, where those of lower are too few."""
+    lower = search.slots(obstacles.without_lower(search.question.view, search.first.trigger))
+    if any(_gain(search, short.nodes, lower) >= short.missing for short in search.shorts()):
+        return
+    then = search.slots(obstacles.empty_view(search.question.view))
+    yield from _freed(search, then, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+
+
+def _others(search: Search, node: str) -> Iterator[RunningPod]:
+    """Yield the pods of a node, but for members of its own gangs; what is left of a reservation is none."""
+    own = search.question.subject.group.gangs if search.question.subject.group is not None else {}
+    pods = (pod for pod in search.question.view.occupants(node) if isinstance(pod, RunningPod))
+    return (pod for pod in pods if pod.namespace and pod.gang not in own)
+
+
+def _mortal(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
+    """Leave out what comes back at once on the same node."""
+    return tuple(pod for pod in pods if not pod.shape.of_daemon_set)
+
+
+def _freed(
+    search: Search, then: Mapping[str, int], pods_on: Callable[[str], Iterable[RunningPod]], most: int, kind: str
+) -> Iterator[WayOut]:
+    now = search.slots(search.question.view)
+    found: list[tuple[tuple[int, int], Short, tuple[RunningPod, ...]]] = []
+    tried = 0
+    for short in search.shorts():
+        if tried == _MOST_PLACES or _gain(search, short.nodes, then) < short.missing:
+            continue
+        nodes = [name for name in short.nodes if then[name] > now[name]]
+        tried += 1
+        pieces = _pieces(search, nodes, now, then, pods_on)
+        chosen = _fewest(pieces, short.missing)
+        if sum(len(piece.pods) for piece in chosen) > most:
+            continue
+        pods = _proven(search, chosen, pieces, short)
+        if pods:
+            found.append(((len(pods), _worth(pods)), short, pods))
+    for _, short, pods in sorted(found, key=lambda item: item[0]):
+        yield _free(search, short, pods, kind)
+
+
+def _gain(search: Search, nodes: Iterable[str], then: Mapping[str, int]) -> int:
+    now = search.slots(search.question.view)
+    return sum(max(0, then[name] - now[name]) for name in nodes)
+
+
+def _proven(
+    search: Search, chosen: Sequence[_Piece], pieces: Mapping[str, Sequence[_Piece]], short: Short
+) -> tuple[RunningPod, ...]:
+    """Return the pods that are enough by the engine's word; more than the fewest where multiples or plans want more."""
+    pods = tuple(pod for piece in chosen for pod in piece.pods)
+    if pods and search.works(deleted(pods)):
+        return pods
+    ranked = sorted((options[-1] for options in pieces.values() if options), key=lambda piece: -piece.gain)
+    edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in ranked], short.missing)
+    gone = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
+    return tuple(pod for piece in ranked for pod in piece.pods if pod.key in gone)
+
+
+def _pieces(
+    search: Search,
+    nodes: Sequence[str],
+    now: Mapping[str, int],
+    then: Mapping[str, int],
+    pods_on: Callable[[str], Iterable[RunningPod]],
+) -> dict[str, list[_Piece]]:
+    """Return for each node what its pods bring, as few of them as it takes for each number of slots."""
+    left = _MOST_COUNTED
+    found = {}
+    for name in nodes:
+        pods = sorted(_mortal(pods_on(name)), key=lambda pod: (pod.priority, pod.key))
+        options: list[_Piece] = []
+        best = 0
+        for subset in _subsets(search, name, pods):
+            left -= 1
+            gain = slots_without(search, name, subset) - now[name]
+            if gain > best:
+                best = gain
+                options.append(_Piece(gain, subset))
+            if best == then[name] - now[name] or left <= 0:
+                break
+        found[name] = options
+        if left <= 0:
+            break
+    return found
+
+
+def _subsets(search: Search, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
+    """Yield sets of pods, the smaller first: all of them for a few pods, else the largest pods one after the other."""
+    if len(pods) <= _MOST_SUBSETS:
+        for size in range(1, len(pods) + 1):
+            yield from combinations(pods, size)
+        return
+    need = scarce(search.first.trigger.shape.requests, search.first.rejections.get(node))
+    by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
+    for size in range(1, len(pods) + 1):
+        yield tuple(by_size[:size])
+
+
+def slots_without(search: Search, node: str, pods: Sequence[RunningPod]) -> int:
+    """Return the gang's slots on a node once some of its pods are gone."""
+    state = search.question.view.state(node).copy()
+    for pod in pods:
+        state.remove(pod)
+    return slots_on(state, search.members, search.first.prepared)
+
+
+def _worth(pods: Sequence[RunningPod]) -> int:
+    return sum(pod.priority for pod in pods)
+
+
+class _Choice(Struct, frozen=True):
+    """Pieces chosen so far: how many pods, what they are worth."""
+
+    pods: int
+    worth: int
+    pieces: tuple[_Piece, ...]
+
+    def plus(self, piece: _Piece) -> "_Choice":
+        """Return the choice with one more piece."""
+        return _Choice(self.pods + len(piece.pods), self.worth + _worth(piece.pods), (*self.pieces, piece))
+
+
+def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
+    """Return pieces, one of a node at most, that bring what is missing with the fewest pods, then the least worth.
+
+    Exact where nodes times slots are few; else the pieces that bring most for each pod are taken in turn.
+    """
+    nodes = [options for options in pieces.values() if options]
+    if len(nodes) * missing > _MOST_CELLS:
+        return _greedily(nodes, missing)
+    best: dict[int, _Choice] = {0: _Choice(0, 0, ())}
+    for options in nodes:
+        for held, choice in list(best.items()):
+            for piece in options:
+                more = choice.plus(piece)
+                at = min(missing, held + piece.gain)
+                if at not in best or (more.pods, more.worth) < (best[at].pods, best[at].worth):
+                    best[at] = more
+    return best[missing].pieces if missing in best else ()
+
+
+def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
+    cheapest = [min(options, key=lambda piece: (len(piece.pods) / piece.gain, _worth(piece.pods))) for options in nodes]
+    gained, chosen = 0, []
+    for piece in sorted(cheapest, key=lambda piece: (len(piece.pods) / piece.gain, _worth(piece.pods))):
+        if gained >= missing:
+            break
+        chosen.append(piece)
+        gained += piece.gain
+    return tuple(chosen) if gained >= missing else ()
+
+
+def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -> WayOut:
+    ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
+    names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
+    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}"
+    return WayOut("free-pods", message, delete(pods), deleted(pods))
+
+
+def _room(search: Search, pod: RunningPod) -> str:
+    need = scarce(pod.shape.requests, search.first.rejections.get(pod.node))
+    return requests(tuple(item for item in pod.shape.requests if item[0] in need))
+
+
+def delete(pods: Sequence[RunningPod]) -> str:
+    """Return the commands that delete pods, one per namespace; empty for so many that nobody pastes them."""
+    if len(pods) > _MOST_IN_COMMAND:
+        return ""
+    by_namespace: dict[str, list[str]] = {}
+    for pod in sorted(pods, key=lambda pod: pod.key):
+        by_namespace.setdefault(pod.namespace, []).append(pod.name)
+    return " && ".join(paste("kubectl", "delete", "pod", *names, "-n", ns) for ns, names in by_namespace.items())
+
+
+def move_one(search: Search) -> Iterator[WayOut]:
+    """Yield single running pods that fit on another node and are all that is in the way."""
+    moved = 0
+    for pod, short in _blocking(search):
+        to = _elsewhere(search, pod)
+        edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
+        if to and search.works(edits):
+            there = search.place(short)
+            message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
+            yield WayOut("move-pod", f"{message}: that is enough{there}" if there else message, edits=edits)
+            moved += 1
+        if moved == _MOST_MOVED:
+            return
+
+
+def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
+    """Yield running pods whose end alone brings all that is missing, the least important first."""
+    empty, now = search.slots(obstacles.empty_view(search.question.view)), search.slots(search.question.view)
+    found: list[tuple[RunningPod, Short]] = []
+    left = _MOST_COUNTED
+    for short in search.shorts():
+        for name in short.nodes if left > 0 else ():
+            if empty[name] - now[name] >= short.missing:
+                pods = _mortal(_others(search, name))
+                left -= len(pods)
+                found += [
+                    (pod, short) for pod in pods if slots_without(search, name, [pod]) - now[name] >= short.missing
+                ]
+    return iter(sorted(found, key=lambda item: (item[0].priority, item[0].key)))
+
+
+def _elsewhere(search: Search, pod: RunningPod) -> str:
+    """Return a node that takes a pod once the gang is placed, empty for none."""
+    after = search.course_after(deleted([pod]))
+    if after is None or after.first.placement is None:
+        return ""
+    question = search.question
+    members = {one.key: one for one in question.subject.pending}
+    seats: dict[str, list[PendingPod]] = {}
+    for key, node in after.first.placement.items():
+        seats.setdefault(node, []).append(members[key])
+    view = question.view.without([pod]).with_pods(seats)
+    waiting = _as_pending(pod)
+    prepared = prepare(waiting, view, rules(question.snapshot.config.version), claims=question.snapshot.claims)
+    fitting = (name for name in view.names() if name != pod.node)
+    return next((name for name in fitting if rejection(waiting, view.state(name), prepared) is None), "")
+
+
+def _as_pending(pod: RunningPod) -> PendingPod:
+    return PendingPod(pod.namespace, pod.name, pod.priority, pod.shape, "", labels=pod.labels, selector=pod.selector)

@@ -1,0 +1,186 @@
+"""What all families of remedies work with: the question, what is short where, and a budget of engine runs."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempt import Attempt, needed
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.slots import in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.explain import causes, competition
+from kubectl_koord.explain.changed import changed
+from kubectl_koord.explain.obstacles import slots_in
+from kubectl_koord.explain.question import Question, next_attempt, open_courses
+from kubectl_koord.explain.reports import Edit
+from kubectl_koord.explain.words import layer_noun
+
+_NODES_IN_ALL = 400_000
+_FEWEST_RUNS, _MOST_RUNS = 40, 1500
+_MORE_PIECES = 4
+
+
+class Short(Struct, frozen=True):
+    """A place that lacks slots: a domain of the start set, or the whole cluster (index None)."""
+
+    index: int | None
+    missing: int
+    nodes: tuple[str, ...]
+
+
+class Budget:
+    """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine."""
+
+    def __init__(self, nodes: int) -> None:
+        """Allow as many runs as look at some hundred thousand nodes in all."""
+        self.runs = max(_FEWEST_RUNS, min(_MOST_RUNS, _NODES_IN_ALL // max(1, nodes)))
+
+    def spend(self, runs: int = 1) -> bool:
+        """Take runs away, and tell whether there were any left."""
+        self.runs -= runs
+        return self.runs >= 0
+
+
+class Search:
+    """One search for ways out: a question that is answered no, and the attempt that failed."""
+
+    def __init__(self, question: Question, stuck: Course, budget: Budget) -> None:
+        """Keep them; nothing is reckoned yet."""
+        self.question = question
+        self.stuck = stuck
+        self.budget = budget
+        self.members = in_index_order(question.subject.pending)
+        self.pods = tuple(sorted(pod.key for pod in self.members))
+        self._seen: dict[tuple[Edit, ...], bool] = {}
+        self._slots: dict[View, Mapping[str, int]] = {}
+
+    @property
+    def first(self) -> Attempt:
+        """The attempt that failed."""
+        return self.stuck.first
+
+    def works(self, edits: Sequence[Edit]) -> bool:
+        """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
+        key = tuple(edits)
+        if key not in self._seen:
+            self._seen[key] = self.budget.spend() and self._placed(changed(self.question, key))
+        return self._seen[key]
+
+    def _placed(self, question: Question) -> bool:
+        if causes.before_trying(question.subject, question.snapshot, question.tree):
+            return False
+        if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
+            return False
+        return not self.rivals or self._leave_room(question)
+
+    def _leave_room(self, question: Question) -> bool:
+        """Tell whether pending jobs of higher priority, which go first, leave the places to it."""
+        if not self.budget.spend(self.rivals):
+            return False
+        before = competition.ahead(question)
+        return not before.names or all(c.placed_at_once for c in open_courses(question, before.view, preemption=False))
+
+    @property
+    def rivals(self) -> int:
+        """How many pending jobs of higher priority there are."""
+        return self.question.view.once(
+            ("rivals", self.question.subject.key), lambda _: len(competition.rivals(self.question))
+        )
+
+    def shorts(self) -> Iterator[Short]:
+        """Yield the places that lack slots, those that lack the fewest first."""
+        gathering, tree = self.first.gathering, self.question.tree
+        if gathering is None or not isinstance(tree, Tree):
+            yield Short(None, max(1, self.wanted - self._held()), tuple(self.question.view.names()))
+            return
+        ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
+        for index in ranked:
+            missing = max(1, gathering.desired - gathering.raw[index])
+            yield Short(index, missing, tuple(tree.nodes_below(index)))
+
+    @property
+    def wanted(self) -> int:
+        """How many pods of a gang without a plan must find a place at once."""
+        group = self.question.subject.group
+        return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
+
+    def _held(self) -> int:
+        return sum(len(pods) for pods in self.first.waiting.values())
+
+    def slots(self, view: View) -> Mapping[str, int]:
+        """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""
+        if view not in self._slots:
+            self._slots[view] = slots_in(view, self.question, self.first)
+        return self._slots[view]
+
+    def place(self, short: Short) -> str:
+        """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
+        tree = self.question.tree
+        if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
+            return ""
+        domain = tree.domains[short.index]
+        return f" in {layer_noun(domain.layer)} {domain.name}"
+
+    def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
+        """Return the edits of as few pieces as it takes, none when not even all of them work.
+
+        Args:
+            pieces: how many slots each brings, and its edits; the best first.
+            missing: how many slots are wanted.
+
+        """
+        gained, most = 0, 0
+        for gain, _ in pieces:
+            if gained >= missing:
+                break
+            gained += gain
+            most += 1
+        if gained < missing:
+            return ()
+        for number in dict.fromkeys([*range(most, min(most + _MORE_PIECES, len(pieces)) + 1), len(pieces)]):
+            if self.works(_flat(pieces[:number])):
+                return self._pruned([edits for _, edits in pieces[:number]])
+        return ()
+
+    def _pruned(self, pieces: Sequence[tuple[Edit, ...]]) -> tuple[Edit, ...]:
+        """Leave out every piece without which it works as well, the least useful ones first."""
+        kept = list(pieces)
+        for piece in reversed(pieces):
+            rest = [other for other in kept if other is not piece]
+            if rest and self.works(tuple(edit for edits in rest for edit in edits)):
+                kept = rest
+        return tuple(edit for edits in kept for edit in edits)
+
+    def beyond(self, edits: Sequence[Edit], stuck: Course) -> "Search":
+        """Return the search that goes on from a changed cluster, out of the same budget."""
+        return Search(changed(self.question, edits), stuck, self.budget)
+
+    def course_after(self, edits: Sequence[Edit]) -> Course | None:
+        """Return what the engine says once the edits are made, None where it is not asked any more."""
+        question = changed(self.question, edits)
+        if not self.budget.spend() or causes.before_trying(question.subject, question.snapshot, question.tree):
+            return None
+        return next_attempt(question)[0] if question.subject.pending else None
+
+
+def _flat(pieces: Sequence[tuple[int, tuple[Edit, ...]]]) -> tuple[Edit, ...]:
+    return tuple(edit for _, edits in pieces for edit in edits)
+
+
+def largest(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from 1 to `most` that fits, if all below a fitting one fit; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def in_domain(names: Collection[str], gains: Mapping[str, int]) -> list[tuple[int, str]]:
+    """Return the nodes among these that gain something, the best first."""
+    found = [(gains[name], name) for name in names if gains.get(name, 0) > 0]
+    return sorted(found, key=lambda item: (-item[0], item[1]))

@@ -1,0 +1,140 @@
+"""Apply the edits of a way out to the objects of a cluster, by the JSON alone: it knows nothing of our engine."""
+
+import copy
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+Json = dict[str, Any]
+_SUFFIX = {"m": Decimal("0.001")} | {f"{letter}i": Decimal(1 << 10 * power) for power, letter in enumerate("KMGT", 1)}
+_GANG = "gang.scheduling.koordinator.sh/"
+_LIGHT = "pod-group.scheduling.sigs.k8s.io"
+
+
+def edited(cluster: Json, edits: Iterable[Json]) -> Json:
+    """Return the List after the edits."""
+    after = copy.deepcopy(cluster)
+    for edit in edits:
+        _MAKERS[edit["op"]](after["items"], edit)
+    return after
+
+
+def _named(items: list[Json], kind: str, name: str) -> Json:
+    namespace, _, short = name.rpartition("/")
+    (found,) = [
+        item
+        for item in items
+        if item["kind"] == kind
+        and item["metadata"]["name"] == short
+        and (not namespace or item["metadata"].get("namespace", "default") == namespace)
+    ]
+    return found
+
+
+def _delete_pod(items: list[Json], edit: Json) -> None:
+    pod = _named(items, "Pod", edit["pod"])
+    assert pod["spec"].get("nodeName", "") == edit.get("node", "")
+    items.remove(pod)
+
+
+def _move_pod(items: list[Json], edit: Json) -> None:
+    pod = _named(items, "Pod", edit["pod"])
+    assert pod["spec"]["nodeName"] == edit["node"]
+    pod["spec"]["nodeName"] = edit["to"]
+
+
+def _uncordon(items: list[Json], edit: Json) -> None:
+    spec = _named(items, "Node", edit["node"])["spec"]
+    spec.pop("unschedulable", None)
+    taints = spec.get("taints") or []
+    spec["taints"] = [taint for taint in taints if taint["key"] != "node.kubernetes.io/unschedulable"]
+
+
+def _add_node(items: list[Json], edit: Json) -> None:
+    node = copy.deepcopy(_named(items, "Node", edit["like"]))
+    node["metadata"]["name"] = edit["node"]
+    labels = node["metadata"].setdefault("labels", {})
+    if "kubernetes.io/hostname" in labels:
+        labels["kubernetes.io/hostname"] = edit["node"]
+    items.append(node)
+    _uncordon(items, {"node": edit["node"]})
+
+
+def _tolerate(items: list[Json], edit: Json) -> None:
+    for name in edit["pods"]:
+        tolerations = _named(items, "Pod", name)["spec"].setdefault("tolerations", [])
+        tolerations.append({key: edit[key] for key in ("key", "value", "effect")} | {"operator": "Equal"})
+
+
+def _set_request(items: list[Json], edit: Json) -> None:
+    """Take what is too much off the containers, one after the other; init containers ask no more either."""
+    most = _number(edit["amount"])
+    for name in edit["pods"]:
+        spec = _named(items, "Pod", name)["spec"]
+        overhead = _number((spec.get("overhead") or {}).get(edit["resource"], "0"))
+        containers = [
+            container.setdefault("resources", {}).setdefault("requests", {}) for container in spec["containers"]
+        ]
+        surplus = sum(_number(one.get(edit["resource"], "0")) for one in containers) + overhead - most
+        for one in containers:
+            have = _number(one.get(edit["resource"], "0"))
+            less = max(Decimal(0), min(have, surplus))
+            surplus -= less
+            one[edit["resource"]] = str(have - less)
+        for container in spec.get("initContainers") or ():
+            requests = container.get("resources", {}).get("requests", {})
+            if edit["resource"] in requests:
+                requests[edit["resource"]] = str(min(_number(requests[edit["resource"]]), most - overhead))
+
+
+def _set_topology(items: list[Json], edit: Json) -> None:
+    for one in _holders(items, edit):
+        one["metadata"].setdefault("annotations", {})[_GANG + "network-topology-spec"] = edit["spec"]
+
+
+def _set_minimum(items: list[Json], edit: Json) -> None:
+    for one in _holders(items, edit):
+        if one["kind"] == "PodGroup":
+            one["spec"]["minMember"] = edit["minimum"]
+        elif f"{_LIGHT}/min-available" in one["metadata"].get("labels", {}):
+            one["metadata"]["labels"][f"{_LIGHT}/min-available"] = str(edit["minimum"])
+        else:
+            one["metadata"]["annotations"][_GANG + "min-available"] = str(edit["minimum"])
+
+
+def _holders(items: list[Json], edit: Json) -> list[Json]:
+    """Return the objects that define a gang."""
+    if edit["definedBy"] == "PodGroup":
+        return [_named(items, "PodGroup", edit["gang"])]
+    namespace, _, name = edit["gang"].partition("/")
+    return [
+        item
+        for item in items
+        if item["kind"] == "Pod"
+        and item["metadata"].get("namespace", "default") == namespace
+        and name
+        in {
+            (item["metadata"].get("labels") or {}).get(f"{_LIGHT}/name"),
+            (item["metadata"].get("annotations") or {}).get(_GANG + "name"),
+        }
+    ]
+
+
+def _number(written: object) -> Decimal:
+    text = str(written)
+    for suffix, factor in _SUFFIX.items():
+        if text.endswith(suffix):
+            return Decimal(text.removesuffix(suffix)) * factor
+    return Decimal(text)
+
+
+_MAKERS = {
+    "delete-pod": _delete_pod,
+    "move-pod": _move_pod,
+    "uncordon": _uncordon,
+    "add-node": _add_node,
+    "tolerate": _tolerate,
+    "set-request": _set_request,
+    "set-topology": _set_topology,
+    "set-minimum": _set_minimum,
+}
