@@ -32,8 +32,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[A
 
 
 @pytest.fixture
-def watch(api: ApiServer, reach: Reach) -> Iterator[ClusterWatch]:
-    assert api
+def watch(api: ApiServer, reach: Reach) -> Iterator[ClusterWatch]:  # noqa: ARG001 - it is the current context
     with ClusterWatch(reach(), source.GANG_KINDS, lambda: "default", "", QUICK) as watched:
         yield watched
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
