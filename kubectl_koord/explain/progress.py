@@ -1,5 +1,6 @@
 """What has changed between two answers, in the words that one line holds; and whether a wait is over."""
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -94,24 +95,33 @@ def _news(before: WhyReport, after: WhyReport) -> Iterator[str]:
         if before.pending_pods or before.bound_pods != after.bound_pods:
             yield _stands(after)
         return
-    if _essence(before) != _essence(after):
+    yield from _numbers(before, after)
+    same = _essence(before) == _essence(after)
+    slots = tuple(_slots(before, after)) if same and after.verdict != "yes" else ()
+    yield from slots
+    if not same or _says(before, numbers=not slots) != _says(after, numbers=not slots):
         yield _stands(after)
-    elif after.verdict != "yes":
-        slots = tuple(_slots(before, after))
-        yield from slots
-        if not slots and _reason(before) != _reason(after):
-            yield _stands(after)
+    if after.verdict == "no":
+        yield from _helps(before, after)
+
+
+def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
     if before.bound_pods != after.bound_pods:
         every = after.bound_pods + len(after.pending_pods)
         yield f"{after.bound_pods} of {count(every, 'pod')} on a node (was {before.bound_pods})"
     elif before.pending_pods and len(before.pending_pods) != len(after.pending_pods):
         yield f"{count(len(after.pending_pods), 'pod')} pending (was {len(before.pending_pods)})"
-    if after.verdict == "no":
-        yield from _helps(before, after)
 
 
 def _essence(report: WhyReport) -> tuple[Verdict, str, bool]:
     return report.verdict, report.cause.code if report.cause else "", bool(report.pending_pods)
+
+
+def _says(report: WhyReport, *, numbers: bool) -> str:
+    """Return the reason, perhaps without its numbers: those of slots are told by domain."""
+    if report.verdict == "yes":
+        return ""
+    return _reason(report) if numbers else re.sub(r"\d+", "", _reason(report))
 
 
 def _stands(report: WhyReport) -> str:
@@ -119,9 +129,9 @@ def _stands(report: WhyReport) -> str:
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":
-        return f"pending: {_reason(report)}"
+        return f"pending: {_reason(report).rstrip('.')}"
     if report.verdict == "unknown":
-        return f"cannot tell: {_reason(report)}"
+        return f"cannot tell: {_reason(report).rstrip('.')}"
     if not report.placement:
         return "would be placed now"
     nodes = sorted(set(report.placement.values()))
