@@ -152,7 +152,8 @@ class ApiServer:
         self._version = 1000
         self._oldest_token = 0
         self._oldest_event = 0
-        self._endings = 0
+        self.endings = 0
+        self._ended_at = 0
         self._broken = False
         self._met: dict[int, int] = {}
         for item in (objects or {}).get("items", []):
@@ -220,8 +221,8 @@ class ApiServer:
     def end_watches(self, *, broken: bool = False) -> None:
         """End every watch that is open: as the server does after some minutes, or in the middle of a line."""
         with self.changed:
-            self._endings += 1
-            self._broken = broken
+            self.endings += 1
+            self._ended_at, self._broken = self._version, broken
             self.changed.notify_all()
 
     def wait_for(self, path: str, number: int, *, watch: bool = True, seconds: float = 20) -> None:
@@ -302,14 +303,17 @@ class ApiServer:
             if namespace in ("", home) and _selected(item, query.get("fieldSelector", ""))
         ]
 
-    def watched(self, plural: str, namespace: str, query: Mapping[str, str]) -> Iterator[tuple[str, Object] | None]:
+    def watched(
+        self, plural: str, namespace: str, query: Mapping[str, str], ending: int
+    ) -> Iterator[tuple[str, Object] | None]:
         """Yield the events of a watch: what is there, unless it starts at a version, and what happens from then on.
 
-        None, at the end, is for a watch that is to break off in the middle of a line.
+        `ending` is how often watches had been ended when it was asked for. None, at the end, is for a watch
+        that is to break off in the middle of a line.
         """
         since = int(query.get("resourceVersion") or 0)
         with self.changed:
-            seen, ending, too_old = len(self.events), self._endings, 0 < since < self._oldest_event
+            seen, too_old = len(self.events), 0 < since < self._oldest_event
             first = [] if since else [("ADDED", item) for item in self.current(plural, namespace, query)]
             later = [change for change in self.events if since and change.version > since]
         if too_old:
@@ -317,21 +321,23 @@ class ApiServer:
             yield "ERROR", status_body(410, "Expired", message)
             return
         yield from first
+        is_over = False
         while True:
-            for change in later:
-                event = _as_seen(change, plural, namespace, query)
-                if event:
-                    yield event
+            seen_so_far = (_as_seen(change, plural, namespace, query) for change in later)
+            yield from (event for event in seen_so_far if event)
+            if is_over:
+                break
             with self.changed:
                 self.changed.wait_for(lambda: self._is_over(ending) or len(self.events) > seen)  # noqa: B023
-                if self._is_over(ending):
-                    break
+                is_over = self._is_over(ending)
                 later, seen = self.events[seen:], len(self.events)
+                if is_over:
+                    later = [change for change in later if change.version <= self._ended_at]
         if self._broken:
             yield None
 
     def _is_over(self, ending: int) -> bool:
-        return self.closing.is_set() or self._endings > ending
+        return self.closing.is_set() or self.endings > ending
 
     def _tell(self, change: Change) -> None:
         self.events.append(change)
@@ -425,6 +431,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     # One packet per answer: Nagle's algorithm and delayed acknowledgements would add 40 ms.
     wbufsize = -1
     server: _Http
+    ending = 0
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Print nothing: `ApiServer.log` is the log."""
@@ -441,8 +448,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             headers,
             self.rfile.read(length),
         )
+        if api.closing.is_set():
+            self.close_connection = True
+            return
         with api.changed:
             api.log.append(request)
+            self.ending = api.endings
             api.changed.notify_all()
         try:
             self._answer(api, request)
@@ -514,7 +525,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
-        for event in api.watched(resource.plural, unquote(match["namespace"] or ""), request.query):
+        for event in api.watched(resource.plural, unquote(match["namespace"] or ""), request.query, self.ending):
             if event is None:
                 self.wfile.write(b'1000\r\n{"type":"MODIFIED","object":{"metadata":')
                 self.close_connection = True

@@ -68,7 +68,8 @@ class ClusterWatch:
         self._patience = patience or PATIENCE
         self._state = _State()
         self._streams = _Streams()
-        self._threads: dict[str, threading.Thread | None] = {}
+        self._begun: set[str] = set()
+        self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
         """Return the watch, to be closed at the end of the block."""
@@ -85,45 +86,48 @@ class ClusterWatch:
         return self._state.bell
 
     def snapshot(self) -> Snapshot:
-        """Return the cluster as it is known now; the first time it is listed.
+        """Return the cluster as it is known now; the first time as it was listed.
 
         Raises:
             KoordError: when it cannot be listed, or could not be watched for too long.
 
         """
-        if not self._threads:
-            self._begin(self._kinds)
+        followers: list[_Follower] = []
+        if not self._begun:
+            followers += self._begin(self._kinds)
             source.detect_version(self._transport, self._state.collector, self._chosen_version)
-        if "PodGroup" in self._kinds and VOLUME_KINDS[0] not in self._threads and self._state.has_claims():
-            self._begin(VOLUME_KINDS)
+        if "PodGroup" in self._kinds and VOLUME_KINDS[0] not in self._begun and self._state.has_claims():
+            followers += self._begin(VOLUME_KINDS)
         namespace_only = self._namespace() if self._state.narrowed else ""
-        return self._state.snapshot(self._chosen_version, namespace_only)
+        snapshot = self._state.snapshot(self._chosen_version, namespace_only)
+        for follower in followers:
+            self._threads.append(threading.Thread(target=follower.run, name=f"watch {follower.kind}", daemon=True))
+            self._threads[-1].start()
+        return snapshot
 
     def close(self) -> None:
         """End every watch, and return when the threads have ended. May be called twice."""
         self._streams.interrupt()
         limit = time.monotonic() + _CLOSING_SECONDS
-        for thread in self._threads.values():
-            if thread is not None:
-                thread.join(max(0.0, limit - time.monotonic()))
+        for thread in self._threads:
+            thread.join(max(0.0, limit - time.monotonic()))
         self._state.close()
 
-    def _begin(self, kinds: Sequence[str]) -> None:
-        """List the kinds, and let a thread follow each that could be listed."""
+    def _begin(self, kinds: Sequence[str]) -> list["_Follower"]:
+        """List the kinds, and return what is to follow each that could be listed."""
         found = source.read(self._transport, [REQUESTS[kind] for kind in kinds], self._namespace, self._state.collector)
         essential = found.values.get(_ESSENTIAL)
         if isinstance(essential, Gap):
             raise KoordError(f"Error from server (Forbidden): {essential.message}")
+        self._begun |= set(kinds)
         self._state.take(found)
-        for kind in kinds:
-            value = found.values[kind]
-            if isinstance(value, Gap):
-                self._threads[kind] = None
-                continue
-            request = self._as_listed(REQUESTS[kind], narrowed=kind in found.namespace_only)
-            follower = _Follower(self._transport, request, value.version, self._patience, self._state, self._streams)
-            thread = self._threads[kind] = threading.Thread(target=follower.run, name=f"watch {kind}", daemon=True)
-            thread.start()
+        followers = []
+        for kind, value in found.values.items():
+            if not isinstance(value, Gap):
+                own = self._as_listed(REQUESTS[kind], narrowed=kind in found.namespace_only)
+                share = (self._transport, self._patience, self._state, self._streams)
+                followers.append(_Follower(own, value.version, *share))
+        return followers
 
     def _as_listed(self, request: ListRequest, *, narrowed: bool) -> ListRequest:
         """Return the request whose path is the one that could be listed."""
@@ -256,16 +260,17 @@ class _Follower:
 
     def __init__(
         self,
-        transport: Transport,
         request: ListRequest,
         version: str,
+        transport: Transport,
         patience: Patience,
         state: _State,
         streams: _Streams,
     ) -> None:
-        self._transport = transport
+        self.kind = request.kind
         self._request = request
         self._version = version
+        self._transport = transport
         self._patience = patience
         self._state = state
         self._streams = streams
@@ -277,7 +282,7 @@ class _Follower:
         try:
             self._follow()
         except _Refused as refused:
-            if self._request.kind == _ESSENTIAL:
+            if self.kind == _ESSENTIAL:
                 self._state.fail(refused.error)
             else:
                 self._state.lose(refused.gap)
@@ -293,9 +298,8 @@ class _Follower:
             lasted = time.monotonic() - began >= self._patience.healthy
             failures = 0 if self._heard or (lasted and problem is None) else failures + 1
             if failures > self._patience.failures:
-                kind = self._request.kind
                 raise problem or KoordError(
-                    f"error: the watch of {kind} ended {failures} times in a row without a word"
+                    f"error: the watch of {self.kind} ended {failures} times in a row without a word"
                 )
             self._streams.ended.wait(self._patience.pause(failures))
 
@@ -324,7 +328,7 @@ class _Follower:
     def _watch(self) -> None:
         """Take every event of one watch, until it ends."""
         if not self._version:
-            raise KoordError(f"error: the server's list of {self._request.kind} has no version to be watched from")
+            raise KoordError(f"error: the server's list of {self.kind} has no version to be watched from")
         query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds={_SERVER_SECONDS}&resourceVersion={self._version}"
         path = _with_query(self._request.path, query)
         stream = self._transport.watch(path, _SERVER_SECONDS + _GRACE_SECONDS)
@@ -335,7 +339,7 @@ class _Follower:
             for line in _lines(stream.pieces()):
                 self._take(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-            raise KoordError(f"error: the server's watch of {self._request.kind} cannot be read: {problem}") from None
+            raise KoordError(f"error: the server's watch of {self.kind} cannot be read: {problem}") from None
         finally:
             self._streams.leave(stream)
 
@@ -343,16 +347,15 @@ class _Follower:
         event = _EVENT.decode(line)
         if event.type == "ERROR":
             raise self._told(bytes(event.object))
-        kind = self._request.kind
         meta: wire.Meta
         if event.type in {"ADDED", "MODIFIED"}:
             written = self._decoder.decode(event.object)
-            self._state.put(kind, written)
+            self._state.put(self.kind, written)
             meta = written.metadata
         else:
             meta = _NAMED.decode(event.object).metadata
             if event.type == "DELETED":
-                self._state.remove(kind, meta)
+                self._state.remove(self.kind, meta)
         self._version = meta.resource_version or self._version
         self._heard = True
 
@@ -365,7 +368,7 @@ class _Follower:
         code = is_gap(stream.status)
         if code is None:
             return error
-        return _Refused(Gap(self._request.kind, code, message_of(stream.status, body, path)), error)
+        return _Refused(Gap(self.kind, code, message_of(stream.status, body, path)), error)
 
     def _told(self, body: bytes) -> Exception:
         """Return what an ERROR event means: its object is a Status."""

@@ -47,7 +47,8 @@ def started(folder: Path) -> Started:
             try:
                 yield child
             finally:
-                child.kill()
+                child.terminate()
+                child.wait(20)
 
     return begun
 
