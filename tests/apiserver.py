@@ -70,6 +70,10 @@ class Request:
     body: bytes
 
     @property
+    def is_watch(self) -> bool:
+        return self.query.get("watch") in ("1", "true")
+
+    @property
     def json(self) -> Object:
         """Return the body, which is a JSON object in all that we send."""
         decoded: Object = json.loads(self.body)
@@ -82,7 +86,8 @@ class Rule:
 
     `hang` waits for the event, then serves; `cut` ends the connection in the middle of the body
     ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is; otherwise
-    the answer is a Status. Only the first `times` requests are met, if that is given.
+    the answer is a Status. Only the first `times` requests are met, if that is given; `watch` True
+    means watches alone, False everything else.
     """
 
     path: str
@@ -94,11 +99,23 @@ class Rule:
     hang: threading.Event | None = None
     cut: str = ""
     times: int | None = None
+    watch: bool | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     causes: tuple[Mapping[str, str], ...] = ()
 
     def matches(self, request: Request) -> bool:
+        if self.watch not in (None, request.is_watch):
+            return False
         return re.fullmatch(self.path, request.path) is not None and self.method in ("", request.method)
+
+
+class Change(NamedTuple):
+    """What happened to an object (of "" for a bookmark): before and after, None where it was not there."""
+
+    plural: str
+    version: int
+    before: Object | None = None
+    after: Object | None = None
 
 
 class Tls(NamedTuple):
@@ -130,10 +147,14 @@ class ApiServer:
         self.log: list[Request] = []
         self.closing = threading.Event()
         self.changed = threading.Condition()
-        self.events: list[tuple[str, str, Object]] = []
+        self.events: list[Change] = []
         self._objects: dict[str, dict[tuple[str, str], Object]] = {resource.plural: {} for resource in RESOURCES}
         self._version = 1000
         self._oldest_token = 0
+        self._oldest_event = 0
+        self.endings = 0
+        self._ended_at = 0
+        self._broken = False
         self._met: dict[int, int] = {}
         for item in (objects or {}).get("items", []):
             self.put(item)
@@ -170,19 +191,48 @@ class ApiServer:
                 self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
         with self.changed:
             key = (meta.get("namespace", ""), meta["name"])
-            known = key in self._objects[resource.plural]
+            before = self._objects[resource.plural].get(key)
             self._version += 1
             meta["resourceVersion"] = str(self._version)
             meta.setdefault("uid", f"uid-{resource.plural}-{'-'.join(key)}")
             meta.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
             self._objects[resource.plural][key] = stored
-            self._tell("MODIFIED" if known else "ADDED", resource.plural, stored)
+            self._tell(Change(resource.plural, self._version, before, copy.deepcopy(stored)))
         return copy.deepcopy(stored)
 
     def delete(self, plural: str, namespace: str, name: str) -> None:
         with self.changed:
             gone = self._objects[plural].pop((namespace, name))
-            self._tell("DELETED", plural, gone)
+            self._version += 1
+            self._tell(Change(plural, self._version, gone))
+
+    def bookmark(self) -> None:
+        """Tell every watcher that asks for bookmarks how far the server is, and that nothing else happened."""
+        with self.changed:
+            self._version += 1
+            self._tell(Change("", self._version))
+
+    def forget_events(self) -> None:
+        """Let every watch from a version before now be answered with 410, as an event."""
+        with self.changed:
+            self._version += 1
+            self._oldest_event = self._version
+
+    def end_watches(self, *, broken: bool = False) -> None:
+        """End every watch that is open: as the server does after some minutes, or in the middle of a line."""
+        with self.changed:
+            self.endings += 1
+            self._ended_at, self._broken = self._version, broken
+            self.changed.notify_all()
+
+    def wait_for(self, path: str, number: int, *, watch: bool = True, seconds: float = 20) -> None:
+        """Wait until so many watches (or other requests) of a path have come in."""
+
+        def came() -> bool:
+            return sum(1 for one in list(self.log) if (one.path, one.is_watch) == (path, watch)) >= number
+
+        with self.changed:
+            assert self.changed.wait_for(came, seconds), f"{number} x {path} did not come: {self.log}"
 
     def get(self, plural: str, namespace: str, name: str) -> Object:
         with self.changed:
@@ -253,8 +303,44 @@ class ApiServer:
             if namespace in ("", home) and _selected(item, query.get("fieldSelector", ""))
         ]
 
-    def _tell(self, kind: str, plural: str, item: Object) -> None:
-        self.events.append((kind, plural, copy.deepcopy(item)))
+    def watched(
+        self, plural: str, namespace: str, query: Mapping[str, str], ending: int
+    ) -> Iterator[tuple[str, Object] | None]:
+        """Yield the events of a watch: what is there, unless it starts at a version, and what happens from then on.
+
+        `ending` is how often watches had been ended when it was asked for. None, at the end, is for a watch
+        that is to break off in the middle of a line.
+        """
+        since = int(query.get("resourceVersion") or 0)
+        with self.changed:
+            seen, too_old = len(self.events), 0 < since < self._oldest_event
+            first = [] if since else [("ADDED", item) for item in self.current(plural, namespace, query)]
+            later = [change for change in self.events if since and change.version > since]
+        if too_old:
+            message = f"too old resource version: {since} ({self._oldest_event})"
+            yield "ERROR", status_body(410, "Expired", message)
+            return
+        yield from first
+        is_over = False
+        while True:
+            seen_so_far = (_as_seen(change, plural, namespace, query) for change in later)
+            yield from (event for event in seen_so_far if event)
+            if is_over:
+                break
+            with self.changed:
+                self.changed.wait_for(lambda: self._is_over(ending) or len(self.events) > seen)  # noqa: B023
+                is_over = self._is_over(ending)
+                later, seen = self.events[seen:], len(self.events)
+                if is_over:
+                    later = [change for change in later if change.version <= self._ended_at]
+        if self._broken:
+            yield None
+
+    def _is_over(self, ending: int) -> bool:
+        return self.closing.is_set() or self.endings > ending
+
+    def _tell(self, change: Change) -> None:
+        self.events.append(change)
         self.changed.notify_all()
 
     def _get(self, resource: Resource, where: tuple[str, str]) -> Object:
@@ -345,6 +431,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     # One packet per answer: Nagle's algorithm and delayed acknowledgements would add 40 ms.
     wbufsize = -1
     server: _Http
+    ending = 0
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Print nothing: `ApiServer.log` is the log."""
@@ -361,7 +448,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             headers,
             self.rfile.read(length),
         )
-        api.log.append(request)
+        if api.closing.is_set():
+            self.close_connection = True
+            return
+        with api.changed:
+            api.log.append(request)
+            self.ending = api.endings
+            api.changed.notify_all()
         try:
             self._answer(api, request)
         except Refusal as refusal:
@@ -379,7 +472,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         if api.token and request.headers.get("authorization") != f"Bearer {api.token}":
             raise Refusal(401, "Unauthorized", "Unauthorized")
-        if request.query.get("watch") in ("1", "true"):
+        if request.is_watch:
             self._watch(api, request)
             return
         self._json(*api.answer(request))
@@ -431,30 +524,39 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        for kind, item in _events(api, resource.plural, unquote(match["namespace"] or ""), request.query):
-            line = json.dumps({"type": kind, "object": item}).encode() + b"\n"
+        self.wfile.flush()
+        for event in api.watched(resource.plural, unquote(match["namespace"] or ""), request.query, self.ending):
+            if event is None:
+                self.wfile.write(b'1000\r\n{"type":"MODIFIED","object":{"metadata":')
+                self.close_connection = True
+                return
+            line = json.dumps({"type": event[0], "object": event[1]}).encode() + b"\n"
             self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
 
 
-def _events(api: ApiServer, plural: str, namespace: str, query: Mapping[str, str]) -> Iterator[tuple[str, Object]]:
-    """Yield what is there, unless the watch starts at a version, and then what happens until the server closes."""
-    since = int(query.get("resourceVersion") or 0)
-    with api.changed:
-        seen = len(api.events)
-        first = [] if since else [("ADDED", item) for item in api.current(plural, namespace, query)]
-        later = [event for event in api.events if since and int(event[2]["metadata"]["resourceVersion"]) > since]
-    yield from first
-    while True:
-        for kind, of, item in later:
-            if of == plural and namespace in ("", item["metadata"].get("namespace")):
-                yield kind, item
-        with api.changed:
-            api.changed.wait_for(lambda: len(api.events) > seen or api.closing.is_set())  # noqa: B023
-            if api.closing.is_set():
-                return
-            later, seen = api.events[seen:], len(api.events)
+def _as_seen(change: Change, plural: str, namespace: str, query: Mapping[str, str]) -> tuple[str, Object] | None:
+    """Return the event that a watcher gets: an object that leaves its selection is deleted to it."""
+    if not change.plural:
+        resource = next(one for one in RESOURCES if one.plural == plural)
+        if query.get("allowWatchBookmarks") not in ("1", "true"):
+            return None
+        meta = {"resourceVersion": str(change.version), "creationTimestamp": None}
+        return "BOOKMARK", {"kind": resource.kind, "apiVersion": resource.group_version, "metadata": meta}
+    item = change.after or change.before or {}
+    if change.plural != plural or namespace not in ("", item["metadata"].get("namespace")):
+        return None
+    selector = query.get("fieldSelector", "")
+    was = change.before is not None and _selected(change.before, selector)
+    if change.after is not None and _selected(change.after, selector):
+        return "MODIFIED" if was else "ADDED", change.after
+    if not was:
+        return None
+    gone = copy.deepcopy(change.before or {})
+    gone["metadata"]["resourceVersion"] = str(change.version)
+    return "DELETED", gone
 
 
 def status_body(status: int, reason: str, message: str, **details: object) -> Object:

@@ -31,7 +31,18 @@ class Verb(Struct, frozen=True):
 _WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 VERBS: Mapping[str, Verb] = {
     "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False}),
-    "why-pending": Verb("why a gang is pending", {"--all-namespaces": False, "-A": False}, ("gang",)),
+    "why-pending": Verb(
+        "why a gang is pending",
+        {
+            "--all-namespaces": False,
+            "-A": False,
+            "--watch": False,
+            "-w": False,
+            "--until": True,
+            "--timeout": True,
+        },
+        ("gang",),
+    ),
     "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
     "version": Verb("the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),
@@ -74,6 +85,7 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
     "-o": options.FORMATS,
     "--color": options.COLOURS,
     "--dry-run": ("none", "client", "server"),
+    "--until": ("scheduled",),
     "--mode": ("Strict", "NonStrict"),
     "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
 }

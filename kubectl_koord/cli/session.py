@@ -13,6 +13,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.transport import Transport
+    from kubectl_koord.cluster.watch import ClusterWatch
     from kubectl_koord.explain.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
@@ -59,6 +60,17 @@ class Session:
             return source.from_files(self.options.snapshots, self.options.version)
         return source.live(self.live_transport(), kinds, self.namespace, self.options.version)
 
+    def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
+        """Return the live cluster, to be followed; nothing is read yet.
+
+        Raises:
+            KoordError: when this run reads a file.
+
+        """
+        from kubectl_koord.cluster.watch import ClusterWatch
+
+        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.options.version)
+
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
 
@@ -82,18 +94,25 @@ class Session:
         where = "" if "/" in name else f" in namespace {self.namespace()!r}"
         raise KoordError(f"error: no gang, pod or owner {name!r}{where}{nearest}")
 
-    def show(self, report: "Report", topo: "TopoOptions | None" = None) -> None:
-        """Print a report on standard output and let its verdict be the exit code."""
+    def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:
+        """Print a report on standard output and let its verdict be the exit code.
+
+        Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
+        """
         from kubectl_koord.render import show, structured
 
         self.exit_code = EXIT_CODES[report.verdict]
         if self.options.output == "json":
-            text = structured.to_json(report)
+            text = structured.to_json_line(report) if more_follow else structured.to_json(report)
         elif self.options.output == "yaml":
-            text = structured.to_yaml(report)
+            text = ("---\n" if more_follow else "") + structured.to_yaml(report)
         else:
-            text = show.text(report, style=_style(self.options.colour), topo_options=topo)
+            text = show.text(report, style=self.style(), topo_options=topo)
         write(text)
+
+    def style(self) -> "OutputStyle":
+        """Return how text on standard output is to look."""
+        return _style(self.options.colour)
 
 
 def _style(colour: str) -> "OutputStyle":

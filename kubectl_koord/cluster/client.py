@@ -4,6 +4,7 @@ Only the pool is used. Which server, and as whom, is settled in `kubeconfig` and
 nothing is retried, redirected or sent without credentials.
 """
 
+import contextlib
 import os
 import socket
 import tempfile
@@ -35,6 +36,7 @@ _PIECE = 64 * 1024
 _READS = frozenset({"GET"})
 _WRITES = frozenset({"GET", "PATCH", "POST"})
 _DIAL_SECONDS = 30.0
+_CONNECTIONS = 64
 # OpenSSL's numbers for what x509 in Go says in words.
 _UNTRUSTED = (2, 18, 19, 20, 21)
 _EXPIRED = (9, 10)
@@ -67,6 +69,24 @@ class ClientBody:
             view[filled : filled + len(piece)] = piece
             filled += len(piece)
         return filled
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what comes as soon as it comes, until the end."""
+        from urllib3.exceptions import HTTPError, ReadTimeoutError  # noqa: PLC0415
+
+        try:
+            yield from self._response.stream(_PIECE)
+        except (TimeoutError, ReadTimeoutError):
+            raise no_body_in_time() from None
+        except (HTTPError, OSError, ValueError):
+            raise unable("unexpected EOF") from None
+
+    def interrupt(self) -> None:
+        """End the body for whichever thread reads it."""
+        connected = getattr(getattr(self._response, "connection", None), "sock", None)
+        if connected is not None:
+            with contextlib.suppress(OSError):
+                connected.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Give the connection up."""
@@ -107,6 +127,15 @@ class ClientTransport:
         """
         return self._request("GET", path, {}, None)
 
+    def watch(self, path: str, seconds: float) -> ClientBody:
+        """Send a GET whose body may be silent for so many seconds, whatever the time limit of requests is.
+
+        Raises:
+            KoordError: in kubectl's words, when the API server cannot be reached.
+
+        """
+        return self._request("GET", path, {}, None, silence=seconds)
+
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer.
 
@@ -143,7 +172,9 @@ class ClientTransport:
         """Close."""
         self.close()
 
-    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> ClientBody:
+    def _request(
+        self, method: str, path: str, headers: dict[str, str], body: bytes | None, silence: float | None = None
+    ) -> ClientBody:
         from urllib3 import Timeout  # noqa: PLC0415
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -156,14 +187,16 @@ class ClientTransport:
                 f"{self._server}{checked(path)}",
                 body=body,
                 headers=self._headers | headers,
-                timeout=Timeout(total=limit, connect=limit or _DIAL_SECONDS, read=limit),
+                timeout=Timeout(
+                    total=None if silence else limit, connect=limit or _DIAL_SECONDS, read=silence or limit
+                ),
                 retries=False,
                 redirect=False,
                 preload_content=False,
             )
         except (HTTPError, OSError) as problem:
             raise _sentence(problem, self._server) from None
-        return ClientBody(response, Deadline(limit))
+        return ClientBody(response, Deadline(None if silence else limit))
 
 
 class _Forbidden:
@@ -205,6 +238,7 @@ def _pool(cluster: dict[str, Any], server: str, who: Credentials) -> Any:  # noq
 
     configuration = client.Configuration()
     configuration.host = server
+    configuration.connection_pool_maxsize = _CONNECTIONS
     configuration.verify_ssl = not cluster.get("insecure-skip-tls-verify")
     configuration.tls_server_name = cluster.get("tls-server-name") or None
     if cluster.get("proxy-url"):

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -29,6 +29,8 @@ WIRE_TYPES: dict[str, Any] = {
 }
 """The kinds that we read, and the fields of each."""
 
+_Key: TypeAlias = Callable[[wire.Meta], object]
+
 
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
@@ -45,7 +47,7 @@ class Collector:
         self._topologies: dict[str, objects.NetworkTopology] = {}
         self._budgets: dict[tuple[str, str], objects.Budget] = {}
         self._quotas: dict[tuple[str, str], objects.Quota] = {}
-        self._devices: set[str] = set()
+        self._devices: dict[str, None] = {}
         self._reservations: dict[str, wire.Reservation] = {}
         self._allocated: dict[tuple[str, str], str] = {}
         self._claims: dict[str, wire.PersistentVolumeClaim] = {}
@@ -53,8 +55,8 @@ class Collector:
         self._limits: dict[str, wire.CSINode] = {}
         self._metrics: dict[str, wire.NodeMetric] = {}
         self._node_annotations: dict[str, decode.Strings] = {}
-        self._deployments: list[wire.Deployment] = []
-        self._config_map: wire.ConfigMap | None = None
+        self._deployments: dict[tuple[str, str], wire.Deployment] = {}
+        self._config_maps: dict[str, wire.ConfigMap] = {}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self._take: dict[str, Callable[[Any], None]] = {
@@ -64,14 +66,30 @@ class Collector:
             "ClusterNetworkTopology": self._take_topology,
             "PodDisruptionBudget": self._take_budget,
             "ElasticQuota": self._take_quota,
-            "Device": lambda device: self._devices.add(device.metadata.name),
+            "Device": lambda device: self._devices.__setitem__(device.metadata.name, None),
             "Reservation": self._take_reservation,
             "PersistentVolumeClaim": self._take_claim,
             "PersistentVolume": lambda volume: self._volumes.__setitem__(volume.metadata.name, volume),
             "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
             "NodeMetric": self._take_metric,
-            "Deployment": self._deployments.append,
+            "Deployment": lambda found: self._deployments.__setitem__(_by_pair(found.metadata), found),
             "ConfigMap": self._take_config_map,
+        }
+        self._held: dict[str, tuple[_Key, tuple[dict[Any, Any], ...]]] = {
+            "Node": (_by_bare_name, (self._nodes, self._node_annotations)),
+            "Pod": (_by_pair, (self._pods, self._allocated)),
+            "PodGroup": (_by_whole_name, (self._pod_groups,)),
+            "ClusterNetworkTopology": (_by_bare_name, (self._topologies,)),
+            "PodDisruptionBudget": (_by_pair, (self._budgets,)),
+            "ElasticQuota": (_by_pair, (self._quotas,)),
+            "Device": (_by_bare_name, (self._devices,)),
+            "Reservation": (_by_bare_name, (self._reservations,)),
+            "PersistentVolumeClaim": (_by_whole_name, (self._claims,)),
+            "PersistentVolume": (_by_bare_name, (self._volumes,)),
+            "CSINode": (_by_bare_name, (self._limits,)),
+            "NodeMetric": (_by_bare_name, (self._metrics,)),
+            "Deployment": (_by_pair, (self._deployments,)),
+            "ConfigMap": (_by_bare_name, (self._config_maps,)),
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
@@ -89,6 +107,21 @@ class Collector:
             name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
             raise KoordError(f"error: {kind} {name}: {problem}") from None
 
+    def remove(self, kind: str, meta: wire.Meta) -> None:
+        """Forget the object of this name; one that was never taken is no fault."""
+        key, stores = self._held[kind]
+        for store in stores:
+            store.pop(key(meta), None)
+
+    def forget(self, kind: str) -> None:
+        """Forget every object of a kind."""
+        for store in self._held[kind][1]:
+            store.clear()
+
+    def forget_shapes(self) -> None:
+        """Let go of shapes that no pod has any more: those to come share theirs anew."""
+        self._memo = decode.ShapeMemo()
+
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
         return Collector(self._memo)
@@ -96,37 +129,21 @@ class Collector:
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
         self.kinds |= part.kinds
-        self._deployments += part._deployments  # noqa: SLF001
-        self._config_map = part._config_map or self._config_map  # noqa: SLF001
-        self._devices |= part._devices  # noqa: SLF001
-        for mine, theirs in zip(self._by_name(), part._by_name(), strict=True):  # noqa: SLF001
-            mine.update(theirs)
-
-    def _by_name(self) -> tuple[dict[Any, Any], ...]:
-        return (
-            self._nodes,
-            self._pods,
-            self._pod_groups,
-            self._topologies,
-            self._budgets,
-            self._quotas,
-            self._reservations,
-            self._allocated,
-            self._claims,
-            self._volumes,
-            self._limits,
-            self._metrics,
-            self._node_annotations,
-        )
+        for kind, (_, stores) in self._held.items():
+            for mine, theirs in zip(stores, part._held[kind][1], strict=True):  # noqa: SLF001
+                mine.update(theirs)
 
     def _take_node(self, written: wire.Node) -> None:
-        self._nodes[written.metadata.name] = decode.node(written, self._memo)
+        name = written.metadata.name
+        self._nodes[name] = decode.node(written, self._memo)
+        self._node_annotations.pop(name, None)
         if written.metadata.annotations:
-            self._node_annotations[written.metadata.name] = decode.strings(written.metadata.annotations)
+            self._node_annotations[name] = decode.strings(written.metadata.annotations)
 
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
         self._pods[pod.namespace, pod.name] = pod
+        self._allocated.pop((pod.namespace, pod.name), None)
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
         if reservation:
             self._allocated[pod.namespace, pod.name] = reservation
@@ -159,7 +176,7 @@ class Collector:
 
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
-            self._config_map = written
+            self._config_maps[written.metadata.name] = written
 
     @property
     def has_claims(self) -> bool:
@@ -179,7 +196,7 @@ class Collector:
         waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
         finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
         running = self._running()
-        config = version.config(*self._version(chosen_version), self._config_map)
+        config = version.config(*self._version(chosen_version), next(iter(self._config_maps.values()), None))
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
@@ -247,13 +264,25 @@ class Collector:
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:
             return chosen, "as asked"
-        image = version.scheduler_image(self._deployments)
+        image = version.scheduler_image(list(self._deployments.values()))
         by_image = version.from_image(image) if image else None
         if by_image:
             return by_image, "from the image tag"
         if self.crd_version:
             return self.crd_version, "from the CRDs"
         return version.NEWEST_RELEASE, "assumed: the newest release known"
+
+
+def _by_bare_name(meta: wire.Meta) -> str:
+    return meta.name
+
+
+def _by_whole_name(meta: wire.Meta) -> str:
+    return f"{decode.namespace(meta)}/{meta.name}"
+
+
+def _by_pair(meta: wire.Meta) -> tuple[str, str]:
+    return decode.namespace(meta), meta.name
 
 
 def _by_name(pod: pods.RunningPod | pods.PendingPod | pods.FinishedPod) -> tuple[str, str]:

@@ -4,10 +4,11 @@
 of 32 KiB.
 """
 
+import contextlib
 import io
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from kubectl_koord.cluster.transport import no_body_in_time, no_headers_in_time, unable
 from kubectl_koord.errors import KoordError
@@ -87,21 +88,39 @@ class SocketBody:
         """Fill the buffer and return how many bytes came, fewer than it holds only at the end."""
         view = memoryview(buffer)
         filled = 0
+        while filled < len(view) and (count := self._received(view[filled:])):
+            filled += count
+        return filled
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what comes as soon as it comes, until the end."""
+        buffer = memoryview(bytearray(_PIECE))
+        while count := self._received(buffer):
+            yield bytes(buffer[:count])
+
+    def prolong(self, seconds: float) -> None:
+        """Let the rest of the body take so many seconds from now."""
+        self._deadline = Deadline(seconds)
+
+    def interrupt(self) -> None:
+        """End the body for whichever thread reads it."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Give the connection up."""
+        self._file.close()
+        self._socket.close()
+
+    def _received(self, view: memoryview) -> int:
         try:
-            while filled < len(view) and (count := self._some(view[filled:])):
-                filled += count
+            return self._some(view)
         except TimeoutError:
             self.close()
             raise no_body_in_time() from None
         except (OSError, EOFError, ValueError):
             self.close()
             raise unable("unexpected EOF") from None
-        return filled
-
-    def close(self) -> None:
-        """Give the connection up."""
-        self._file.close()
-        self._socket.close()
 
     def _some(self, view: memoryview) -> int:
         if self._left == 0 and self._chunked:

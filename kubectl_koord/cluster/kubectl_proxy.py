@@ -73,6 +73,17 @@ class KubectlProxy:
         """
         return self._request("GET", path, {}, b"")
 
+    def watch(self, path: str, seconds: float) -> SocketBody:
+        """Send a GET whose body may take so many seconds, whatever the time limit of requests is.
+
+        Raises:
+            KoordError: in kubectl's words, when the API server cannot be reached.
+
+        """
+        answer = self.open(path)
+        answer.prolong(seconds)
+        return answer
+
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer.
 

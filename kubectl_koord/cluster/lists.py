@@ -191,7 +191,7 @@ class _Reader(Generic[T]):
 
     def _narrowed(self, request: ListRequest, template: str, whole: _Refused) -> _Read[T]:
         namespace = self._namespace if isinstance(self._namespace, str) else self._namespace()
-        path = template.replace("{namespace}", quote(namespace, safe=""))
+        path = in_namespace(template, namespace)
         try:
             return _Read(request.kind, self._list(request.kind, path), namespace_only=True)
         except _Refused:
@@ -240,6 +240,11 @@ def _from_cache(path: str) -> str:
     if "resourceVersion=" in path.partition("?")[2]:
         return path
     return f"{path}{'&' if '?' in path else '?'}resourceVersion=0"
+
+
+def in_namespace(template: str, namespace: str) -> str:
+    """Return the path of a namespace's list."""
+    return template.replace("{namespace}", quote(namespace, safe=""))
 
 
 def _continued(path: str, token: str) -> str:

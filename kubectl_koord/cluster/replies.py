@@ -50,6 +50,7 @@ class Status(Struct):
     message: str | None = None
     reason: str | None = None
     details: Details | None = None
+    code: int | None = None
 
 
 def status_of(body: bytes) -> Status | None:

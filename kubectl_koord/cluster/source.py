@@ -5,10 +5,12 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
 
+from msgspec import Struct
+
 from kubectl_koord.cluster import files, version
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
-from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
-from kubectl_koord.cluster.stream import read_list
+from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
+from kubectl_koord.cluster.stream import ListMeta, read_page
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -65,7 +67,7 @@ GANG_KINDS = (
     "NodeMetric",
 )
 PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
-_VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
+VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
 _WITHOUT_GAP = {"ConfigMap"}  # told by assumed-config
 
 
@@ -77,41 +79,68 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
 
     """
     collector = Collector()
-    gaps, narrowed = _read(transport, kinds, namespace, collector)
+    found = read(transport, [REQUESTS[kind] for kind in kinds], namespace, collector)
+    gaps = absorb(found, collector)
     if "PodGroup" in kinds and collector.has_claims:
-        more, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
-        gaps += more
-    if not chosen_version and "Deployment" not in collector.kinds:
-        collector.crd_version = _crd_version(transport)
-    return collector.snapshot(
-        moment=_now(),
-        source="cluster",
-        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
-        chosen_version=chosen_version,
-        namespace_only=namespace() if narrowed else "",
-    )
+        gaps += absorb(read(transport, [REQUESTS[kind] for kind in VOLUME_KINDS], namespace, collector), collector)
+    detect_version(transport, collector, chosen_version)
+    return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "")
 
 
-def _read(
-    transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], collector: Collector
-) -> tuple[list[Gap], bool]:
-    """Read lists into the collector; return the gaps, and whether any held one namespace only."""
+class Part(Struct, frozen=True):
+    """The objects of one list, and the version of the list."""
 
-    def decode(kind: str, pages: Pages) -> Collector:
+    objects: Collector
+    version: str
+
+
+def read(
+    transport: Transport, requests: Sequence[ListRequest], namespace: Callable[[], str], collector: Collector
+) -> Lists[Part]:
+    """Return lists as parts of the collector's cluster, which are still to be absorbed.
+
+    Raises:
+        KoordError: as `live`.
+
+    """
+
+    def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read anew, into a part of its own
+        meta = ListMeta()
         for page in pages:
-            pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add, kind))
-        return part
+            meta = read_page(page, WIRE_TYPES[kind], partial(part.add, kind))
+            pages.continue_token = meta.continue_ or ""
+        return Part(part, meta.resource_version or "")
 
-    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, decode)
+    return read_lists(transport, requests, namespace, decode)
+
+
+def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
+    """Take over what was read, and return a gap for each kind that was not, or of one namespace only."""
     gaps = []
     for value in found.values.values():
         if isinstance(value, Gap):
             gaps.append(value)
         else:
-            collector.merge(value)
-    gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
-    return gaps, bool(found.namespace_only)
+            collector.merge(value.objects)
+    return gaps + [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
+
+
+def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
+    """Look at the CRDs where neither the user nor the scheduler's Deployment tells the version."""
+    if not chosen_version and "Deployment" not in collector.kinds:
+        collector.crd_version = _crd_version(transport)
+
+
+def at_this_moment(collector: Collector, gaps: Iterable[Gap], chosen_version: str, namespace_only: str) -> Snapshot:
+    """Return the live cluster as it was collected, stamped with the time."""
+    return collector.snapshot(
+        moment=_now(),
+        source="cluster",
+        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
+        chosen_version=chosen_version,
+        namespace_only=namespace_only,
+    )
 
 
 def _now() -> str:

@@ -26,12 +26,15 @@ class Source(Protocol):
         """Fill the buffer; fewer bytes come only at the end."""
 
 
-class _Meta(msgspec.Struct):
+class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
+    """What a list says of itself: the token of its next page, and the version that a watch goes on from."""
+
     continue_: str | None = msgspec.field(default=None, name="continue")
+    resource_version: str | None = None
 
 
 class _Head(msgspec.Struct):
-    metadata: _Meta | None = None
+    metadata: ListMeta | None = None
 
 
 class _Rest(msgspec.Struct):
@@ -39,12 +42,20 @@ class _Rest(msgspec.Struct):
 
 
 class _Whole(msgspec.Struct):
-    metadata: _Meta | None = None
+    metadata: ListMeta | None = None
     items: list[msgspec.Raw] | None = None
 
 
 def read_list(source: Source, kind: Any, take: Callable[[Any], None], size: int = SLICE) -> str:  # noqa: ANN401
     """Hand every item of a list to `take`, in order, and return the token of the next page (or empty).
+
+    As `read_page`, of which only the token is kept.
+    """
+    return read_page(source, kind, take, size).continue_ or ""
+
+
+def read_page(source: Source, kind: Any, take: Callable[[Any], None], size: int = SLICE) -> ListMeta:  # noqa: ANN401
+    """Hand every item of a list to `take`, in order, and return what the list says of itself.
 
     Args:
         source: the bytes of one JSON list.
@@ -63,7 +74,7 @@ def read_list(source: Source, kind: Any, take: Callable[[Any], None], size: int 
     if head is None:
         return _whole(bytes(buffer[:filled]) + source.read(), kind, take)
     _slices(source, buffer, start + len(_ITEMS) - 1, filled, msgspec.json.Decoder(list[kind]), take)
-    return (head.metadata and head.metadata.continue_) or ""
+    return head.metadata or ListMeta()
 
 
 def _head(written: bytes) -> _Head | None:
@@ -75,12 +86,12 @@ def _head(written: bytes) -> _Head | None:
     return head if head.metadata is not None else None
 
 
-def _whole(content: bytes, kind: Any, take: Callable[[Any], None]) -> str:  # noqa: ANN401
+def _whole(content: bytes, kind: Any, take: Callable[[Any], None]) -> ListMeta:  # noqa: ANN401
     found = msgspec.json.decode(content, type=_Whole)
     decoder = msgspec.json.Decoder(kind)
     for item in found.items or ():
         take(decoder.decode(item))
-    return (found.metadata and found.metadata.continue_) or ""
+    return found.metadata or ListMeta()
 
 
 def _slices(

@@ -1,6 +1,6 @@
 """What a way to the API server offers, whichever it is."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -48,6 +48,16 @@ class Body(Protocol):
         """Give the connection up. May be called twice."""
 
 
+class Stream(Body, Protocol):
+    """A body that goes on and on: it is read as it comes, and may be ended by another thread."""
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield what comes as soon as it comes, until the end."""
+
+    def interrupt(self) -> None:
+        """End the body for whichever thread reads it; closing stays that thread's business."""
+
+
 class Transport(Protocol):
     """A way to the API server. Several threads may use it at once.
 
@@ -57,6 +67,9 @@ class Transport(Protocol):
 
     def open(self, path: str) -> Body:
         """Send a GET and return once the status is known."""
+
+    def watch(self, path: str, seconds: float) -> Stream:
+        """Send a GET whose body may take so many seconds, whatever the time limit of requests is."""
 
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer."""

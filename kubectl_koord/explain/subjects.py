@@ -72,6 +72,12 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def again(snapshot: Snapshot, key: str, *, lone_pod: bool) -> Subject | None:
+    """Return the subject of a key in a later snapshot, None where it is there no more."""
+    every = gangs.all_gangs(snapshot)
+    return _pod(snapshot, every, key) if lone_pod else _gang(every, key)
+
+
 def _plain(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, name: str) -> Subject | None:
     key = f"{namespace}/{name}"
     return _gang(every, key) or _pod(snapshot, every, key) or _owned(snapshot, every, namespace, "", name)

@@ -5,12 +5,21 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
-from kubectl_koord.render.document import Block
+from kubectl_koord.explain.progress import News
+from kubectl_koord.explain.reports import (
+    ChangePlan,
+    PendingGangsReport,
+    PreemptReport,
+    TopologyReport,
+    Verdict,
+    WhyReport,
+)
+from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.pages import change, pending, preempt, topo, why
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
+from kubectl_koord.render.words import VERDICT_STYLE
 
 _NO_TERMINAL_WIDTH = 80
 
@@ -33,7 +42,20 @@ class TopoOptions(Struct, frozen=True):
 
 def text(report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None) -> str:
     """Return the report as text for a person or a pipe, ending with a line break."""
-    page = _page(report, topo_options or TopoOptions())
+    return _written(_page(report, topo_options or TopoOptions()), style)
+
+
+def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
+    """Return one line that says how things stand, in the colour of the verdict."""
+    return _written([Line(words, VERDICT_STYLE[verdict])], style)
+
+
+def news_line(time: str, news: News, *, style: OutputStyle) -> str:
+    """Return one change of an answer as a line: when (as the clock on the wall shows it), of whom, and what."""
+    return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
+
+
+def _written(page: list[Block], style: OutputStyle) -> str:
     if not style.terminal:
         return to_plain(page, unicode=style.unicode)
     parts: list[str] = []

@@ -38,6 +38,11 @@ def to_json(report: Report) -> str:
     return json.dumps(document(report), indent=2) + "\n"
 
 
+def to_json_line(report: Report) -> str:
+    """Return the JSON document on a line of its own, for output that goes on."""
+    return json.dumps(document(report)) + "\n"
+
+
 def to_yaml(report: Report) -> str:
     """Return one YAML document, equal to the JSON one, ASCII only."""
     import yaml  # noqa: PLC0415 - only who asks for YAML pays for it

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.render.show import OutputStyle, output_style, text
-from tests.render.samples import WHY
+from kubectl_koord.explain.progress import News
+from kubectl_koord.render.show import OutputStyle, news_line, output_style, sentence, text
+from tests.render.samples import PIPE, WHY
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,3 +77,17 @@ def test_without_colours_rich_is_not_imported(style: str) -> None:
         "sys.exit(bool({'rich', 'yaml'} & {name.partition('.')[0] for name in sys.modules}))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
+
+
+def test_a_change_is_a_line_with_the_time_the_gang_and_what_changed() -> None:
+    news = News("train/job", "3 of 4 slots in spine-1 (was 2)", "no")
+    assert news_line("10:02:11", news, style=PIPE) == "10:02:11  train/job  3 of 4 slots in spine-1 (was 2)\n"
+    coloured = OutputStyle(terminal=True, width=80, colour=True, unicode=True)
+    assert "\x1b[1;31m" in news_line("10:02:11", news, style=coloured)
+
+
+def test_what_comes_from_the_cluster_is_harmless_in_a_single_line_as_well() -> None:
+    assert news_line("10:02:11", News("a/\x1b[2J", "b\nc\u202e", "no"), style=PIPE) == (
+        "10:02:11  a/\\x1b[2J  b\\x0ac\\u202e\n"
+    )
+    assert sentence("a\x1b", "yes", style=PIPE) == "a\\x1b\n"

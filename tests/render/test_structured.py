@@ -9,7 +9,7 @@ import yaml
 from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import Victim
-from kubectl_koord.render.structured import document, to_json, to_yaml
+from kubectl_koord.render.structured import document, to_json, to_json_line, to_yaml
 from tests.render.samples import CHANGE, PENDING, PREEMPT, REPORTS, TOPO, WHY
 
 ROOT = Path(__file__).parents[2]
@@ -151,3 +151,10 @@ def test_json_needs_no_yaml() -> None:
         "to_json(WHY); sys.exit('yaml' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, cwd=ROOT).returncode == 0
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_document_may_be_a_line_of_its_own(name: str) -> None:
+    written = to_json_line(REPORTS[name])
+    assert (written.count("\n"), written[-1]) == (1, "\n")
+    assert json.loads(written) == json.loads(to_json(REPORTS[name]))

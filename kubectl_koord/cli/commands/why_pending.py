@@ -13,6 +13,9 @@ Examples:
   kubectl koord why-pending -A           of all namespaces
   kubectl koord why-pending job          why gang job is pending, and what helps
   kubectl koord why-pending pod/job-0    by the name of a pod; pytorchjob/x by an owner
+  kubectl koord why-pending job -w       and every change, as it happens
+  kubectl koord why-pending job --until scheduled --timeout 30m
+                                         wait: 0 scheduled, 1 not within the time, 2 failure
 """
 
 
@@ -20,12 +23,28 @@ def command(
     context: typer.Context,
     gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print what changes.")] = False,
+    until: Annotated[
+        str,
+        typer.Option("--until", metavar="scheduled", help="Wait until the gang has its pods on nodes: exit code 0."),
+    ] = "",
+    timeout: Annotated[
+        str, typer.Option("--timeout", metavar="30m", help="Wait no longer (default: for ever): exit code 1.")
+    ] = "",
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
+    from kubectl_koord.cli import follow
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.why import every_pending, why
 
     session: Session = context.obj
+    wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
+    if wish is not None and gang:
+        follow.follow_gang(session, gang, wish)
+        return
+    if wish is not None:
+        follow.follow_listing(session, "" if every else session.namespace())
+        return
     snapshot = session.snapshot(source.GANG_KINDS)
     if gang:
         session.show(why(snapshot, session.subject(snapshot, gang)))

@@ -1,0 +1,215 @@
+"""`why-pending` that goes on: the changes of an answer as they happen, or waiting for a gang to be scheduled."""
+
+import gc
+import os
+import select
+import stat
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from kubectl_koord.cli.session import write
+from kubectl_koord.cluster.connection import request_timeout
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.watch import ClusterWatch
+    from kubectl_koord.explain.progress import News
+    from kubectl_koord.explain.reports import WhyReport
+    from kubectl_koord.explain.subjects import Subject
+    from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.render.structured import Report
+
+GOALS = ("scheduled",)
+SECONDS_BETWEEN_ANSWERS = 1.0
+_REACHED, _NOT_IN_TIME = 0, 1
+
+
+class Wish(NamedTuple):
+    """What is to be followed, and how long: `timeout` as written, `seconds` None for ever."""
+
+    watch: bool
+    until: str
+    timeout: str = ""
+    seconds: float | None = None
+
+
+def take_wish(session: "Session", gang: str, *, watch: bool, until: str, timeout: str) -> Wish | None:
+    """Return what the flags ask for, None where an answer now is enough.
+
+    Raises:
+        KoordError: when they contradict each other, or what is read.
+
+    """
+    if until and until not in GOALS:
+        raise KoordError(f"error: --until {until!r} is not one of {', '.join(GOALS)}")
+    if timeout and not until:
+        raise KoordError("error: --timeout needs --until")
+    if not (watch or until):
+        return None
+    if not session.options.is_live:
+        raise KoordError("error: --watch and --until follow a cluster: a file does not change")
+    if until and not gang:
+        raise KoordError("error: --until needs a GANG to wait for")
+    return Wish(watch, until, timeout, _seconds(timeout) if timeout else None)
+
+
+def _seconds(timeout: str) -> float:
+    if timeout.startswith("-"):
+        raise KoordError(f"error: --timeout {timeout!r} is negative")
+    return request_timeout(timeout) or 0.0
+
+
+def follow_gang(session: "Session", name: str, wish: Wish) -> None:
+    """Print the answer about one gang and its changes (`--watch`), and end when the goal is reached (`--until`).
+
+    Raises:
+        KoordError: when the gang is gone, or the cluster can be followed no longer.
+
+    """
+    from kubectl_koord.cluster import source
+
+    with session.watch(source.GANG_KINDS) as cluster:
+        _Gang(session, cluster, name, wish).follow()
+
+
+def follow_listing(session: "Session", namespace: str) -> None:
+    """Print the listing of pending gangs, and who begins to wait, waits for another cause, or waits no more.
+
+    Raises:
+        KoordError: when the cluster can be followed no longer.
+
+    """
+    from kubectl_koord.cluster import source
+    from kubectl_koord.explain.progress import listing_news
+    from kubectl_koord.explain.why import every_pending
+
+    with session.watch(source.GANG_KINDS) as cluster:
+        told = every_pending(_first_snapshot(cluster), namespace)
+        session.show(told, more_follow=True)
+        ear = _Ear(cluster, None)
+        while ear.wait():
+            snapshot = cluster.snapshot()
+            report = every_pending(snapshot, namespace)
+            if news := listing_news(snapshot, told, report):
+                _tell(session, news, report)
+                told = report
+
+
+class _Gang:
+    """One gang that is followed."""
+
+    def __init__(self, session: "Session", cluster: "ClusterWatch", name: str, wish: Wish) -> None:
+        self._session = session
+        self._cluster = cluster
+        self._name = name
+        self._wish = wish
+        self._ear = _Ear(cluster, wish.seconds)
+
+    def follow(self) -> None:
+        from kubectl_koord.explain import progress
+        from kubectl_koord.explain.why import why
+
+        snapshot = _first_snapshot(self._cluster)
+        subject = self._session.subject(snapshot, self._name)
+        told = why(snapshot, subject) if self._wish.watch else None
+        if told is not None:
+            self._session.show(told, more_follow=True)
+        reached = self._is_reached(subject)
+        while not reached and self._ear.wait():
+            snapshot = self._cluster.snapshot()
+            subject = self._again(snapshot, subject)
+            if told is not None:
+                report = why(snapshot, subject)
+                if text := progress.news(told, report):
+                    _tell(self._session, (progress.News(progress.name_of(report), text, report.verdict),), report)
+                    told = report
+            reached = self._is_reached(subject)
+        if not (reached and self._wish.watch):
+            self._conclude(why(snapshot, subject), reached=reached)
+        self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
+
+    def _is_reached(self, subject: "Subject") -> bool:
+        from kubectl_koord.explain.progress import is_scheduled
+
+        return bool(self._wish.until) and is_scheduled(subject)
+
+    def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
+        from kubectl_koord.explain.progress import gone
+        from kubectl_koord.explain.subjects import again
+
+        found = again(snapshot, subject.key, lone_pod=subject.group is None)
+        if found is None:
+            raise KoordError(f"error: {gone(snapshot, subject)}")
+        return found
+
+    def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
+        """Print how the waiting has ended. Documents of a watch say it themselves."""
+        from kubectl_koord.explain.progress import outcome
+        from kubectl_koord.render import show
+
+        if not self._session.options.output:
+            said = outcome(report, reached=reached, waited=self._wish.timeout)
+            write(show.sentence(said, "yes" if reached else "no", style=self._session.style()))
+        elif not self._wish.watch:
+            self._session.show(report)
+
+
+def _tell(session: "Session", news: "Sequence[News]", report: "Report") -> None:
+    """Print what has changed: a line each, or the whole report as a document."""
+    from kubectl_koord.render import show
+
+    if session.options.output:
+        session.show(report, more_follow=True)
+        return
+    now = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
+    write("".join(show.news_line(now, each, style=session.style()) for each in news))
+
+
+def _first_snapshot(cluster: "ClusterWatch") -> "Snapshot":
+    """Read the cluster; what is read stays, so that the garbage collector need not look at it again and again."""
+    gc.disable()
+    snapshot = cluster.snapshot()
+    gc.freeze()
+    gc.enable()
+    return snapshot
+
+
+class _Ear:
+    """Waits for changes of the cluster, no longer than so many seconds in all, and while somebody reads our output."""
+
+    def __init__(self, cluster: "ClusterWatch", seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._output, self._both = select.poll(), select.poll()
+        self._both.register(cluster.fileno(), select.POLLIN)
+        descriptor = sys.stdout.fileno()
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISFIFO(kind) or stat.S_ISSOCK(kind):
+            for poll in (self._output, self._both):
+                poll.register(descriptor, 0)
+
+    def wait(self) -> bool:
+        """Return True when something has changed, a second after the last answer at the earliest; False at the end.
+
+        Raises:
+            BrokenPipeError: when nobody reads our output any more.
+
+        """
+        if self._left() == 0:
+            return False
+        self._heard(self._output, SECONDS_BETWEEN_ANSWERS)
+        return self._heard(self._both, None)
+
+    def _left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    def _heard(self, poll: "select.poll", seconds: float | None) -> bool:
+        limits = [limit for limit in (seconds, self._left()) if limit is not None]
+        found = poll.poll(min(limits) * 1000 if limits else None)
+        if any(event & (select.POLLERR | select.POLLHUP) for _, event in found):
+            raise BrokenPipeError
+        return bool(found)

@@ -1,0 +1,254 @@
+"""why-pending that goes on: what `--watch` prints, when `--until` ends, and that nothing is left behind."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from kubectl_koord.cli import follow
+from kubectl_koord.cluster import watch
+from kubectl_koord.cluster.watch import Patience
+from tests.apiserver import ApiServer, Rule, Tls
+from tests.cli.conftest import BIN, Run
+from tests.cli.world import pod, pod_group, world
+
+KOORD = str(BIN / "kubectl-koord")
+PODS = "/api/v1/pods"
+UNTIL = ("--until", "scheduled")
+SHORT = "no spine has room for its 2 pods, the best has 1"
+Started = Callable[..., AbstractContextManager["subprocess.Popen[str]"]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Return where the program keeps its socket: nothing may be left there."""
+    made = tmp_path / "tmp"
+    made.mkdir()
+    yield made
+    assert not list(made.iterdir())
+
+
+@pytest.fixture
+def started(folder: Path) -> Started:
+    """Start the installed executable."""
+
+    @contextmanager
+    def begun(*words: str) -> Iterator["subprocess.Popen[str]"]:
+        environment = dict(os.environ) | {"TMPDIR": str(folder)}
+        pipe = subprocess.PIPE
+        with subprocess.Popen([KOORD, *words], stdout=pipe, stderr=pipe, text=True, env=environment) as child:
+            try:
+                yield child
+            finally:
+                child.terminate()
+                child.wait(20)
+
+    return begun
+
+
+def line(child: "subprocess.Popen[str]") -> str:
+    assert child.stdout is not None
+    return child.stdout.readline()
+
+
+def page(child: "subprocess.Popen[str]") -> list[str]:
+    """Read up to the last line of a page."""
+    lines = [line(child)]
+    while "as koordinator 1.8 decides" not in lines[-1]:
+        assert lines[-1], lines
+        lines.append(line(child))
+    return lines
+
+
+def change(child: "subprocess.Popen[str]") -> str:
+    """Read one change and return it without its time."""
+    found = re.fullmatch(r"\d\d:\d\d:\d\d  (.*)\n", line(child))
+    assert found is not None
+    return found[1]
+
+
+def place(server: ApiServer, *names: str) -> None:
+    for name, node in zip(names, ("a0", "a1"), strict=False):
+        server.put(pod(name, name.partition("-")[0], on=node))
+
+
+def test_a_gang_is_shown_and_then_only_what_changes(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "job", "-w") as child:
+        assert page(child)[0] == f"default/job is pending: {SHORT}.\n"
+        server.put(pod_group("unrelated", 1))
+        server.put(pod("x", on="a0"))
+        assert change(child).startswith("default/job  0 of 2 slots in spine-a (was 1); ")
+        server.delete("pods", "default", "x")
+        assert change(child).startswith("default/job  1 of 2 slots in spine-a (was 0); now helps: ")
+        place(server, "job-0", "job-1")
+        while "scheduled" not in (last := change(child)):
+            pass
+        assert last == "default/job  scheduled: 2 pods on a node"
+        child.send_signal(signal.SIGINT)
+        assert child.communicate(timeout=20) == ("", "")
+    assert child.returncode == 130
+    assert len([one for one in server.requests(PODS) if not one.is_watch]) == 1
+    assert {request.method for request in server.log} == {"GET"}
+
+
+def test_a_listing_tells_who_comes_and_goes(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "--watch") as child:
+        assert page(child)[0].startswith("5 gangs have pending pods: ")
+        server.delete("pods", "default", "tiny-0")
+        assert change(child) == "default/tiny  no pending pods, 0 on a node, 1 needed"
+        server.put(pod("elsewhere-0", namespace="other"))
+        server.put(pod("alone-0", cpu="1"))
+        assert change(child) == "pod/default/alone-0  would be placed now"
+        child.send_signal(signal.SIGTERM)
+        assert child.communicate(timeout=20) == ("", "")
+    assert child.returncode == 143
+
+
+def test_each_change_is_a_document_on_a_line_of_its_own(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "job", "--watch", *UNTIL, "-o", "json") as child:
+        assert json.loads(line(child))["verdict"] == "no"
+        server.delete("pods", "default", "filler-a")
+        server.delete("pods", "default", "high-0")
+        server.delete("pods", "default", "high-1")
+        while (document := json.loads(line(child)))["verdict"] != "yes":
+            pass
+        assert document["placement"] == {"default/job-0": "a0", "default/job-1": "a1"}
+        place(server, "job-0", "job-1")
+        rest, errors = child.communicate(timeout=20)
+        assert json.loads(rest.splitlines()[-1])["boundPods"] == 2
+    assert (child.returncode, errors) == (0, "")
+
+
+def test_a_wait_for_what_is_already_so_ends_at_once(koord: Run, server: ApiServer) -> None:
+    server.put(pod("tiny-0", "tiny", cpu="1", on="a0"))
+    assert koord("why-pending", "tiny", *UNTIL) == (0, "default/tiny is scheduled: 1 pod on a node.\n", "")
+    shown = koord("why-pending", "tiny", *UNTIL, "--watch")
+    assert (shown.code, shown.out.splitlines()[0]) == (
+        0,
+        "default/tiny has no pending pods; 1 pod on a node, 1 needed.",
+    )
+    assert json.loads(koord("why-pending", "tiny", *UNTIL, "-o", "json").out)["boundPods"] == 1
+
+
+def test_a_wait_ends_when_the_last_pod_has_a_node(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "pod/job-0", *UNTIL, "--timeout", "5m") as child:
+        server.wait_for(PODS, 1)
+        place(server, "job-0", "job-1")
+        assert child.communicate(timeout=20) == ("default/job is scheduled: 2 pods on a node.\n", "")
+    assert child.returncode == 0
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize("timeout", ["0", "0s", "1ms", "10ms"])
+def test_a_wait_that_is_too_long_says_why_it_is_still_pending(koord: Run, timeout: str) -> None:
+    said = f"default/job is still pending after {timeout}: {SHORT}.\n"
+    assert koord("why-pending", "job", *UNTIL, "--timeout", timeout) == (1, said, "")
+    both = koord("why-pending", "job", *UNTIL, "--timeout", timeout, "-w")
+    assert (both.code, both.out.endswith(f"\n{said}")) == (1, True)
+    document = koord("why-pending", "job", *UNTIL, "--timeout", timeout, "-o", "yaml")
+    assert (document.code, document.out.splitlines()[1]) == (1, "kind: WhyPending")
+
+
+@pytest.mark.usefixtures("server")
+def test_yaml_documents_that_follow_each_other_are_told_apart(koord: Run) -> None:
+    done = koord("why-pending", "job", "-w", *UNTIL, "--timeout=1ms", "-o", "yaml")
+    assert done.out.startswith("---\napiVersion: ")
+
+
+def test_a_gang_that_vanishes_ends_the_wait_with_2(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "job", *UNTIL) as child:
+        server.wait_for(PODS, 1)
+        server.delete("podgroups", "default", "job")
+        for name in ("job-0", "job-1"):
+            server.delete("pods", "default", name)
+        said = "error: default/job is gone: it has no unfinished pods and no PodGroup any more\n"
+        assert child.communicate(timeout=20) == ("", said)
+    assert child.returncode == 2
+
+
+def test_a_reader_that_leaves_is_noticed_although_nothing_changes(server: ApiServer, started: Started) -> None:
+    with started("why-pending", "job", "-w") as child:
+        page(child)
+        server.wait_for(PODS, 1)
+        assert child.stdout is not None
+        child.stdout.close()
+        assert child.wait(20) == 141
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_while_waiting_ends_it_silently(server: ApiServer, started: Started, number: int, code: int) -> None:
+    with started("why-pending", "job", *UNTIL) as child:
+        server.wait_for(PODS, 1)
+        child.send_signal(number)
+        assert child.communicate(timeout=20) == ("", "")
+    assert child.returncode == code
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("job", "--until", "running"), "error: --until 'running' is not one of scheduled"),
+        (("job", "--timeout", "5m"), "error: --timeout needs --until"),
+        (("job", "-w", "--timeout", "5m"), "error: --timeout needs --until"),
+        (UNTIL, "error: --until needs a GANG to wait for"),
+        (("job", *UNTIL, "--timeout", "soon"), "error: Invalid timeout value. "),
+        (("job", *UNTIL, "--timeout", "-5m"), "error: --timeout '-5m' is negative"),
+        (("job", *UNTIL, "--demo"), "error: --watch and --until follow a cluster: a file does not change"),
+        (("-w", "--snapshot", "any.json"), "error: --watch and --until follow a cluster: a file does not change"),
+        (("nobody", *UNTIL), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean "),
+    ],
+    ids=["goal", "timeout", "watch-timeout", "no-gang", "no-duration", "negative", "demo", "file", "unknown"],
+)
+def test_what_makes_no_sense_is_one_line_and_2(koord: Run, words: tuple[str, ...], said: str) -> None:
+    done = koord("why-pending", *words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert done.err.startswith(said)
+
+
+def test_a_cluster_that_cannot_be_watched_for_long_is_one_line_and_2(
+    koord: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", Patience(first=0.01, most=0.01, failures=2))
+    server.rules.append(Rule(PODS, 500, "InternalError", "it broke", watch=True))
+    assert koord("why-pending", "job", *UNTIL) == (2, "", "Error from server (InternalError): it broke\n")
+
+
+def test_pods_that_may_not_be_watched_are_one_line_and_2(koord: Run, server: ApiServer) -> None:
+    server.rules.append(Rule(PODS, 403, "Forbidden", "cannot watch pods", watch=True))
+    assert koord("why-pending", "job", *UNTIL) == (2, "", "Error from server (Forbidden): cannot watch pods\n")
+
+
+def test_another_kind_that_may_not_be_watched_makes_the_answer_unknown(server: ApiServer, started: Started) -> None:
+    server.rules.append(Rule("/api/v1/nodes", 403, "Forbidden", "cannot watch nodes", watch=True))
+    with started("why-pending", "job", "-w") as child:
+        page(child)
+        assert change(child) == "default/job  cannot tell: Node could not be read: cannot watch nodes"
+
+
+@pytest.mark.usefixtures("no_kubectl")
+def test_without_kubectl_it_waits_as_well(
+    koord: Run, tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follow, "SECONDS_BETWEEN_ANSWERS", 0.01)
+    with ApiServer(world(), token="secret", tls=tls) as api:  # noqa: S106
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+
+        def then_place() -> None:
+            api.wait_for(PODS, 1)
+            place(api, "job-0", "job-1")
+
+        helper = threading.Thread(target=then_place)
+        helper.start()
+        assert koord("why-pending", "job", *UNTIL) == (0, "default/job is scheduled: 2 pods on a node.\n", "")
+        helper.join()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]

@@ -1,0 +1,87 @@
+"""Objects that go: what is left is what would have been read without them."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.model.snapshot import Snapshot
+
+SPECS: dict[str, dict[str, Any]] = {
+    "Pod": {"spec": {"nodeName": "n1"}},
+    "Reservation": {"status": {"phase": "Available", "nodeName": "n1"}},
+    "PersistentVolume": {"spec": {}},
+}
+CLUSTER_WIDE = {
+    "Node",
+    "ClusterNetworkTopology",
+    "Device",
+    "Reservation",
+    "NodeMetric",
+    "PersistentVolume",
+    "CSINode",
+}
+NAMES = {"Deployment": "koord-scheduler", "ConfigMap": "koord-scheduler-config"}
+
+
+def written(kind: str, name: str = "x", **more: object) -> Any:  # noqa: ANN401
+    meta: dict[str, Any] = {"name": NAMES.get(kind, name)}
+    if kind not in CLUSTER_WIDE:
+        meta["namespace"] = "default"
+    return msgspec.convert({"metadata": meta, **SPECS.get(kind, {}), **more}, WIRE_TYPES[kind])
+
+
+def seen(collector: Collector) -> Snapshot:
+    return collector.snapshot(moment="2026-11-20T10:00:00Z", source="cluster")
+
+
+@pytest.mark.parametrize("kind", WIRE_TYPES)
+def test_an_object_that_is_removed_was_never_there(kind: str) -> None:
+    collector = Collector()
+    empty = seen(collector)
+    collector.add(kind, written(kind))
+    collector.remove(kind, written(kind).metadata)
+    collector.remove(kind, written(kind).metadata)
+    assert seen(collector) == empty
+
+
+@pytest.mark.parametrize("kind", WIRE_TYPES)
+def test_a_kind_that_is_forgotten_takes_nothing_else_along(kind: str) -> None:
+    every = [one for one in WIRE_TYPES if one != kind]
+    collector, without = Collector(), Collector()
+    for one in WIRE_TYPES:
+        collector.add(one, written(one))
+    for one in every:
+        without.add(one, written(one))
+    collector.forget(kind)
+    assert seen(collector) == seen(without)
+
+
+def test_what_an_object_said_before_is_not_kept() -> None:
+    from_reservation = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "held"}'}
+    requests: dict[str, Any] = {"spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]}}
+    pod = written("Pod", **requests)
+    owner = written("Pod", **requests)
+    owner.metadata.annotations = from_reservation
+    status = {"phase": "Available", "nodeName": "n1", "allocatable": {"cpu": "4"}}
+    once, now = Collector(), Collector()
+    for collector in (once, now):
+        collector.add("Reservation", written("Reservation", "held", status=status))
+    once.add("Pod", owner)
+    drawn = seen(once)
+    once.add("Pod", pod)
+    now.add("Pod", pod)
+    assert seen(once) == seen(now) != drawn
+
+
+def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
+    collector = Collector()
+    collector.add("Pod", written("Pod", "a"))
+    collector.forget_shapes()
+    collector.add("Pod", written("Pod", "b"))
+    collector.add("Pod", written("Pod", "c"))
+    a, b, c = seen(collector).running["n1"]
+    assert a.shape == b.shape
+    assert a.shape is not b.shape
+    assert b.shape is c.shape

@@ -1,0 +1,297 @@
+"""A watched cluster is always the one that would be listed, whatever happens to the watches."""
+
+import select
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kubectl_koord.cluster import source
+from kubectl_koord.cluster.watch import ClusterWatch, Patience
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from tests.apiserver import ApiServer, Rule, Tls
+from tests.cli.world import Object, node, pod, pod_group, world
+from tests.cluster.conftest import Reach
+
+PODS = "/api/v1/pods"
+OWN_PODS = "/api/v1/namespaces/default/pods"
+GROUPS = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups"
+QUICK = Patience(first=0.01, most=0.02, failures=3, healthy=5)
+SECONDS = 20
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[ApiServer]:
+    """Serve the small cluster, which is the current context, to be reached both ways."""
+    with ApiServer(world()) as server:
+        own = {} if way == "kubectl" else {"username": "", "password": ""}
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path, user=own)))
+        yield server
+
+
+@pytest.fixture
+def watch(api: ApiServer, reach: Reach) -> Iterator[ClusterWatch]:  # noqa: ARG001 - it is the current context
+    with ClusterWatch(reach(), source.GANG_KINDS, lambda: "default", "", QUICK) as watched:
+        yield watched
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
+
+
+def changed(watch: ClusterWatch) -> bool:
+    poll = select.poll()
+    poll.register(watch.fileno(), select.POLLIN)
+    return bool(poll.poll(SECONDS * 1000))
+
+
+def until(watch: ClusterWatch, *pods: str, kind: str = "pending") -> Snapshot:
+    """Return the first snapshot that holds exactly these pods."""
+    snapshot = watch.snapshot()
+    while names(snapshot, kind) != set(pods):
+        assert changed(watch), names(snapshot, kind)
+        snapshot = watch.snapshot()
+    return snapshot
+
+
+def names(snapshot: Snapshot, kind: str) -> set[str]:
+    if kind == "pending":
+        return {one.name for one in snapshot.pending}
+    return {one.name for held in snapshot.running.values() for one in held}
+
+
+WAITING = {"job-0", "job-1", "tiny-0", "high-0", "high-1", "few-0", "lost-0"}
+
+
+def finished(name: str) -> Object:
+    done = pod(name, on="a0")
+    done["status"]["phase"] = "Succeeded"
+    return done
+
+
+def test_what_is_added_changed_and_deleted_is_seen_without_another_list(api: ApiServer, watch: ClusterWatch) -> None:
+    until(watch, *WAITING)
+    api.put(pod("new-0"))
+    api.put(pod("job-0", "job", on="a0"))
+    api.delete("pods", "default", "tiny-0")
+    snapshot = until(watch, *(WAITING - {"job-0", "tiny-0"} | {"new-0"}))
+    assert names(snapshot, "running") == {"filler-a", "filler-b", "job-0"}
+    api.put(finished("job-0"))  # leaves the selection of unfinished pods
+    until(watch, "filler-a", "filler-b", kind="running")
+    assert len([one for one in api.requests(PODS) if not one.is_watch]) == 1
+
+
+def test_every_kind_is_followed(api: ApiServer, reach: Reach, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    api.put(node("c0", "spine-c"))
+    api.delete("nodes", "", "b1")
+    api.put(pod_group("other", 7))
+    api.delete("podgroups", "default", "few")
+    api.delete("clusternetworktopologies", "", "default")
+    api.delete("deployments", "koordinator-system", "koord-scheduler")
+    api.delete("configmaps", "koordinator-system", "koord-scheduler-config")
+    api.put(pod("last-0"))
+    listed = source.live(reach(), source.GANG_KINDS, lambda: "default", "1.8")
+    snapshot = watch.snapshot()
+    while (
+        snapshot.nodes,
+        snapshot.pod_groups,
+        snapshot.topologies,
+        snapshot.config.assumed,
+        names(snapshot, "pending"),
+    ) != (
+        listed.nodes,
+        listed.pod_groups,
+        {},
+        True,
+        names(listed, "pending"),
+    ):
+        assert changed(watch)
+        snapshot = watch.snapshot()
+    assert snapshot.running == listed.running
+
+
+def test_volumes_are_followed_once_a_pod_asks_for_one(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    claims = "/api/v1/persistentvolumeclaims"
+    assert not api.requests(claims)
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {}}
+    api.put(claim)
+    wanting = pod("wanting-0")
+    wanting["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    api.put(wanting)
+    assert set(until(watch, *WAITING, "wanting-0").claims) == {"default/data"}
+    assert [one.is_watch for one in api.requests(claims)][:1] == [False]
+    api.delete("persistentvolumeclaims", "default", "data")
+    while watch.snapshot().claims:
+        assert changed(watch)
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["ended", "broken"])
+def test_a_watch_that_ends_goes_on_from_the_last_version(api: ApiServer, watch: ClusterWatch, *, broken: bool) -> None:
+    watch.snapshot()
+    api.wait_for(PODS, 1)
+    last = api.put(pod("new-0"))["metadata"]["resourceVersion"]
+    until(watch, *WAITING, "new-0")
+    api.end_watches(broken=broken)
+    api.put(pod("new-1"))
+    until(watch, *WAITING, "new-0", "new-1")
+    asked = api.requests(PODS)
+    assert [one.is_watch for one in asked] == [False, True, True]
+    assert asked[-1].query["resourceVersion"] == last
+    assert asked[-1].query["fieldSelector"] == asked[0].query["fieldSelector"]
+
+
+def test_a_bookmark_moves_the_version_and_changes_nothing(api: ApiServer, watch: ClusterWatch) -> None:
+    until(watch, *WAITING)
+    api.wait_for(PODS, 1)
+    api.bookmark()
+    api.end_watches()
+    api.wait_for(PODS, 2)
+    first, second = (one.query["resourceVersion"] for one in api.requests(PODS) if one.is_watch)
+    assert int(second) == int(first) + 1
+    assert names(watch.snapshot(), "pending") == WAITING
+
+
+def test_a_forgotten_version_is_listed_anew_and_what_was_missed_is_seen(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    api.wait_for(PODS, 1)
+    api.rules.append(Rule(PODS, 503, "ServiceUnavailable", "busy", watch=True, times=1))
+    api.end_watches()
+    api.delete("pods", "default", "tiny-0")
+    api.put(pod("new-0"))
+    api.forget_events()
+    until(watch, *(WAITING - {"tiny-0"} | {"new-0"}))
+    lists = [one for one in api.requests(PODS) if not one.is_watch]
+    assert [one.query["resourceVersion"] for one in lists] == ["0", ""][: len(lists)]
+
+
+def test_410_as_a_status_is_listed_anew(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(PODS, 410, "Expired", "too old", watch=True, times=1))
+    watch.snapshot()
+    api.wait_for(PODS, 2, watch=False)
+    api.put(pod("new-0"))
+    until(watch, *WAITING, "new-0")
+
+
+def test_failures_are_borne_as_long_as_they_do_not_go_on(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(PODS, 500, "InternalError", "it broke", watch=True, times=2))
+    api.rules.append(Rule(GROUPS, cut="head", watch=True, times=1))
+    watch.snapshot()
+    api.put(pod("new-0"))
+    until(watch, *WAITING, "new-0")
+
+
+def failed(watch: ClusterWatch) -> str:
+    with pytest.raises(KoordError) as caught:  # noqa: PT012 - it fails sooner or later
+        while True:
+            watch.snapshot()
+            assert changed(watch)
+    return caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (Rule(GROUPS, 500, "InternalError", "it broke", watch=True), "Error from server (InternalError): it broke"),
+        (Rule(GROUPS, raw=b"", watch=True), "error: the watch of PodGroup ended 4 times in a row without a word"),
+        (
+            Rule(GROUPS, raw=b'{"type": "ADDED", "object": 7}\n', watch=True),
+            "error: the server's watch of PodGroup cannot be read: Expected `object`, got `int`",
+        ),
+        (
+            Rule(GROUPS, raw=b'{"type": "ERROR", "object": {"kind": "Status", "message": "etcd"}}\n', watch=True),
+            "Error from server: etcd",
+        ),
+        (Rule(GROUPS, 410, "Expired", "too old", watch=True), "error: the watch of PodGroup ended 4 times in a row"),
+    ],
+    ids=["500", "silence", "garbage", "error-event", "410-for-ever"],
+)
+def test_what_fails_again_and_again_is_one_clear_error(
+    api: ApiServer, watch: ClusterWatch, rule: Rule, said: str
+) -> None:
+    api.rules.append(rule)
+    assert failed(watch).startswith(said)
+    assert len([one for one in api.requests(GROUPS) if one.is_watch]) == QUICK.failures + 1
+
+
+def test_a_list_without_a_version_cannot_be_followed(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(GROUPS, raw=b'{"kind":"PodGroupList","metadata":{},"items":[]}', watch=False))
+    assert failed(watch) == "error: the server's list of PodGroup has no version to be watched from"
+
+
+def test_a_kind_that_may_be_listed_and_not_watched_is_a_gap(api: ApiServer, watch: ClusterWatch) -> None:
+    """What was read of it says what was once: it must not be taken for what is."""
+    api.rules.append(Rule(GROUPS, 403, "Forbidden", "you cannot watch podgroups", watch=True))
+    snapshot = watch.snapshot()
+    while not snapshot.gap("PodGroup"):
+        assert changed(watch)
+        snapshot = watch.snapshot()
+    assert snapshot.gap("PodGroup") == Gap("PodGroup", "forbidden", "you cannot watch podgroups")
+    assert len([one for one in api.requests(GROUPS) if one.is_watch]) == 1
+
+
+def test_pods_that_may_not_be_watched_are_a_failure(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(PODS, 403, "Forbidden", "you cannot watch pods", watch=True))
+    assert failed(watch) == "Error from server (Forbidden): you cannot watch pods"
+
+
+def test_pods_that_may_not_be_listed_are_a_failure(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(f"{PODS}|{OWN_PODS}", 403, "Forbidden", "you cannot list pods"))
+    assert failed(watch) == "Error from server (Forbidden): you cannot list pods"
+
+
+def test_what_could_not_be_listed_stays_a_gap(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(GROUPS, 404, "NotFound", "no such thing", times=1))
+    watch.snapshot()
+    api.put(pod("new-0"))
+    snapshot = until(watch, *WAITING, "new-0")
+    assert snapshot.gap("PodGroup") == Gap("PodGroup", "missing", "no such thing")
+    assert len(api.requests(GROUPS)) == 1
+
+
+def test_what_could_be_listed_in_one_namespace_is_watched_there(api: ApiServer, watch: ClusterWatch) -> None:
+    api.rules.append(Rule(PODS, 403, "Forbidden", "not everywhere"))
+    snapshot = watch.snapshot()
+    assert snapshot.namespace_only == "default"
+    api.put(pod("new-0"))
+    api.put(pod("other-0", namespace="other"))
+    api.put(pod("new-1"))
+    snapshot = until(watch, *WAITING, "new-0", "new-1")
+    gap = snapshot.gap("Pod")
+    assert gap is not None
+    assert gap.code == "one-namespace"
+
+
+def test_the_time_limit_of_requests_is_none_of_a_watch(api: ApiServer, reach: Reach) -> None:
+    with ClusterWatch(reach("--request-timeout=1s"), ("Pod",), lambda: "default", "1.8", QUICK) as watch:
+        watch.snapshot()
+        api.wait_for(PODS, 1)
+        assert not threading.Event().wait(1.2)
+        api.put(pod("new-0"))
+        until(watch, *WAITING, "new-0")
+    assert len([one for one in api.requests(PODS) if one.is_watch]) == 1
+
+
+def test_a_server_that_is_gone_is_told_of_as_kubectl_does(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    api.close()
+    assert failed(watch).startswith(("The connection to the server ", "Unable to connect to the server: "))
+
+
+def test_an_error_of_a_decoder_names_the_object(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    api.put(pod("odd-0", cpu="a lot"))
+    assert "Pod default/odd-0: " in failed(watch)
+
+
+@pytest.mark.usefixtures("no_kubectl")
+def test_a_watch_over_tls_ends_at_once(tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reach: Reach) -> None:
+    with ApiServer(world(), token="secret", tls=tls) as server:  # noqa: S106
+        monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
+        with ClusterWatch(reach(), ("Pod",), lambda: "default", "1.8", QUICK) as watch:
+            watch.snapshot()
+            server.wait_for(PODS, 1)
+            server.put(pod("new-0"))
+            until(watch, *WAITING, "new-0")
+        assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
+        watch.close()
