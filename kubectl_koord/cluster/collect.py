@@ -25,6 +25,7 @@ WIRE_TYPES: dict[str, Any] = {
     "CSINode": wire.CSINode,
     "NodeMetric": wire.NodeMetric,
     "Deployment": wire.Deployment,
+    "Lease": wire.Lease,
     "ConfigMap": wire.ConfigMap,
 }
 """The kinds that we read, and the fields of each."""
@@ -54,6 +55,7 @@ class Collector:
         self._metrics: dict[str, wire.NodeMetric] = {}
         self._node_annotations: dict[str, decode.Strings] = {}
         self._deployments: list[wire.Deployment] = []
+        self._leases: dict[str, objects.Lease] = {}
         self._config_map: wire.ConfigMap | None = None
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
@@ -71,6 +73,7 @@ class Collector:
             "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
             "NodeMetric": self._take_metric,
             "Deployment": self._deployments.append,
+            "Lease": self._take_lease,
             "ConfigMap": self._take_config_map,
         }
 
@@ -117,6 +120,7 @@ class Collector:
             self._limits,
             self._metrics,
             self._node_annotations,
+            self._leases,
         )
 
     def _take_node(self, written: wire.Node) -> None:
@@ -157,6 +161,9 @@ class Collector:
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
         self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
 
+    def _take_lease(self, written: wire.Lease) -> None:
+        self._leases[written.metadata.name] = decode.lease(written)
+
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
             self._config_map = written
@@ -174,12 +181,16 @@ class Collector:
         gaps: Iterable[Gap] = (),
         chosen_version: str = "",
         namespace_only: str = "",
+        lease_seen: str | None = None,
     ) -> Snapshot:
-        """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
+        """Return all that was taken as one value; `chosen_version` beats what the cluster tells.
+
+        `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
+        """
         waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
         finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
         running = self._running()
-        config = version.config(*self._version(chosen_version), self._config_map)
+        config = version.config(*self._version(chosen_version), self._config_map, self._deployments)
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
@@ -200,6 +211,9 @@ class Collector:
                 name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self._claims.items())
             },
+            leases=None
+            if lease_seen is None
+            else tuple(structs.replace(lease, seen=lease_seen) for lease in self._leases.values()),
             gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
             config=config,
             source=source,

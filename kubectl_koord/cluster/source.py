@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib import resources
 
@@ -51,9 +52,17 @@ REQUESTS = {
             "ConfigMap",
             f"/api/v1/namespaces/{_INSTALLED_IN}/configmaps?fieldSelector=metadata.name%3Dkoord-scheduler-config",
         ),
+        ListRequest(
+            "Lease",  # an empty resourceVersion: as it is now, not from a cache
+            f"/apis/coordination.k8s.io/v1/namespaces/{_INSTALLED_IN}/leases"
+            f"?fieldSelector=metadata.name%3D{version.LEASE}&resourceVersion=",
+        ),
     )
 }
-"""Where each kind is listed; the last two only tell version and configuration."""
+"""Where each kind is listed; the last three only tell about the scheduler itself."""
+
+_EVERY_POD = ListRequest("Pod", "/api/v1/pods", "/api/v1/namespaces/{namespace}/pods")
+"""Finished pods, too: they still count as members of their gang."""
 
 TOPOLOGY_KINDS = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
 GANG_KINDS = (
@@ -63,10 +72,11 @@ GANG_KINDS = (
     "Device",
     "Reservation",
     "NodeMetric",
+    "Lease",
 )
 PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
 _VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
-_WITHOUT_GAP = {"ConfigMap"}  # told by assumed-config
+_WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader
 
 
 def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], chosen_version: str) -> Snapshot:
@@ -77,9 +87,9 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
 
     """
     collector = Collector()
-    gaps, narrowed = _read(transport, kinds, namespace, collector)
+    gaps, narrowed, lease_seen = _read(transport, kinds, namespace, collector)
     if "PodGroup" in kinds and collector.has_claims:
-        more, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
+        more, _, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
         gaps += more
     if not chosen_version and "Deployment" not in collector.kinds:
         collector.crd_version = _crd_version(transport)
@@ -89,21 +99,26 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
         gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
         chosen_version=chosen_version,
         namespace_only=namespace() if narrowed else "",
+        lease_seen=lease_seen,
     )
 
 
 def _read(
     transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], collector: Collector
-) -> tuple[list[Gap], bool]:
-    """Read lists into the collector; return the gaps, and whether any held one namespace only."""
+) -> tuple[list[Gap], bool, str | None]:
+    """Read lists into the collector; return the gaps, whether any held one namespace only, and when leases were."""
+    dates: list[str] = []
 
     def decode(kind: str, pages: Pages) -> Collector:
         part = collector.part()  # a list that expires is read anew, into a part of its own
         for page in pages:
             pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add, kind))
+            if kind == "Lease":
+                dates.append(_rfc_3339(page.headers.get("date", "")))
         return part
 
-    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, decode)
+    requests = [_EVERY_POD if kind == "Pod" and "PodGroup" in kinds else REQUESTS[kind] for kind in kinds]
+    found = read_lists(transport, requests, namespace, decode)
     gaps = []
     for value in found.values.values():
         if isinstance(value, Gap):
@@ -111,7 +126,15 @@ def _read(
         else:
             collector.merge(value)
     gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
-    return gaps, bool(found.namespace_only)
+    return gaps, bool(found.namespace_only), dates[-1] if dates else None
+
+
+def _rfc_3339(date: str) -> str:
+    """Return the time of an HTTP Date header, empty where that is none."""
+    try:
+        return parsedate_to_datetime(date).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _now() -> str:

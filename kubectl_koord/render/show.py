@@ -5,9 +5,17 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+from kubectl_koord.explain.reports import (
+    ChangePlan,
+    Explanation,
+    Explanations,
+    PendingGangsReport,
+    PreemptReport,
+    TopologyReport,
+    WhyReport,
+)
 from kubectl_koord.render.document import Block
-from kubectl_koord.render.pages import change, pending, preempt, topo, why
+from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
@@ -69,6 +77,8 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 
 
 def _page(report: Report, options: TopoOptions) -> list[Block]:
+    if isinstance(report, Explanation | Explanations):
+        return manual.blocks(report)
     match report:
         case TopologyReport():
             return topo.blocks(report, depth=options.depth, nodes=options.nodes)
