@@ -252,6 +252,7 @@ _OF_GROUP = {
     "timeout_seconds",
     "resource_version",
     "annotations",
+    "phase",
 }
 
 

@@ -50,7 +50,7 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
     group = question.subject.group
     if group is None or verdict != "yes":
         return
-    if not group.is_satisfied() and len(group.pending) > group.minimum:
+    if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
         message = (
             f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
             " when the minimum is met, the others follow some minutes later."

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.engine.preemption import (, Refusal
+from kubectl_koord.engine.preemption import (
     Meeting,
     Preemption,
+    Refusal,
     by_name,
     cheapest_first,
     dearest_first,

@@ -18,7 +18,8 @@ def blocks(report: Explanation | Explanations) -> list[Block]:
 
 def _page(report: Explanation) -> list[Block]:
     return [
-        Line(f"{report.code} ({', '.join(report.used_as)}): {report.title}.", "bold"),
+        Line(f"{report.title}.", "bold"),
+        Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
         *_prose(report.text),
         *_prose(f"Why: {report.how}"),
         *_prose(f"What to do: {report.remedy}"),
