@@ -149,7 +149,7 @@ def _of_size(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cause]:
     if is_seen and gang.minimum is not None and gang.children < gang.minimum:
         whose = "it has" if own else f"gang {gang.key} of its group has"
         message = f"{whose} {count(gang.children, 'pod')} of the {gang.minimum} that it needs."
-        yield Cause("too-few-pods" if own else "group-member-too-few-pods", message, _keys(gang.pending))
+        yield Cause("too-few-pods" if own else "group-member-too-few-pods", message, _keys(gang.pending) or (gang.key,))
 
 
 def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Cause]:

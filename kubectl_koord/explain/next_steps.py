@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
-from kubectl_koord.engine.gangs import Gang
+from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question
@@ -24,7 +24,7 @@ def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
 
 def annotate(question: Question, option: str) -> str:
     """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
-    members = question.subject.group.members if question.subject.group is not None else ()
+    members = _group(question).members
     if any(gang.defined_by != "PodGroup" for gang in members):
         return ""
     return " && ".join(_annotated(gang.key, option) for gang in members)
@@ -57,9 +57,16 @@ def delete(pods: Sequence[PendingPod]) -> str:
     return f"kubectl delete pod {names} -n {shlex.quote(pods[0].namespace)}"
 
 
+def _group(question: Question) -> GangGroup:
+    if question.subject.group is None:
+        raise AssertionError("only gangs have these causes")
+    return question.subject.group
+
+
 def _asked(question: Question) -> Gang | None:
-    group = question.subject.group
-    return group.gangs.get(group.asked) if group is not None else None
+    """Return the gang that was asked for, None where its own group does not list it."""
+    group = _group(question)
+    return group.gangs.get(group.asked)
 
 
 def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
@@ -126,13 +133,13 @@ def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
 
 def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
     """Yield what brings the first gang of the group that is missing, never initialised or too small."""
-    group = question.subject.group
-    for key, gang in group.gangs.items() if group is not None else ():
-        keys = {key} if gang is None else {pod.key for pod in gang.pending}
+    group = _group(question)
+    for key, gang in group.gangs.items():
+        keys = {key, *(pod.key for pod in gang.pending)} if gang is not None else {key}
         if not keys & set(cause.pods):
             continue
         if gang is None and "/" not in key:
-            yield from _spelled_out(question)
+            yield from _spelled_out(next(other for other in group.members if key in other.group))
         elif gang is None or gang.defined_by == "":
             yield _create(key, len(gang.pending) if gang is not None else 1)
         elif gang.minimum is None:
@@ -141,10 +148,7 @@ def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
             yield from _pods_or_minimum(gang)
 
 
-def _spelled_out(question: Question) -> Iterator[WayOut]:
-    gang = _asked(question)
-    if gang is None:
-        return
+def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
     wanted = ",".join(key if "/" in key else f"{home}/{key}" for key in gang.group)
     command = _annotated(gang.key, f"--groups {shlex.quote(wanted)}") if gang.defined_by == "PodGroup" else ""
@@ -152,9 +156,8 @@ def _spelled_out(question: Question) -> Iterator[WayOut]:
 
 
 def _same_groups(question: Question, cause: Cause) -> Iterator[WayOut]:
-    gang, group = _asked(question), question.subject.group
-    if gang is None or group is None:
-        return
+    group = _group(question)
+    gang = _asked(question) or group.members[0]
     differing = [member for member in group.members if member.key in cause.pods]
     option = f"--groups {shlex.quote(','.join(gang.group))}"
     writable = all(member.defined_by == "PodGroup" for member in differing)
