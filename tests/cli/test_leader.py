@@ -42,8 +42,8 @@ def test_an_old_lease_is_the_root_cause(
         assert asked(koord, "few")[1]["alsoWrong"] == ["too-few-pods"]
 
 
-def test_a_lease_of_now_is_none(koord: Run, server: ApiServer) -> None:
-    assert server
+@pytest.mark.usefixtures("server")
+def test_a_fresh_lease_is_no_cause(koord: Run) -> None:
     assert asked(koord)[0] == 0
 
 

@@ -63,8 +63,8 @@ def test_a_quoted_refusal_is_one() -> None:
         (
             OWN,
             (
-                "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, it asks for 1 and GPU: 8 of 8 used, it asks"
-                " for 1)"
+                "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, it asks for 1 and GPU: 8 of 8 used,"
+                " it asks for 1)"
             ),
         ),
         (PARENT, "quota [root team-a] has no room for default/job-0 (CPU: 0 of 0 used, it asks for 1)"),
