@@ -37,6 +37,7 @@ RESOURCES = (
     Resource("v1", "ConfigMap", "configmaps", namespaced=True, short=("cm",)),
     Resource("v1", "Event", "events", namespaced=True),
     Resource("apps/v1", "Deployment", "deployments", namespaced=True),
+    Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
     Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),

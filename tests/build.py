@@ -25,7 +25,7 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
 from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, Resources, RunningPod, Shape
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
-from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
+from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 
 MOMENT = "2026-11-20T10:00:00Z"
 SPINE, BLOCK, NODE, ROOT = "SpineLayer", "BlockLayer", "NodeTopologyLayer", "ClusterTopologyLayer"
@@ -219,7 +219,7 @@ class Drawing(Snapshot, frozen=True):
         """Add an ElasticQuota."""
         return self.but(quotas=(*self.quotas, Quota(*_name(name), namespaces, limited)))
 
-    def with_gap(self, kind: str, code: str = "forbidden", message: str = "you may not read it") -> "Drawing":
+    def with_gap(self, kind: str, code: GapCode = "forbidden", message: str = "you may not read it") -> "Drawing":
         """Add a kind that could not be read."""
         return self.but(gaps=(*self.gaps, Gap(kind, code, message)))
 
@@ -252,6 +252,7 @@ _OF_GROUP = {
     "timeout_seconds",
     "resource_version",
     "annotations",
+    "phase",
 }
 
 

@@ -128,7 +128,20 @@ def _number(written: object) -> Decimal:
     return Decimal(text)
 
 
+def _create_pod_group(items: list[Json], edit: Json) -> None:
+    namespace, _, name = edit["gang"].partition("/")
+    items.append(
+        {
+            "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
+            "kind": "PodGroup",
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"minMember": edit["minimum"]},
+        }
+    )
+
+
 _MAKERS = {
+    "create-pod-group": _create_pod_group,
     "delete-pod": _delete_pod,
     "move-pod": _move_pod,
     "uncordon": _uncordon,

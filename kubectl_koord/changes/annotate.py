@@ -270,7 +270,7 @@ def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, 
 
 def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]:
     report = why(snapshot, Subject(key, gangs.group_of(gangs.all_gangs(snapshot), key)), brief=True)
-    cause = report.cause
+    cause = report.cause if report.verdict != "yes" else None  # the change itself makes the scheduler try again
     return Outcome(report.verdict, cause.code if cause else None, cause.message if cause else ""), report.warnings
 
 

@@ -44,6 +44,7 @@ VERBS: Mapping[str, Verb] = {
         ("gang",),
     ),
     "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
+    "explain": Verb("what a code in an answer means", {}, ("code",)),
     "version": Verb("the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),
     "annotate podgroup": Verb(
@@ -199,7 +200,15 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     if expected[0] == "target":
         targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
         return _starting(word, targets), NO_FILES
+    if expected[0] == "code":
+        return _starting(word, _codes()), NO_FILES
     return _named(line, expected[0], word), NO_FILES
+
+
+def _codes() -> list[str]:
+    from kubectl_koord.explain import codes
+
+    return [code for _, group in codes.GROUPS for code in group]
 
 
 def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:

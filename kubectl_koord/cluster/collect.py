@@ -25,6 +25,7 @@ WIRE_TYPES: dict[str, Any] = {
     "CSINode": wire.CSINode,
     "NodeMetric": wire.NodeMetric,
     "Deployment": wire.Deployment,
+    "Lease": wire.Lease,
     "ConfigMap": wire.ConfigMap,
 }
 """The kinds that we read, and the fields of each."""
@@ -56,6 +57,7 @@ class Collector:
         self._metrics: dict[str, wire.NodeMetric] = {}
         self._node_annotations: dict[str, decode.Strings] = {}
         self._deployments: dict[tuple[str, str], wire.Deployment] = {}
+        self._leases: dict[str, objects.Lease] = {}
         self._config_maps: dict[str, wire.ConfigMap] = {}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
@@ -73,6 +75,7 @@ class Collector:
             "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
             "NodeMetric": self._take_metric,
             "Deployment": lambda found: self._deployments.__setitem__(_by_pair(found.metadata), found),
+            "Lease": self._take_lease,
             "ConfigMap": self._take_config_map,
         }
         self._held: dict[str, tuple[_Key, tuple[dict[Any, Any], ...]]] = {
@@ -90,6 +93,7 @@ class Collector:
             "NodeMetric": (_by_bare_name, (self._metrics,)),
             "Deployment": (_by_pair, (self._deployments,)),
             "ConfigMap": (_by_bare_name, (self._config_maps,)),
+            "Lease": (_by_bare_name, (self._leases,)),
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
@@ -174,6 +178,9 @@ class Collector:
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
         self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
 
+    def _take_lease(self, written: wire.Lease) -> None:
+        self._leases[written.metadata.name] = decode.lease(written)
+
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
             self._config_maps[written.metadata.name] = written
@@ -191,12 +198,17 @@ class Collector:
         gaps: Iterable[Gap] = (),
         chosen_version: str = "",
         namespace_only: str = "",
+        lease_seen: str | None = None,
     ) -> Snapshot:
-        """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
+        """Return all that was taken as one value; `chosen_version` beats what the cluster tells.
+
+        `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
+        """
         waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
         finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
         running = self._running()
-        config = version.config(*self._version(chosen_version), next(iter(self._config_maps.values()), None))
+        config_map = next(iter(self._config_maps.values()), None)
+        config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
@@ -217,6 +229,9 @@ class Collector:
                 name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self._claims.items())
             },
+            leases=None
+            if lease_seen is None
+            else tuple(structs.replace(lease, seen=lease_seen) for lease in self._leases.values()),
             gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
             config=config,
             source=source,

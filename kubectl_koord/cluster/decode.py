@@ -23,6 +23,8 @@ TOPOLOGY_ANNOTATION = GANG_PREFIX + "network-topology-spec"
 INDEX_ANNOTATION = GANG_PREFIX + "network-topology-index"
 _LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
 _LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
+FOREIGN_LABEL = "scheduling.x-k8s.io/pod-group"
+FOREIGN_ANNOTATION = "scheduling.k8s.io/group-name"
 _RESERVATION = "node.koordinator.sh/reservation"
 _ALLOCATED_FROM = "scheduling.koordinator.sh/reservation-allocated"
 _INT32_MAX = 2**31 - 1
@@ -186,7 +188,15 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
         owner=_owner(meta),
         labels=memo.labels(meta.labels),
         resource_version=meta.resource_version or "",
+        foreign_gang="" if gang else _foreign_gang(meta),
     )
+
+
+def _foreign_gang(meta: wire.Meta) -> str:
+    """Return the marker of another gang scheduler (scheduler-plugins, Volcano) that a pod carries, empty for none."""
+    if (meta.labels or {}).get(FOREIGN_LABEL):
+        return FOREIGN_LABEL
+    return FOREIGN_ANNOTATION if (meta.annotations or {}).get(FOREIGN_ANNOTATION) else ""
 
 
 def _wish(labels: Strings, annotations: Strings) -> pods.GangWish:
@@ -375,6 +385,18 @@ def volume_limits(written: wire.CSINode | None) -> pods.Resources:
     drivers = (written.spec.drivers if written else None) or ()
     counts = ((driver.name, driver.allocatable.count if driver.allocatable else None) for driver in drivers)
     return tuple(sorted((name, count) for name, count in counts if count is not None))
+
+
+def lease(written: wire.Lease) -> objects.Lease:
+    """Return the Lease."""
+    spec = written.spec
+    return objects.Lease(
+        name=written.metadata.name,
+        holder=spec.holder_identity or "",
+        renewed=spec.renew_time or "",
+        acquired=spec.acquire_time or "",
+        seconds=spec.lease_duration_seconds or 0,
+    )
 
 
 def reservation(written: wire.Reservation) -> objects.Reservation | None:

@@ -13,7 +13,7 @@ import msgspec
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.errors import KoordError
 
-_ONLY_CONFIGURE = {"Deployment", "ConfigMap", "CSINode", "PersistentVolume"}
+_ONLY_CONFIGURE = {"Deployment", "Lease", "ConfigMap", "CSINode", "PersistentVolume"}
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
 
 

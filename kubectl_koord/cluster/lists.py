@@ -12,7 +12,7 @@ from msgspec import Struct
 from kubectl_koord.cluster.replies import failure, is_gap, message_of
 from kubectl_koord.cluster.transport import Body, Transport
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.snapshot import Gap, GapCode
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ class _Read(Struct, Generic[T], frozen=True):
 class _Refused(Exception):  # noqa: N818
     """A list that is forbidden or not served."""
 
-    def __init__(self, gap: tuple[str, str], error: KoordError) -> None:
+    def __init__(self, gap: tuple[GapCode, str], error: KoordError) -> None:
         super().__init__(error.message)
         self.code, self.message = gap
         self.error = error

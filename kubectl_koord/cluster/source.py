@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib import resources
 
@@ -53,9 +54,17 @@ REQUESTS = {
             "ConfigMap",
             f"/api/v1/namespaces/{_INSTALLED_IN}/configmaps?fieldSelector=metadata.name%3Dkoord-scheduler-config",
         ),
+        ListRequest(
+            "Lease",  # an empty resourceVersion: as it is now, not from a cache
+            f"/apis/coordination.k8s.io/v1/namespaces/{_INSTALLED_IN}/leases"
+            f"?fieldSelector=metadata.name%3D{version.LEASE}&resourceVersion=",
+        ),
     )
 }
-"""Where each kind is listed; the last two only tell version and configuration."""
+"""Where each kind is listed; the last three only tell about the scheduler itself."""
+
+_EVERY_POD = ListRequest("Pod", "/api/v1/pods", "/api/v1/namespaces/{namespace}/pods")
+"""Finished pods, too: they still count as members of their gang."""
 
 TOPOLOGY_KINDS = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
 GANG_KINDS = (
@@ -65,10 +74,16 @@ GANG_KINDS = (
     "Device",
     "Reservation",
     "NodeMetric",
+    "Lease",
 )
 PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
-_WITHOUT_GAP = {"ConfigMap"}  # told by assumed-config
+_WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader
+
+
+def requests(kinds: Sequence[str]) -> list[ListRequest]:
+    """Return the lists of the kinds: who asks about gangs needs their finished pods, too."""
+    return [_EVERY_POD if kind == "Pod" and "PodGroup" in kinds else REQUESTS[kind] for kind in kinds]
 
 
 def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], chosen_version: str) -> Snapshot:
@@ -79,23 +94,26 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
 
     """
     collector = Collector()
-    found = read(transport, [REQUESTS[kind] for kind in kinds], namespace, collector)
+    found = read(transport, requests(kinds), namespace, collector)
     gaps = absorb(found, collector)
     if "PodGroup" in kinds and collector.has_claims:
-        gaps += absorb(read(transport, [REQUESTS[kind] for kind in VOLUME_KINDS], namespace, collector), collector)
+        gaps += absorb(read(transport, requests(VOLUME_KINDS), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
-    return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "")
+    leases = found.values.get("Lease")
+    lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
+    return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "", lease_seen)
 
 
 class Part(Struct, frozen=True):
-    """The objects of one list, and the version of the list."""
+    """The objects of one list, the version of the list, and the server's date when it was sent."""
 
     objects: Collector
     version: str
+    date: str = ""
 
 
 def read(
-    transport: Transport, requests: Sequence[ListRequest], namespace: Callable[[], str], collector: Collector
+    transport: Transport, wanted: Sequence[ListRequest], namespace: Callable[[], str], collector: Collector
 ) -> Lists[Part]:
     """Return lists as parts of the collector's cluster, which are still to be absorbed.
 
@@ -106,13 +124,14 @@ def read(
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read anew, into a part of its own
-        meta = ListMeta()
+        meta, date = ListMeta(), ""
         for page in pages:
             meta = read_page(page, WIRE_TYPES[kind], partial(part.add, kind))
             pages.continue_token = meta.continue_ or ""
-        return Part(part, meta.resource_version or "")
+            date = page.headers.get("date", "")
+        return Part(part, meta.resource_version or "", date)
 
-    return read_lists(transport, requests, namespace, decode)
+    return read_lists(transport, wanted, namespace, decode)
 
 
 def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
@@ -132,15 +151,30 @@ def detect_version(transport: Transport, collector: Collector, chosen_version: s
         collector.crd_version = _crd_version(transport)
 
 
-def at_this_moment(collector: Collector, gaps: Iterable[Gap], chosen_version: str, namespace_only: str) -> Snapshot:
-    """Return the live cluster as it was collected, stamped with the time."""
+def at_this_moment(
+    collector: Collector,
+    gaps: Iterable[Gap],
+    chosen_version: str,
+    namespace_only: str,
+    lease_seen: str | None = None,
+) -> Snapshot:
+    """Return the live cluster as it was collected, stamped with the time; `lease_seen` as the collector wants it."""
     return collector.snapshot(
         moment=_now(),
         source="cluster",
         gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
         chosen_version=chosen_version,
         namespace_only=namespace_only,
+        lease_seen=lease_seen,
     )
+
+
+def _rfc_3339(date: str) -> str:
+    """Return the time of an HTTP Date header, empty where that is none."""
+    try:
+        return parsedate_to_datetime(date).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        return ""
 
 
 def _now() -> str:

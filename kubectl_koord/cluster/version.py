@@ -9,6 +9,7 @@ from kubectl_koord.model.snapshot import SchedulerConfig
 
 KNOWN = ("1.7", "1.8", "main")
 NEWEST_RELEASE = "1.8"
+LEASE = "koord-scheduler"
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -44,13 +45,26 @@ def scheduler_image(deployments: Iterable[wire.Deployment]) -> str | None:
     return None
 
 
-def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -> SchedulerConfig:
+def _is_told_not_to_elect(deployments: Iterable[wire.Deployment]) -> bool:
+    containers = [
+        container
+        for deployment in deployments
+        if deployment.metadata.name == "koord-scheduler"
+        for container in deployment.spec.template.spec.containers or ()
+    ]
+    return any("--leader-elect=false" in (*(one.command or ()), *(one.args or ())) for one in containers)
+
+
+def config(
+    version: str, version_from: str, config_map: wire.ConfigMap | None, deployments: Iterable[wire.Deployment] = ()
+) -> SchedulerConfig:
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
     parsed = _parse(written) if written else None
+    elects = _elects_leader(parsed or {}) and not _is_told_not_to_elect(deployments)
     profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
-        return SchedulerConfig(version=version, version_from=version_from)
+        return SchedulerConfig(version=version, version_from=version_from, elects_leader=elects)
     arguments = _arguments(profiles[0], "Coscheduling")
     load = _arguments(profiles[0], "LoadAwareScheduling")
     return SchedulerConfig(
@@ -62,8 +76,17 @@ def config(version: str, version_from: str, config_map: wire.ConfigMap | None) -
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
         usage_thresholds=_thresholds(load.get("usageThresholds")),
         load_unseen=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        elects_leader=elects,
         assumed=False,
     )
+
+
+def _elects_leader(parsed: dict[str, Any]) -> bool:
+    """Tell whether the lease of the usual name says who leads: an election is configured, and under that name."""
+    election = parsed.get("leaderElection")
+    if not isinstance(election, dict):
+        return True
+    return election.get("leaderElect", True) is not False and election.get("resourceName", LEASE) == LEASE
 
 
 def _parse(text: str) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from kubectl_koord.cluster import source, wire
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
 from kubectl_koord.cluster.replies import failure, is_gap, message_of, status_of
-from kubectl_koord.cluster.source import REQUESTS, VOLUME_KINDS, Part
+from kubectl_koord.cluster.source import VOLUME_KINDS, Part
 from kubectl_koord.cluster.transport import Stream, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -115,7 +115,8 @@ class ClusterWatch:
 
     def _begin(self, kinds: Sequence[str]) -> list["_Follower"]:
         """List the kinds, and return what is to follow each that could be listed."""
-        found = source.read(self._transport, [REQUESTS[kind] for kind in kinds], self._namespace, self._state.collector)
+        requests = {request.kind: request for request in source.requests(kinds)}
+        found = source.read(self._transport, list(requests.values()), self._namespace, self._state.collector)
         essential = found.values.get(_ESSENTIAL)
         if isinstance(essential, Gap):
             raise KoordError(f"Error from server (Forbidden): {essential.message}")
@@ -124,7 +125,7 @@ class ClusterWatch:
         followers = []
         for kind, value in found.values.items():
             if not isinstance(value, Gap):
-                own = self._as_listed(REQUESTS[kind], narrowed=kind in found.namespace_only)
+                own = self._as_listed(requests[kind], narrowed=kind in found.namespace_only)
                 share = (self._transport, self._patience, self._state, self._streams)
                 followers.append(_Follower(own, value.version, *share))
         return followers
@@ -161,7 +162,9 @@ class _State:
             if self._rung:
                 os.read(self.bell, 1)
                 self._rung = False
-            return source.at_this_moment(self.collector, self._gaps.values(), chosen_version, namespace_only)
+            lease_seen = None if "Lease" in self._gaps else ""  # the time of its list says nothing of now
+            gaps = self._gaps.values()
+            return source.at_this_moment(self.collector, gaps, chosen_version, namespace_only, lease_seen)
 
     def take(self, found: Lists[Part]) -> None:
         """Take lists over: nothing else is there of their kinds."""

@@ -345,10 +345,12 @@ class Named(Struct, gc=False):
 
 
 class ImageContainer(Struct, gc=False):
-    """A container's image."""
+    """A container's image and how it is started."""
 
     image: str = ""
     name: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
 
 
 class ImageSpec(Struct, gc=False):
@@ -374,6 +376,22 @@ class Deployment(Struct, gc=False):
 
     metadata: Meta
     spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+
+
+class LeaseSpec(Struct, gc=False, rename="camel"):
+    """spec of a Lease."""
+
+    holder_identity: str | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: int | None = None
+
+
+class Lease(Struct, gc=False):
+    """One Lease, for the scheduler's leader."""
+
+    metadata: Meta
+    spec: LeaseSpec = field(default_factory=LeaseSpec)
 
 
 class ConfigMap(Struct, gc=False):

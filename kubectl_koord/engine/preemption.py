@@ -6,7 +6,7 @@ victims are given back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
+Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
+"""Why one attempt preempts nobody."""
+
 Meeting: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
 """The order in which the scheduler's cache lists a node's victims: in no object, so we try several."""
 
@@ -24,14 +27,13 @@ Meeting: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
 class Preemption(Struct, frozen=True):
     """What one attempt at preemption does.
 
-    reason: None when pods are nominated, else a code of the JSON contract (`policy-never`,
-    `terminating-victim`, `no-victims`, `not-helpful`, `no-pending-pods`).
+    reason: None when pods are nominated.
     victims: those that are killed, by node then name (pods that terminate already are only `gone`).
     nominations: `ns/pod` to node; `domain` the index of the chosen domain, None for plain jobs.
     """
 
     eligible: bool
-    reason: str | None
+    reason: Refusal | None
     victims: tuple[RunningPod, ...] = ()
     gone: tuple[RunningPod, ...] = ()
     nominations: Mapping[str, str] = {}
@@ -98,7 +100,7 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     return _pod_by_pod(emptied, failed, considered, possible, costs)
 
 
-def _ineligible(job: Job, view: View, failed: Attempt) -> str | None:
+def _ineligible(job: Job, view: View, failed: Attempt) -> Refusal | None:
     """Return why nobody may be preempted now (`jobEligibleToPreemptOthers`)."""
     if not failed.left:
         return "no-pending-pods"

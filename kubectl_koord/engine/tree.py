@@ -1,6 +1,7 @@
 """The network topology tree, and why it cannot be built."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -72,10 +73,13 @@ class Tree(Struct, frozen=True):
             yield from self.nodes_below(child)
 
 
-class NoTree(Struct, frozen=True):
-    """Why there is no tree: `no-topology`, `topology-other-name`, `broken-layer-chain`, `layer-cycle`."""
+TreeFault: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
 
-    code: str
+
+class NoTree(Struct, frozen=True):
+    """Why there is no tree."""
+
+    code: TreeFault
     message: str
 
 

@@ -12,6 +12,7 @@ from kubectl_koord.engine.view import Occupant, View
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import (
     AddNode,
+    CreatePodGroup,
     DeletePod,
     Edit,
     MovePod,
@@ -63,7 +64,7 @@ def _one(question: Question, edit: Edit) -> Question:
             return structs.replace(question, view=question.view.without([pod]).with_pods({to: [pod]}))
         case Tolerate() | SetRequest():
             return _with_pods(question, set(edit.pods), partial(_altered, edit=edit))
-        case SetTopology() | SetMinimum():
+        case SetTopology() | SetMinimum() | CreatePodGroup():
             return _with_gang(question, edit)
         case _:
             assert_never(edit)
@@ -103,11 +104,17 @@ def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
     return structs.replace(pod, shape=structs.replace(pod.shape, requests=kept))
 
 
-def _with_gang(question: Question, edit: SetTopology | SetMinimum) -> Question:
+def _with_gang(question: Question, edit: SetTopology | SetMinimum | CreatePodGroup) -> Question:
     group = question.subject.group
     if group is None:
         raise AssertionError("a lone pod has no gang")
-    fields = {"topology": gather_rules(edit.spec)[0]} if isinstance(edit, SetTopology) else {"minimum": edit.minimum}
+    fields: dict[str, object] = {}
+    if isinstance(edit, SetTopology):
+        fields = {"topology": gather_rules(edit.spec)[0]}
+    elif isinstance(edit, SetMinimum):
+        fields = {"minimum": edit.minimum}
+    else:
+        fields = {"minimum": edit.minimum, "defined_by": "PodGroup"}
     gangs = {
         name: structs.replace(gang, **fields) if gang and name == edit.gang else gang
         for name, gang in group.gangs.items()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import Basis, Notice
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import listed
@@ -28,9 +29,15 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
     """Yield a warning for each kind that could not be read, and for an assumed configuration."""
     for gap in snapshot.gaps:
         if gap.code != "not-in-input":
-            yield Notice(f"{gap.code}-list", f"{gap.kind}: {gap.message}")
+            yield Notice(OF_GAP[gap.code], f"{gap.kind}: {gap.message}")
     if snapshot.config.assumed:
         yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
+    if snapshot.leases == () and snapshot.config.elects_leader:
+        message = (
+            "there is no lease koord-scheduler in koordinator-system: no scheduler has led yet, or it runs elsewhere"
+            " or without leader election."
+        )
+        yield Notice("lease-missing", message)
 
 
 def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:

@@ -29,6 +29,12 @@ _MULTIPLE = re.compile(r"([^=,\s]+)=(\d+)")
 _ITEM = re.compile(r"(\d+) (.*)", re.DOTALL)
 _ITEM_BORDER = re.compile(r", (?=\d+ )")
 _QUOTA = re.compile(r"Insufficient (?:non-preemptible )?quotas, quotaName(?:Topo)?: (.+?), (?:runtime|min):")
+_QUOTA_PARTS = {
+    "limit": re.compile(r", (?:runtime|min): (.*?), (?:used|nonPreemptibleUsed): "),
+    "used": re.compile(r", (?:used|nonPreemptibleUsed): (.*?), pod's request: "),
+    "request": re.compile(r", pod's request: (.*?), exceedDimensions: "),
+    "resources": re.compile(r", exceedDimensions: \[([^\]]*)\]"),
+}
 _ATTEMPTED = re.compile(r"preemption already attempted by (\S+) with message (.*)", re.DOTALL)
 
 
@@ -160,3 +166,36 @@ def attempted_by(fragment: str) -> tuple[str, str] | None:
     """Return who tried to preempt before, and with what outcome; None for other fragments."""
     match = _ATTEMPTED.match(fragment)
     return (match[1], _trimmed(match[2])) if match else None
+
+
+class QuotaWords(Struct, frozen=True):
+    """A quota's refusal: the quota (or the path to the parent that is full), the resources that are over.
+
+    `limit` is the quota's runtime, or its min for pods that may not be preempted; lists as written,
+    such as `cpu:4,memory:8Gi`.
+    """
+
+    quota: str
+    resources: tuple[str, ...]
+    limit: str
+    used: str
+    request: str
+
+
+def refused_by_quota(words: Words) -> QuotaWords | None:
+    """Return the refusal of an elastic quota in a message, also where it is quoted; None for other messages.
+
+    Mirrors the texts of `PreFilter` in plugins/elasticquota/plugin.go.
+    """
+    if words.rejected is not None:
+        return refused_by_quota(words.rejected.words)
+    if not words.quota:
+        return None
+    parts = {name: match[1] for name, form in _QUOTA_PARTS.items() if (match := form.search(words.text))}
+    return QuotaWords(
+        quota=words.quota,
+        resources=tuple(parts.get("resources", "").split()),
+        limit=parts.get("limit", ""),
+        used=parts.get("used", ""),
+        request=parts.get("request", ""),
+    )

@@ -1,67 +1,218 @@
-"""The next step for a cause that keeps the subject from being tried at all."""
+"""What to do next about a cause that keeps a gang from being tried, or that only time would heal."""
 
-from collections.abc import Iterator
+import json
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question
-from kubectl_koord.explain.reports import Cause, WayOut
+from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
 from kubectl_koord.explain.words import count, listed
+from kubectl_koord.model.pods import PendingPod
+
+_INSTALLED_IN = "koordinator-system"
 
 
 def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
-    """Return the next step for a cause that keeps the subject from being tried at all."""
-    namespace, _, name = question.subject.key.partition("/")
-    pending = question.subject.pending
-    if cause.code == "no-podgroup":
-        manifest = f"Create PodGroup {name} with spec.minMember {len(pending)} (or fewer) in namespace {namespace}"
-        return (WayOut("create-podgroup", manifest, _apply_pod_group(namespace, name, len(pending))),)
-    if cause.code == "scheduling-gated":
-        gates = listed(sorted({gate for pod in pending for gate in pod.gates}))
-        return (WayOut("ungate", f"Whoever set gate {gates} must lift it: look at that controller"),)
-    if cause.code == "unknown-layer":
-        return tuple(_nearest_layer(question))
-    if cause.code == "too-few-pods":
-        return _lower_minimum(question, namespace, name)
-    return ()
+    """Return the next steps for a cause, none where there is nothing to do but to read what it says."""
+    steps = _STEPS.get(cause.code)
+    return tuple(steps(question, cause)) if steps is not None else ()
 
 
-def _apply_pod_group(namespace: str, name: str, minimum: int) -> str:
-    return (
-        f"printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
-        f" namespace: {namespace}}}\\nspec: {{minMember: {minimum}}}\\n' | kubectl apply -f -"
+def annotate(question: Question, option: str) -> str:
+    """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
+    members = _group(question).members
+    if any(gang.defined_by != "PodGroup" for gang in members):
+        return ""
+    return " && ".join(_annotated(gang.key, option) for gang in members)
+
+
+def touch(question: Question, message: str) -> WayOut:
+    """Return the step that makes the scheduler look at the gang again: any change of its PodGroup."""
+    key = question.subject.key
+    if key not in question.snapshot.pod_groups:
+        return WayOut("touch-podgroup", message)
+    stamp = question.snapshot.moment.replace(":", "")
+    return WayOut("touch-podgroup", message, f"kubectl annotate podgroup {_object(key)} touched-at={stamp} --overwrite")
+
+
+def _object(key: str) -> str:
+    """Return how a command line names an object: `NAME -n NAMESPACE`."""
+    namespace, _, name = key.partition("/")
+    return f"{shlex.quote(name)} -n {shlex.quote(namespace)}"
+
+
+def _annotated(key: str, option: str) -> str:
+    return f"kubectl koord annotate podgroup {_object(key)} {option} --overwrite"
+
+
+def delete(pods: Sequence[PendingPod]) -> str:
+    """Return what deletes the pods; empty where an owner would create them anew."""
+    if any(pod.owner or pod.namespace != pods[0].namespace for pod in pods):
+        return ""
+    names = " ".join(shlex.quote(pod.name) for pod in pods)
+    return f"kubectl delete pod {names} -n {shlex.quote(pods[0].namespace)}"
+
+
+def _group(question: Question) -> GangGroup:
+    if question.subject.group is None:
+        raise AssertionError("only gangs have these causes")
+    return question.subject.group
+
+
+def _asked(question: Question) -> Gang | None:
+    """Return the gang that was asked for, None where its own group does not list it."""
+    group = _group(question)
+    return group.gangs.get(group.asked)
+
+
+def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
+    owners = sorted({pod.owner for pod in question.subject.pending if pod.key in cause.pods} - {""})
+    wanted = question.snapshot.config.profiles[0]
+    where = f"the pod template of {listed(owners)}" if owners else "their manifest"
+    yield WayOut("set-scheduler-name", f"Set schedulerName {wanted} in {where} and create the pods anew")
+
+
+def _scheduler(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+    command = f"kubectl get pods -n {_INSTALLED_IN} -l koord-app=koord-scheduler"
+    yield WayOut("see-scheduler", "See why koord-scheduler does not run", command)
+
+
+def _finalizers(_question: Question, cause: Cause) -> Iterator[WayOut]:
+    command = f"kubectl get pod {_object(cause.pods[0])} -o jsonpath='{{.metadata.finalizers}}'"
+    yield WayOut("see-finalizers", "See which finalizers hold the pods: whoever set them must lift them", command)
+
+
+def _ungate(question: Question, _cause: Cause) -> Iterator[WayOut]:
+    gates = listed(sorted({gate for pod in question.subject.pending for gate in pod.gates}))
+    yield WayOut("ungate", f"Whoever set gate {gates} must lift it: look at that controller")
+
+
+def _pod_group(question: Question, _cause: Cause) -> Iterator[WayOut]:
+    yield _create(question.subject.key, len(question.subject.pending))
+
+
+def _create(key: str, minimum: int) -> WayOut:
+    """Return the step that creates a PodGroup; names that a shell would not take as they are get no command."""
+    namespace, _, name = key.partition("/")
+    message = f"Create PodGroup {name} with spec.minMember {minimum} (or fewer) in namespace {namespace}"
+    manifest = (
+        f"apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
+        f" namespace: {namespace}}}\\nspec: {{minMember: {minimum}}}\\n"
     )
+    harmless = shlex.quote(name + namespace) == name + namespace
+    command = f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
+    return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum),))
 
 
-def _lower_minimum(question: Question, namespace: str, name: str) -> tuple[WayOut, ...]:
-    group = question.subject.group
-    gang = group.gangs.get(group.asked) if group is not None else None
-    if gang is None or gang.minimum is None:
-        return ()
-    missing = gang.minimum - gang.children
-    more = WayOut("add-pods", f"Create the {count(missing, 'missing pod')}: look at what should create them")
-    if gang.defined_by != "PodGroup":
-        return (more,)
-    command = (
-        f'kubectl patch podgroup {name} -n {namespace} --type merge -p \'{{"spec":{{"minMember":{gang.children}}}}}\''
+def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+    message = (
+        "Create the pods anew with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
+        " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
     )
-    return more, WayOut("lower-minimum", f"Let it start with {gang.children}", command)
+    yield WayOut("set-min-available", message)
 
 
-def _nearest_layer(question: Question) -> Iterator[WayOut]:
+def _more_pods(question: Question, _cause: Cause) -> Iterator[WayOut]:
+    gang = _asked(question)
+    if gang is not None:
+        yield from _pods_or_minimum(gang)
+
+
+def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
+    alive = len(gang.pending) + len(gang.running)
+    minimum = gang.minimum or 0
+    yield WayOut("add-pods", f"Create the {count(minimum - alive, 'missing pod')}: look at what should create them")
+    if gang.defined_by == "PodGroup" and alive:
+        spec = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
+        command = f"kubectl patch podgroup {_object(gang.key)} --type merge -p '{spec}'"
+        edits = (SetMinimum(gang.key, gang.defined_by, alive),)
+        yield WayOut("lower-minimum", f"Let it start with {alive}", command, edits)
+
+
+def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
+    """Yield what brings the first gang of the group that is missing, never initialised or too small."""
+    group = _group(question)
+    for key, gang in group.gangs.items():
+        keys = {key, *(pod.key for pod in gang.pending)} if gang is not None else {key}
+        if not keys & set(cause.pods):
+            continue
+        if gang is None and "/" not in key:
+            yield from _spelled_out(next(other for other in group.members if key in other.group))
+        elif gang is None or gang.defined_by == "":
+            yield _create(key, len(gang.pending) if gang is not None else 1)
+        elif gang.minimum is None:
+            yield from _min_available(question, cause)
+        else:
+            yield from _pods_or_minimum(gang)
+
+
+def _spelled_out(gang: Gang) -> Iterator[WayOut]:
+    home = gang.key.partition("/")[0]
+    wanted = ",".join(key if "/" in key else f"{home}/{key}" for key in gang.group)
+    command = _annotated(gang.key, f"--groups {shlex.quote(wanted)}") if gang.defined_by == "PodGroup" else ""
+    yield WayOut("fix-groups", "Write every id of the group as NAMESPACE/NAME", command)
+
+
+def _same_groups(question: Question, cause: Cause) -> Iterator[WayOut]:
+    group = _group(question)
+    gang = _asked(question) or group.members[0]
+    differing = [member for member in group.members if member.key in cause.pods]
+    option = f"--groups {shlex.quote(','.join(gang.group))}"
+    writable = all(member.defined_by == "PodGroup" for member in differing)
+    command = " && ".join(_annotated(member.key, option) for member in differing) if writable else ""
+    yield WayOut("fix-groups", f"Let {listed(list(cause.pods))} name the same group; best create the job anew", command)
+
+
+def _match_policy(question: Question, _cause: Cause) -> Iterator[WayOut]:
+    message = "Count the bound members, too: match policy waiting-and-running"
+    yield WayOut("set-match-policy", message, annotate(question, "--match-policy waiting-and-running"))
+
+
+def _topology(question: Question, _cause: Cause) -> Iterator[WayOut]:
+    if isinstance(question.tree, Tree):
+        message = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
+        command = f"kubectl edit configmap koord-scheduler-config -n {_INSTALLED_IN}"
+        yield WayOut("set-topology-aware", message, command)
+        return
+    others = listed(list(question.snapshot.topologies))
+    made = f"Create {others} anew under the name default" if others else "Create a ClusterNetworkTopology named default"
+    yield WayOut("create-topology", made)
+
+
+def _layers(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+    message = "Mend parentTopologyLayer: one chain from NodeTopologyLayer to the top, through every entry"
+    yield WayOut("fix-layers", message, "kubectl edit clusternetworktopology default")
+
+
+def _nearest_layer(question: Question, _cause: Cause) -> Iterator[WayOut]:
     known = question.tree.layers if isinstance(question.tree, Tree) else ()
     layers = [layer for layer in known if layer != "NodeTopologyLayer"]
     for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
-        verb = _annotate(question, f"--must-gather {layer}")
-        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb)
+        verb = annotate(question, f"--must-gather {shlex.quote(layer)}")
+        spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
+        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(question).members)
+        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb, edits)
 
 
-def _annotate(question: Question, option: str) -> str:
-    """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
-    members = question.subject.group.members if question.subject.group is not None else ()
-    if any(gang.defined_by != "PodGroup" for gang in members):
-        return ""
-    names = (gang.key.partition("/") for gang in members)
-    return " && ".join(
-        f"kubectl koord annotate podgroup {name} -n {namespace} {option} --overwrite" for namespace, _, name in names
-    )
+_STEPS: Mapping[CauseCode, Callable[[Question, Cause], Iterable[WayOut]]] = {
+    "other-scheduler": _scheduler_name,
+    "mixed-schedulers": _scheduler_name,
+    "no-scheduler": _scheduler,
+    "being-deleted": _finalizers,
+    "scheduling-gated": _ungate,
+    "no-podgroup": _pod_group,
+    "gang-not-initialised": _min_available,
+    "too-few-pods": _more_pods,
+    "group-member-missing": _member,
+    "group-member-too-few-pods": _member,
+    "groups-differ": _same_groups,
+    "surplus-pods": _match_policy,
+    "replacement-waits": _match_policy,
+    "no-topology": _topology,
+    "broken-layer-chain": _layers,
+    "unknown-layer": _nearest_layer,
+}

@@ -10,6 +10,7 @@ from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain.codes import CauseCode, ReasonCode
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import (
     BrokenGang,
@@ -51,7 +52,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
 def _idle(
     question: Question,
     warnings: tuple[Notice, ...],
-    reason: str | None,
+    reason: ReasonCode | CauseCode | None,
     message: str,
     *,
     verdict: Verdict,
@@ -123,7 +124,7 @@ def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
 
 
 def _describe(question: Question, course: Course) -> PreemptAlternative:
-    reason = "not-needed" if course.placed_at_once else None
+    reason: ReasonCode | None = "not-needed" if course.placed_at_once else None
     helps = None if course.placed_at_once else course.runs
     if not course.placed_at_once and not course.rounds and course.last is not None:
         reason = course.last.reason or "no-victims"

@@ -8,13 +8,15 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.explain.codes import ActionCode, CauseCode, ReasonCode, WarningCode
+
 Verdict: TypeAlias = Literal["yes", "no", "unknown"]
 
 
 class Notice(Struct, frozen=True, rename="camel"):
     """A warning: a stable code and one sentence."""
 
-    code: str
+    code: WarningCode
     message: str
 
 
@@ -120,7 +122,7 @@ class SlotRow(Struct, frozen=True, rename="camel"):
 class Cause(Struct, frozen=True, rename="camel"):
     """The one root cause: a stable code, one sentence, the pods it is about."""
 
-    code: str
+    code: CauseCode
     message: str
     pods: tuple[str, ...] = ()
 
@@ -190,13 +192,22 @@ class SetMinimum(_Edit, frozen=True, tag="set-minimum"):
     minimum: int
 
 
-Edit: TypeAlias = DeletePod | MovePod | Uncordon | AddNode | Tolerate | SetRequest | SetTopology | SetMinimum
+class CreatePodGroup(_Edit, frozen=True, tag="create-pod-group"):
+    """There is a PodGroup for a gang."""
+
+    gang: str
+    minimum: int
+
+
+Edit: TypeAlias = (
+    DeletePod | MovePod | Uncordon | AddNode | Tolerate | SetRequest | SetTopology | SetMinimum | CreatePodGroup
+)
 
 
 class WayOut(Struct, frozen=True, rename="camel"):
     """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data."""
 
-    action: str
+    action: ActionCode
     message: str
     command: str = ""
     edits: tuple[Edit, ...] = ()
@@ -244,9 +255,10 @@ class WhyAlternative(Struct, frozen=True, rename="camel"):
 class WhyReport(Struct, frozen=True, rename="camel"):
     """Why one gang (or gang group, or lone pod) is pending, or that it would be placed.
 
-    `placement` maps `ns/pod` to a node when a topology gang would be placed now. `cause` is None
-    when the verdict is yes. `asked_pod` is set when a lone pod was asked for. `no_way_out` tells why
-    `unblock` is empty where the verdict is no. `nodes` is there where it was asked for.
+    `placement` maps `ns/pod` to a node when a topology gang would be placed now. `cause` is None when
+    the verdict is yes, but for `waiting-for-retry`. `lone_pod` is set when a lone pod was asked for.
+    `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
+    calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
     """
 
     verdict: Verdict
@@ -262,7 +274,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     domains: tuple[SlotRow, ...]
     placement: Mapping[str, str] | None
     cause: Cause | None
-    also_wrong: tuple[str, ...]
+    also_wrong: tuple[CauseCode, ...]
     unblock: tuple[WayOut, ...]
     scheduler_says: SchedulerSays | None
     alternatives: tuple[WhyAlternative, ...] = ()
@@ -270,6 +282,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     requests: str = ""
     lone_pod: bool = False
     no_way_out: str = ""
+    next_steps: tuple[WayOut, ...] = ()
     nodes: tuple[NodeReason, ...] = ()
 
 
@@ -332,7 +345,7 @@ class PreemptAlternative(Struct, frozen=True, rename="camel"):
     nominations: Mapping[str, str]
     rounds: tuple[Round, ...]
     helps: bool | None
-    reason: str | None
+    reason: ReasonCode | None
     broken_gangs: tuple[BrokenGang, ...] = ()
 
 
@@ -349,7 +362,7 @@ class PreemptReport(Struct, frozen=True, rename="camel"):
     gang_group: tuple[str, ...]
     priority: int | None
     eligible: bool
-    reason: str | None
+    reason: ReasonCode | CauseCode | None
     helps: bool | None
     victims: tuple[Victim, ...]
     broken_gangs: tuple[BrokenGang, ...]
@@ -406,3 +419,37 @@ class ChangePlan(Struct, frozen=True, rename="camel"):
     effect: Effect | None
     dry_run: str = "none"
     message: str = ""
+
+
+# --- explain --------------------------------------------------------------------------------
+
+
+class Explanation(Struct, frozen=True, rename="camel"):
+    """The page of one code: what it means, how the scheduler comes to it, how to see it, what to do.
+
+    `used_as` names what carries the code, such as `cause`; `see` are commands to paste.
+    """
+
+    verdict: Verdict
+    code: str
+    used_as: tuple[str, ...]
+    title: str
+    text: str
+    how: str
+    see: tuple[str, ...]
+    remedy: str
+
+
+class CodeRow(Struct, frozen=True, rename="camel"):
+    """One line of the list of codes; `group` is the heading it stands under."""
+
+    group: str
+    code: str
+    title: str
+
+
+class Explanations(Struct, frozen=True, rename="camel"):
+    """Every code with its title, grouped."""
+
+    verdict: Verdict
+    items: tuple[CodeRow, ...]

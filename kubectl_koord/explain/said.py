@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.explain.messages import Words, read
 from kubectl_koord.explain.reports import SchedulerSays, SlotRow, Verdict
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import Condition, PendingPod
 
 
 def scheduler_says(pending: Sequence[PendingPod], rows: Sequence[SlotRow], verdict: Verdict) -> SchedulerSays | None:
@@ -13,12 +13,22 @@ def scheduler_says(pending: Sequence[PendingPod], rows: Sequence[SlotRow], verdi
     The root cause is what does not quote another member; of several the newest. `agrees` compares
     its slots with those of now; without slots it is False when the gang would be placed now.
     """
-    said = [(pod.condition, read(pod.condition.message)) for pod in pending if pod.condition and pod.condition.message]
-    if not said:
+    found = root(pending)
+    if found is None:
         return None
-    roots = [one for one in said if not one[1].is_quote] or said[:1]
-    condition, words = max(roots, key=lambda one: one[0].since)
+    _, condition, words = found
     return SchedulerSays(condition.message, condition.since, _agrees(words, rows, verdict))
+
+
+def root(pending: Sequence[PendingPod]) -> tuple[str, Condition, Words] | None:
+    """Return the pod (`ns/name`) whose condition tells the root cause, the condition, and what it says."""
+    said = [
+        (pod.key, pod.condition, read(pod.condition.message))
+        for pod in pending
+        if pod.condition and pod.condition.message
+    ]
+    roots = [one for one in said if not one[2].is_quote] or said[:1]
+    return max(roots, key=lambda one: one[1].since) if roots else None
 
 
 def _agrees(words: Words, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:

@@ -161,7 +161,8 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
         return (Job(group.pending, every, None, None, rules, snapshot.pending, claims=snapshot.claims),)
     found = []
     for spec in group.specs:
-        wish = gangs.wish(spec, tree) if spec is not None and isinstance(tree, Tree) else None
+        is_planned = spec is not None and snapshot.config.aware_of_topology
+        wish = gangs.wish(spec or (), tree) if is_planned and isinstance(tree, Tree) else None
         found.append(
             Job(
                 pods=group.pending,

@@ -1,15 +1,15 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.explain import limits, obstacles
-from kubectl_koord.explain.changed import deleted
+from kubectl_koord.explain.changed import changed, deleted
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies import cluster, gang, pods
-from kubectl_koord.explain.remedies.search import Budget, Search
+from kubectl_koord.explain.remedies.search import Budget, Search, is_placed
 from kubectl_koord.explain.reports import Edit, Uncordon, WayOut
 from kubectl_koord.explain.words import listed
 
@@ -49,6 +49,16 @@ def proven(question: Question, stuck: Course) -> Found:
     if ways:
         return Found(ways)
     return Found((), "no single change and no pair of changes that was tried lets it start.")
+
+
+def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
+    """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
+    steps = tuple(steps)
+    if limits.not_evaluated(question.subject, question.snapshot):
+        return (), steps
+    budget = Budget(len(question.view.names()))
+    proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))
+    return proven, tuple(step for step in steps if step not in proven)
 
 
 def _pair(search: Search) -> Iterator[WayOut]:
@@ -104,4 +114,4 @@ def _joined(one: WayOut, other: WayOut) -> WayOut:
     commands = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
     message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
-    return WayOut(f"{one.action}+{other.action}", message, " && ".join(commands) if all(commands) else "", edits)
+    return WayOut("pair", message, " && ".join(commands) if all(commands) else "", edits)

@@ -1,10 +1,13 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
-from kubectl_koord.engine.attempt import Attempt, needed
+from collections.abc import Iterator
+
+from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.reasons import Insufficient, TooManyPods
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, competition, limits, next_steps, obstacles, ways_out
+from kubectl_koord.explain import causes, competition, limits, next_steps, obstacles, quota, retry, surplus, ways_out
+from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question, ask, at_first, next_attempt, open_courses
 from kubectl_koord.explain.reports import (
     Cause,
@@ -12,7 +15,6 @@ from kubectl_koord.explain.reports import (
     PendingGangsReport,
     SlotRow,
     Verdict,
-    WayOut,
     WhyAlternative,
     WhyReport,
 )
@@ -50,11 +52,20 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
         )
     if stops:
         codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
-        helps = next_steps.for_cause(question, stops[0]) if not brief else ()
+        proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
         # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
         partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
         verdict: Verdict = "unknown" if partly else "no"
-        return _report(question, warnings, verdict=verdict, cause=stops[0], also_wrong=codes, unblock=helps)
+        return _report(
+            question,
+            warnings,
+            verdict=verdict,
+            cause=stops[0],
+            also_wrong=codes,
+            unblock=proven,
+            next_steps=steps,
+            no_way_out="" if proven or brief else "what stops it must be mended first; whether that is enough is open.",
+        )
     if blind:
         return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
     return _tried(question, warnings, brief=brief)
@@ -77,7 +88,7 @@ def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
 def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
     courses = next_attempt(question)
-    if courses[0].placed_at_once and _may_be_forgotten(question):
+    if courses[0].placed_at_once and _is_open_what_it_remembers(question):
         return _replacement(question, courses[0], warnings)
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
@@ -87,61 +98,68 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
             return behind
     likeliest = courses[0]
     others = _alternatives(question, courses)
-    cause = None if verdict == "yes" else _cause(question, courses, unseen, verdict)
+    cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unseen, verdict)
     waits = _waiting_for_victims(question)
     if waits is not None and verdict == "no":
         cause = waits
     placed = likeliest.first.placement if likeliest.first.gathering is not None and verdict == "yes" else None
     helps = _ways_out(question, likeliest) if verdict == "no" and not brief else ways_out.Found(())
+    if verdict == "yes" and cause is not None and not brief:
+        helps = ways_out.Found(retry.steps(question))
     return _report(
         question,
-        (*warnings, *_surplus(question, verdict)),
+        (*warnings, *surplus.notices(question, verdict), *retry.notices(question, verdict)),
         verdict=verdict,
         cause=cause,
         first=likeliest.first,
         brief=brief,
         placement=placed,
         alternatives=others,
+        also_wrong=tuple(_also_wrong(question, verdict)),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
 
 
 def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
-    if _may_be_forgotten(question):
+    if _is_open_what_it_remembers(question):
         return ways_out.Found((), "after any change it would depend on what the scheduler remembers of the gang.")
     return ways_out.proven(question, stuck)
 
 
-def _may_be_forgotten(question: Question) -> bool:
-    """Tell whether it decides that the scheduler remembers the gang to have run.
-
-    A restarted scheduler may have forgotten, which is in no object; then a topology gang's
-    replacement pod goes through the solver alone and waits for as many pods as the minimum.
-    """
+def _also_wrong(question: Question, verdict: Verdict) -> Iterator[CauseCode]:
+    """Yield what a no has besides its root cause."""
     group = question.subject.group
-    if group is None or not group.is_satisfied() or all(spec is None for spec in group.specs):
-        return False
-    return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
+    if verdict == "no" and group is not None and causes.is_satisfied_by_earlier_pods(group):
+        yield "satisfied-by-earlier-pods"
+    if verdict == "no" and surplus.without(question):
+        yield "surplus-pods"
+
+
+def _is_open_what_it_remembers(question: Question) -> bool:
+    """Tell whether it decides that the scheduler remembers the gang to have run, which is in no object."""
+    group = question.subject.group
+    is_planned = group is not None and any(spec is not None for spec in group.specs)
+    return is_planned and surplus.may_be_forgotten(question)
 
 
 def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...]) -> WhyReport:
     group = question.subject.group
-    minimum = group.minimum if group is not None else 0
+    if group is None:
+        raise AssertionError("only a gang has replacements")
+    code = surplus.late_code(group)
     waits = Cause(
-        "replacement-waits",
-        f"the scheduler has forgotten that the gang ran: the new pods wait for {minimum} that never come.",
+        code,
+        f"the scheduler has forgotten that the gang ran: the new pods wait for {group.minimum} that never come.",
         _names(question.subject.pending),
     )
-    namespace, _, name = question.subject.key.partition("/")
-    is_defined = question.subject.key in question.snapshot.pod_groups
-    touch = f"kubectl annotate podgroup {name} -n {namespace}" if is_defined else ""
+    again = "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew"
     return _report(
         question,
         warnings,
         verdict="unknown",
         cause=Cause(
-            "replacement-waits",
+            code,
             "it depends on whether the scheduler remembers that the gang once ran, which no object shows"
             " (after a restart it may not).",
             _names(question.subject.pending),
@@ -151,13 +169,7 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
             WhyAlternative("the scheduler remembers that the gang ran: the new pods are placed alone", "yes"),
             WhyAlternative("it has forgotten, after a restart", "no", cause=waits),
         ),
-        unblock=(
-            WayOut(
-                "touch-podgroup",
-                "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew",
-                f"{touch} touched-at={question.snapshot.moment.replace(':', '')} --overwrite" if touch else "",
-            ),
-        ),
+        next_steps=(next_steps.touch(question, again),),
     )
 
 
@@ -171,7 +183,7 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...]) -> WhyRepor
         return None
     takes = "takes" if len(before.names) == 1 else "take"
     message = f"{listed(before.names)} of higher priority {takes} its place: it would be placed alone."
-    code = "insufficient-slots" if question.has_topology else "insufficient-capacity"
+    code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
     return _report(
         question,
         warnings,
@@ -190,7 +202,8 @@ def _verdict(courses: tuple[Course, ...], unseen: tuple[str, ...]) -> Verdict:
 
 def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, ...], verdict: Verdict) -> Cause:
     if verdict == "unknown" and unseen:
-        return Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated here.")
+        says = quota.refuses(question, unseen) if all(course.placed_at_once for course in courses) else None
+        return says or Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated here.")
     if verdict == "unknown":
         return Cause("several-outcomes", "it depends on which pod the scheduler tries first, which no object shows.")
     return _insufficient(question, courses[0].first)
@@ -253,6 +266,9 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
         return Cause("no-feasible-node", message, (trigger.key,))
     placed = sum(len(pods) for pods in first.waiting.values())
     group = question.subject.group
+    if group is not None and group.is_satisfied():
+        message = f"{placed} of its {len(question.subject.pending)} pending pods fit ({wanted} each)."
+        return Cause("insufficient-capacity", message, _names(first.left))
     minimum = group.minimum if group is not None else 1
     message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
@@ -274,17 +290,6 @@ def _waiting_for_victims(question: Question) -> Cause | None:
         return None
     message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(leaving)}."
     return Cause("waiting-for-preemption", message, tuple(leaving))
-
-
-def _surplus(question: Question, verdict: Verdict) -> tuple[Notice, ...]:
-    group = question.subject.group
-    if group is None or group.is_satisfied() or verdict != "yes" or len(group.pending) <= group.minimum:
-        return ()
-    message = (
-        f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
-        " when the minimum is met, the others follow some minutes later."
-    )
-    return (Notice("surplus-pods", message),)
 
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
@@ -314,7 +319,7 @@ def _report(
     *,
     verdict: Verdict,
     cause: Cause | None,
-    also_wrong: tuple[str, ...] = (),
+    also_wrong: tuple[CauseCode, ...] = (),
     first: Attempt | None = None,
     brief: bool = False,
     **more: object,
@@ -332,6 +337,7 @@ def _report(
     fields = {
         "placement": None,
         "unblock": (),
+        "next_steps": (),
         "alternatives": (),
         "funnel": obstacles.funnel(question, first) if first is not None and not brief else None,
         "requests": requests(pending[0].shape.requests) if pending else "",

@@ -131,3 +131,20 @@ class Reservation(Struct, frozen=True, gc=False):
     name: str
     node: str
     owners: tuple[ReservationOwner, ...]
+
+
+class Lease(Struct, frozen=True, gc=False):
+    """One leader lease.
+
+    `holder` is empty once the leader has given it up; `acquired`, `renewed` and `seen` are RFC 3339: since
+    when the leader leads, when it last renewed the lease, and the API server's own time when that was read
+    (empty where it told none).
+    `seconds` is for how long others must believe in the leader.
+    """
+
+    name: str
+    holder: str
+    renewed: str
+    acquired: str = ""
+    seconds: int = 15
+    seen: str = ""

@@ -124,7 +124,10 @@ class GangWish(Struct, frozen=True, gc=False):
 
 
 class PendingPod(Struct, frozen=True, gc=False):
-    """A pod without a node that is not finished, with all that decides about it."""
+    """A pod without a node that is not finished, with all that decides about it.
+
+    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one.
+    """
 
     namespace: str
     name: str
@@ -146,6 +149,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     owner: str = ""
     labels: Labels = ()
     resource_version: str = ""
+    foreign_gang: str = ""
 
     @property
     def key(self) -> str:

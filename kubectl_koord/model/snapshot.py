@@ -1,11 +1,14 @@
 """The seam of the program: one value that holds all that was read, at one moment."""
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.objects import Budget, Claim, NetworkTopology, Node, PodGroup, Quota, Reservation
+from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+
+GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
 
 class Gap(Struct, frozen=True):
@@ -17,7 +20,7 @@ class Gap(Struct, frozen=True):
     """
 
     kind: str
-    code: str
+    code: GapCode
     message: str
 
 
@@ -25,7 +28,8 @@ class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
     `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unseen` is set where it is configured
-    in a way that is not evaluated. `assumed` is true where the Helm chart's settings stand in for what
+    in a way that is not evaluated. `elects_leader` is false where replicas do not agree on one by a
+    Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
     """
 
@@ -37,6 +41,7 @@ class SchedulerConfig(Struct, frozen=True):
     default_match_policy: str = "once-satisfied"
     usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
     load_unseen: bool = False
+    elects_leader: bool = True
     assumed: bool = True
 
 
@@ -45,7 +50,8 @@ class Snapshot(Struct, frozen=True):
 
     `running` holds the pods of each node by node name (pods on unknown nodes included);
     `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
-    ages are reckoned from it. `namespace_only` is set when no more than one namespace could be
+    ages are reckoned from it. `leases` holds the scheduler's leader lease, none where it has none; it
+    is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read.
     """
 
@@ -61,6 +67,7 @@ class Snapshot(Struct, frozen=True):
     devices: frozenset[str] = frozenset()
     reservations: tuple[Reservation, ...] = ()
     claims: Mapping[str, Claim] = {}
+    leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()
     source: str = "cluster"

@@ -8,6 +8,8 @@ from msgspec import Struct
 from kubectl_koord.explain.progress import News
 from kubectl_koord.explain.reports import (
     ChangePlan,
+    Explanation,
+    Explanations,
     PendingGangsReport,
     PreemptReport,
     TopologyReport,
@@ -15,7 +17,7 @@ from kubectl_koord.explain.reports import (
     WhyReport,
 )
 from kubectl_koord.render.document import Block, Line
-from kubectl_koord.render.pages import change, pending, preempt, topo, why
+from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
@@ -91,6 +93,8 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 
 
 def _page(report: Report, options: TopoOptions) -> list[Block]:
+    if isinstance(report, Explanation | Explanations):
+        return manual.blocks(report)
     match report:
         case TopologyReport():
             return topo.blocks(report, depth=options.depth, nodes=options.nodes)

@@ -7,9 +7,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+from kubectl_koord.explain.reports import (
+    ChangePlan,
+    Explanation,
+    Explanations,
+    PendingGangsReport,
+    PreemptReport,
+    TopologyReport,
+    WhyReport,
+)
 
-Report: TypeAlias = TopologyReport | PendingGangsReport | WhyReport | PreemptReport | ChangePlan
+Report: TypeAlias = (
+    TopologyReport | PendingGangsReport | WhyReport | PreemptReport | ChangePlan | Explanation | Explanations
+)
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
@@ -19,6 +29,8 @@ _KINDS: Mapping[type[Report], str] = {
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
     ChangePlan: "ChangePlan",
+    Explanation: "Explanation",
+    Explanations: "Explanations",
 }
 
 # Plain words that YAML 1.2 or Go's reader would take for a number or a truth value, PyYAML would not.
@@ -56,8 +68,8 @@ def to_yaml(report: Report) -> str:
 
 def _body(report: Report) -> dict[str, object]:
     fields = _fields(report)
-    basis = _fields(report.basis)
-    del fields["basis"]
+    basis = {} if isinstance(report, Explanation | Explanations) else _fields(report.basis)
+    fields.pop("basis", None)
     if isinstance(report, PendingGangsReport):
         fields["items"] = [_body(item) for item in report.items]
     head = {"kind": _KINDS[type(report)], "verdict": fields.pop("verdict")}

@@ -79,6 +79,8 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["--context-of-nobody", ""], [name for name in completion.VERBS if " " not in name]),
         ([], [name for name in completion.VERBS if " " not in name]),
         (["version", ""], []),
+        (["explain", "insuff"], ["insufficient-slots", "insufficient-capacity"]),
+        (["explain", "quota", ""], []),
         (["nonsense", ""], []),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

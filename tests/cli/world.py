@@ -90,9 +90,20 @@ def scheduler(image: str = "koord-scheduler:v1.8.0") -> list[Object]:
     ]
 
 
+def lease(renewed: str = "2999-01-01T00:00:00.000000Z") -> Object:
+    """Return the scheduler's leader lease; one that is renewed in the future never grows old."""
+    return {
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "koord-scheduler", "namespace": "koordinator-system"},
+        "spec": {"holderIdentity": "koord-scheduler-0_x", "renewTime": renewed, "leaseDurationSeconds": 15},
+    }
+
+
 def world() -> Object:
     items = [
         *scheduler(),
+        lease(),
         *(node(name, f"spine-{name[0]}") for name in ("a0", "a1", "b0", "b1")),
         topology(),
         pod("filler-a", on="a1"),

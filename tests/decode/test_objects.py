@@ -8,6 +8,7 @@ from kubectl_koord.model.objects import (
     Budget,
     DomainStatus,
     Layer,
+    Lease,
     NetworkTopology,
     Node,
     PodGroup,
@@ -199,3 +200,20 @@ def test_a_pod_on_a_node_that_is_not_there_is_kept() -> None:
 
 def test_the_kinds_that_were_seen_are_known() -> None:
     assert collect(thing("Node", "n1"), thing("Secret", "s")).kinds == {"Node"}
+
+
+def test_leases_are_those_of_an_api_server() -> None:
+    spec: Json = {
+        "holderIdentity": "a_1",
+        "acquireTime": "2026-11-20T08:00:00.000000Z",
+        "renewTime": "2026-11-20T09:00:00.000000Z",
+        "leaseDurationSeconds": 15,
+    }
+    found = collect(thing("Lease", "koord-scheduler", spec=spec), thing("Lease", "koord-scheduler"))
+    bare = Lease("koord-scheduler", "", "", seconds=0, seen="2026-11-20T09:00:01Z")
+    assert found.snapshot(moment="", source="file").leases is None
+    assert found.snapshot(moment="", source="cluster", lease_seen="2026-11-20T09:00:01Z").leases == (bare,)
+    whole = collect(thing("Lease", "koord-scheduler", spec=spec))
+    assert whole.snapshot(moment="", source="cluster", lease_seen="").leases == (
+        Lease("koord-scheduler", "a_1", spec["renewTime"], spec["acquireTime"], 15),
+    )

@@ -197,3 +197,19 @@ def test_pods_that_are_equal_in_it_share_their_shape() -> None:
     one, two, three = (each.shape for each in found.pending)
     assert one is two
     assert one is not three
+
+
+@pytest.mark.parametrize(
+    ("fields", "marker"),
+    [
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "job"}}, "scheduling.x-k8s.io/pod-group"),
+        ({"annotations": {"scheduling.k8s.io/group-name": "job"}}, "scheduling.k8s.io/group-name"),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": ""}}, ""),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "job", LABEL: "job"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_marker_of_another_gang_scheduler_is_kept_where_it_is_the_only_one(
+    fields: dict[str, Any], marker: str
+) -> None:
+    assert pending(**fields).foreign_gang == marker

@@ -141,3 +141,34 @@ def test_only_the_schedulers_own_config_map_counts() -> None:
     other, own = (thing("ConfigMap", name, data=data) for name in ("other", "koord-scheduler-config"))
     found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (other, own)]
     assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("election", "elects"),
+    [
+        ("", True),
+        ("leaderElection: 5", True),
+        ("leaderElection: {}", True),
+        ("leaderElection: {leaderElect: true, resourceName: koord-scheduler}", True),
+        ("leaderElection: {leaderElect: false}", False),
+        ("leaderElection: {resourceName: mine}", False),
+    ],
+)
+def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
+    for profiles in ("", "profiles: [{schedulerName: koord-scheduler}]"):
+        assert configured(f"{election}\n{profiles}").elects_leader is elects
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "elects"),
+    [
+        ("koord-scheduler", {"args": ["--v=4", "--leader-elect=false"]}, False),
+        ("koord-scheduler", {"command": ["koord-scheduler", "--leader-elect=false"]}, False),
+        ("koord-scheduler", {"args": ["--leader-elect=true"]}, True),
+        ("koord-scheduler", {}, True),
+        ("koord-manager", {"args": ["--leader-elect=false"]}, True),
+    ],
+)
+def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: dict[str, Any], elects: bool) -> None:  # noqa: FBT001
+    written = thing("Deployment", name, spec={"template": {"spec": {"containers": [container]}}})
+    assert collect(written).snapshot(moment="", source="file").config.elects_leader is elects

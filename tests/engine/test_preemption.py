@@ -7,6 +7,7 @@ import pytest
 from kubectl_koord.engine.preemption import (
     Meeting,
     Preemption,
+    Refusal,
     by_name,
     cheapest_first,
     dearest_first,
@@ -114,7 +115,7 @@ def test_nodes_that_preemption_cannot_help_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize(("version", "reason"), [("1.7", "not-helpful"), ("1.8", "no-victims")])
-def test_a_request_above_the_whole_node_is_hopeless_from_1_8_on(version: str, reason: str) -> None:
+def test_a_request_above_the_whole_node_is_hopeless_from_1_8_on(version: str, reason: Refusal) -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8).with_gang("job", 1, 9, priority=5)
     assert preemption_of(drawing.version(version)) == Preemption(eligible=True, reason=reason)
 

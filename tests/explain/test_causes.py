@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.reports import Cause, WayOut
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangWish
@@ -16,7 +17,7 @@ def stopped(drawing: Drawing) -> tuple[str, Cause | None, tuple[str, ...]]:
     return report.verdict, report.cause, report.also_wrong
 
 
-def no(code: str, message: str, *pods: str) -> tuple[str, Cause, tuple[str, ...]]:
+def no(code: CauseCode, message: str, *pods: str) -> tuple[str, Cause, tuple[str, ...]]:
     return "no", Cause(code, message, tuple(f"default/{pod}" for pod in pods)), ()
 
 
@@ -179,7 +180,7 @@ def test_a_group_of_nobody_has_nothing_to_try() -> None:
         ),
     ],
 )
-def test_a_topology_gang_without_a_tree_fails(drawing: Drawing, code: str, message: str) -> None:
+def test_a_topology_gang_without_a_tree_fails(drawing: Drawing, code: CauseCode, message: str) -> None:
     assert stopped(drawing.with_gang("job", 1, must_gather=SPINE)) == no(code, message)
     assert why_of(drawing.with_gang("job", 1)).verdict == "yes"
 

@@ -31,6 +31,9 @@ def applied(drawing: Drawing, way: WayOut) -> Drawing:
         case "free-pod":
             name = shlex.split(way.command)[3]
             return drawing.without_running(f"default/{name}")
+        case "drop-surplus":
+            names = shlex.split(way.command)[3:-2]
+            return drawing.but(pending=tuple(pod for pod in drawing.pending if pod.name not in names))
         case _:
             raise AssertionError(way)
 

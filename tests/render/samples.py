@@ -101,11 +101,11 @@ WHY = WhyReport(
     also_wrong=("quota",),
     unblock=(
         WayOut(
-            "wait",
+            "wait-for-preemption",
             "Wait: the scheduler will preempt default/low-5 and place the gang in spine-1",
             "kubectl koord preempt job --dry-run",
         ),
-        WayOut("free", "Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)"),
+        WayOut("free-pod", "Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)"),
     ),
     scheduler_says=SchedulerSays("no candidate topology nodes can take job", "2026-11-20T09:55:00Z", agrees=True),
     alternatives=(
@@ -141,7 +141,7 @@ PLACED = WhyReport(
 LONE = WhyReport(
     verdict="unknown",
     basis=Basis("1.7", "as asked", "2026-11-20T10:00:00Z", "snapshot.json"),
-    warnings=(Notice("gap", "ElasticQuotas may not be read."),),
+    warnings=(Notice("forbidden-list", "ElasticQuotas may not be read."),),
     gang="default/single",
     gang_group=(),
     pending_pods=("default/single",),

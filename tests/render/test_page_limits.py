@@ -114,7 +114,7 @@ def test_nodes_outside_the_tree_are_told_once() -> None:
 
 
 def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
-    notices = (Notice("assumed-config", "assumed."), Notice("node-list", "Node: forbidden."))
+    notices = (Notice("assumed-config", "assumed."), Notice("one-namespace-list", "Node: forbidden."))
     report = replace(NO_TOPO, verdict="unknown", warnings=notices)
     written = text(report, style=PIPE)
     assert written.startswith("Cannot tell the topology tree: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")

@@ -8,6 +8,7 @@ default/job is pending: no spine has room for its 4 pods, the best has 3.
 It is about job-0.
 It starts only together with default/ps (one gang group).
 Also wrong, but not what stops it first: quota.
+kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   SHORT   IN THE WAY
   spine-0   3/4         1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU
@@ -44,6 +45,7 @@ default/job is pending: no spine has room for its 4 pods, the best has 3.
 It is about job-0.
 It starts only together with default/ps (one gang group).
 Also wrong, but not what stops it first: quota.
+kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   SHORT   IN THE WAY
   spine-0   3/4         1   node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU each, priority 1000)
@@ -71,6 +73,7 @@ def test_a_gang_that_would_be_placed() -> None:
     expected = """\
 default/job would be placed now: 3 pods on node-4, node-5.
 The scheduler has not tried again yet.
+kubectl koord explain waiting-for-retry
 
   NODE     PODS
   node-4   job-0, job-2

@@ -10,7 +10,7 @@ from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import obstacles
+from kubectl_koord.explain import obstacles, surplus
 from kubectl_koord.explain.changed import asking
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
@@ -121,9 +121,10 @@ def _annotated(edit: SetTopology) -> str:
 
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
-    """Yield the largest number of pods with which a single gang would start."""
+    """Yield the largest number of pods with which a gang would start; of several gangs, their minimums only."""
     group = search.question.subject.group
     if group is None or len(group.gangs) != 1 or group.is_satisfied():
+        yield from (way for way in surplus.without(search.question) if search.works(way.edits))
         return
     (gang,) = group.members
     for number in _sizes(search, gang):
@@ -148,8 +149,7 @@ def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
     """Return the edits that leave so many pending pods; a gang without topology may keep its pods, they wait."""
     edits: list[Edit] = []
     if search.first.gathering is not None:
-        surplus = in_index_order(gang.pending)[number:]
-        edits += [DeletePod(pod.key) for pod in surplus]
+        edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
     minimum = gang.minimum or 0
     counted = gang.bound if gang.match_policy == "waiting-and-running" else 0
     if minimum > number + counted:

@@ -42,6 +42,21 @@ class Budget:
         return self.runs >= 0
 
 
+def is_placed(question: Question, budget: Budget) -> bool:
+    """Tell whether why-pending would answer yes; no when the budget is spent."""
+    if not budget.spend() or causes.before_trying(question.subject, question.snapshot, question.tree):
+        return False
+    if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
+        return False
+    rivals = question.view.once(("rivals", question.subject.key), lambda _: len(competition.rivals(question)))
+    if not rivals:
+        return True
+    if not budget.spend(rivals):
+        return False
+    before = competition.ahead(question)
+    return not before.names or all(c.placed_at_once for c in open_courses(question, before.view, preemption=False))
+
+
 class Search:
     """One search for ways out: a question that is answered no, and the attempt that failed."""
 
@@ -64,29 +79,8 @@ class Search:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
         key = tuple(edits)
         if key not in self._seen:
-            self._seen[key] = self.budget.spend() and self._placed(changed(self.question, key))
+            self._seen[key] = is_placed(changed(self.question, key), self.budget)
         return self._seen[key]
-
-    def _placed(self, question: Question) -> bool:
-        if causes.before_trying(question.subject, question.snapshot, question.tree):
-            return False
-        if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
-            return False
-        return not self.rivals or self._leave_room(question)
-
-    def _leave_room(self, question: Question) -> bool:
-        """Tell whether pending jobs of higher priority, which go first, leave the places to it."""
-        if not self.budget.spend(self.rivals):
-            return False
-        before = competition.ahead(question)
-        return not before.names or all(c.placed_at_once for c in open_courses(question, before.view, preemption=False))
-
-    @property
-    def rivals(self) -> int:
-        """How many pending jobs of higher priority there are."""
-        return self.question.view.once(
-            ("rivals", self.question.subject.key), lambda _: len(competition.rivals(self.question))
-        )
 
     def shorts(self) -> Iterator[Short]:
         """Yield the places that lack slots, those that lack the fewest first."""

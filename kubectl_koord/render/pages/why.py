@@ -8,6 +8,7 @@ from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     basis_line,
+    command,
     count,
     domain_word,
     layer_word,
@@ -26,6 +27,8 @@ def blocks(report: WhyReport) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in _remarks(report)]
+    if report.cause:
+        page.append(Line(command("explain", report.cause.code), "dim"))
     if report.domains:
         page += [Gap(), *_slots(report)]
     if report.placement:

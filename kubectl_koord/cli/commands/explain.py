@@ -1,0 +1,34 @@
+"""`kubectl koord explain`: what a code in an answer means, offline."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+
+EXAMPLES = """\b
+Examples:
+  kubectl koord explain                      every code, one line each
+  kubectl koord explain insufficient-slots   what it means, how to see it, what to do
+"""
+
+
+def command(
+    context: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code, as answers print it.")] = "",
+) -> None:
+    """Say what a cause, warning, reason or way out means, how the scheduler comes to it, and what to do."""
+    from kubectl_koord.explain import manual
+    from kubectl_koord.explain.reports import Explanation
+
+    session: Session = context.obj
+    if not code:
+        session.show(manual.contents())
+        return
+    found = manual.explained(code)
+    if not isinstance(found, Explanation):
+        raise KoordError(f"error: no code {code!r}, did you mean {', '.join(found)}?")
+    session.show(found)

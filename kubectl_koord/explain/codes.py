@@ -1,0 +1,137 @@
+"""Every code that an answer may carry. A code outside these types does not type-check; `manual` has a page for each."""
+
+from typing import Literal, TypeAlias, get_args
+
+from kubectl_koord.engine.preemption import Refusal
+from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.model.snapshot import GapCode
+
+CauseCode: TypeAlias = Literal[
+    "other-scheduler",
+    "mixed-schedulers",
+    "no-scheduler",
+    "being-deleted",
+    "scheduling-gated",
+    "no-podgroup",
+    "gang-not-initialised",
+    "too-few-pods",
+    "group-member-missing",
+    "group-member-too-few-pods",
+    "groups-differ",
+    "surplus-pods",
+    "replacement-waits",
+    "satisfied-by-earlier-pods",
+    "no-topology",
+    "broken-layer-chain",
+    "unknown-layer",
+    "quota",
+    "insufficient-slots",
+    "multiple-mismatch",
+    "no-feasible-node",
+    "insufficient-capacity",
+    "never-fits",
+    "waiting-for-preemption",
+    "waiting-for-retry",
+    "not-readable",
+    "not-evaluated",
+    "several-outcomes",
+]
+"""Why a gang is pending, in the order in which the scheduler looks; the last three: why nobody can tell."""
+
+ReadingCode: TypeAlias = Literal["forbidden-list", "missing-list", "one-namespace-list"]
+
+_Odd: TypeAlias = Literal[
+    "mixed-schedulers",
+    "being-deleted",
+    "foreign-gang-marker",
+    "min-member-zero",
+    "stale-phase",
+    "stuck-representative",
+    "groups-differ",
+    "groups-unreadable",
+    "topology-spec-unreadable",
+    "differing-specs",
+    "unknown-strategy",
+    "unknown-layer",
+    "topology-not-aware",
+    "index-not-honoured",
+    "worst-fit",
+    "satisfied-by-earlier-pods",
+    "surplus-pods",
+    "replacement-waits",
+    "merged-domains",
+    "outside-nodes",
+    "virtual-domains",
+    "stale-status",
+    "slots-not-shown",
+    "ignores-budgets",
+    "wasted-victims",
+    "mixed-policies",
+    "not-evaluated",
+    "lease-missing",
+    "assumed-config",
+    "kind-not-in-input",
+]
+WarningCode: TypeAlias = _Odd | TreeFault | ReadingCode
+"""What is odd, or what an answer rests on, though it stops nobody."""
+
+ReasonCode: TypeAlias = Literal["not-needed", "preemption-disabled"] | Refusal
+"""Why `preempt` names no victims; the causes that keep a gang from being tried are reasons, too."""
+
+ActionCode: TypeAlias = Literal[
+    "touch-podgroup",
+    "set-scheduler-name",
+    "see-scheduler",
+    "see-finalizers",
+    "ungate",
+    "create-podgroup",
+    "set-min-available",
+    "add-pods",
+    "lower-minimum",
+    "fix-groups",
+    "set-match-policy",
+    "create-topology",
+    "set-topology-aware",
+    "fix-layers",
+    "use-layer",
+    "wait-for-terminating",
+    "wait-for-preemption",
+    "uncordon",
+    "tolerate",
+    "gather-wider",
+    "prefer-gather",
+    "smaller-multiple",
+    "fewer-pods",
+    "drop-surplus",
+    "smaller-request",
+    "free-pods",
+    "move-pod",
+    "add-nodes",
+    "pair",
+]
+"""What helps."""
+
+Code: TypeAlias = CauseCode | WarningCode | ReasonCode | ActionCode
+
+OF_GAP: dict[GapCode, ReadingCode] = {
+    "forbidden": "forbidden-list",
+    "missing": "missing-list",
+    "one-namespace": "one-namespace-list",
+}
+
+
+def members(codes: object) -> tuple[str, ...]:
+    """Return the codes of one of the types above, in their order, each once."""
+    found: dict[str, None] = {}
+    for part in get_args(codes):
+        found.update(dict.fromkeys([part] if isinstance(part, str) else members(part)))
+    return tuple(found)
+
+
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Causes", members(CauseCode)),
+    ("Reasons of preempt", members(ReasonCode)),
+    ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
+    ("Ways out", members(ActionCode)),
+)
+"""All codes, each under one heading."""

@@ -1,0 +1,57 @@
+"""Whether a koord-scheduler leads, and since when: what its lease tells."""
+
+from datetime import datetime, timedelta
+
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.model.objects import Lease
+from kubectl_koord.model.snapshot import Snapshot
+
+_LEAST_SECONDS = 15  # kube-scheduler's own leaseDurationSeconds; it renews every 2 s
+_SLACK = 5  # clocks of a cluster agree to a few seconds only
+
+
+def silence(snapshot: Snapshot) -> str:
+    """Return in one sentence that no scheduler leads; empty where one does or nothing can be said.
+
+    Nothing can be said without a lease, without leader election, and of a lease whose times cannot be
+    compared. A renewal in the future is a clock that is off, and no silence.
+    """
+    if not snapshot.config.elects_leader:
+        return ""
+    return next(filter(None, (_silence(lease, snapshot.moment) for lease in snapshot.leases or ())), "")
+
+
+def _silence(lease: Lease, moment: str) -> str:
+    age = _age(lease.renewed, lease.seen or moment)
+    if age is None or age <= timedelta(seconds=max(_LEAST_SECONDS, lease.seconds) + _SLACK):
+        return ""
+    held = f"held by {lease.holder}" if lease.holder else "held by nobody"
+    return (
+        f"no scheduler leads: lease {lease.name}, {held}, was last renewed {_spelled(age)} ago,"
+        f" and is renewed every few seconds by one that runs."
+    )
+
+
+def _age(start: str, end: str) -> timedelta | None:
+    try:
+        return datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    except (ValueError, TypeError):  # not a time; one with and one without a time zone
+        return None
+
+
+def _spelled(age: timedelta) -> str:
+    seconds = int(age.total_seconds())
+    for size, noun in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {noun}"
+    return f"{seconds} s"
+
+
+def has_bound(group: GangGroup, snapshot: Snapshot) -> bool:
+    """Tell whether some member was bound while the present leader led: then it remembers that the group ran."""
+    if not snapshot.config.elects_leader:
+        return False
+    starts = [lease.acquired for lease in snapshot.leases or ()]
+    bound = [pod.scheduled for gang in group.members for pod in gang.running]
+    ages = (_age(start, moment) for start in starts for moment in bound)
+    return any(age is not None and age > timedelta(seconds=_SLACK) for age in ages)

@@ -1,0 +1,44 @@
+"""The pages of `explain`: one code, or the list of all."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from textwrap import wrap
+
+from kubectl_koord.explain.reports import CodeRow, Explanation, Explanations
+from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table
+
+_WIDTH = 80
+_COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
+
+
+def blocks(report: Explanation | Explanations) -> list[Block]:
+    """Return the page of one code, or the list of all."""
+    return _page(report) if isinstance(report, Explanation) else _contents(report)
+
+
+def _page(report: Explanation) -> list[Block]:
+    return [
+        Line(f"{report.title}.", "bold"),
+        Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
+        *_prose(report.text),
+        *_prose(f"Why: {report.how}"),
+        *_prose(f"What to do: {report.remedy}"),
+        Line("See it:"),
+        *(Line(command, "code", indent=2) for command in report.see),
+    ]
+
+
+def _prose(text: str) -> Iterator[Line]:
+    """Yield the lines of a paragraph: prose is wrapped in a pipe, too."""
+    return (Line(line) for line in wrap(text, _WIDTH, break_on_hyphens=False))
+
+
+def _contents(report: Explanations) -> list[Block]:
+    found: list[Block] = [Line("kubectl koord explain CODE tells what a code means and what to do.", "bold")]
+    for group, rows in groupby(report.items, key=lambda row: row.group):
+        found += [Gap(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
+    return found
+
+
+def _row(row: CodeRow) -> Row:
+    return Row((row.code, row.title))

@@ -1,0 +1,154 @@
+"""Next steps: what to paste about a cause that keeps a gang from being tried."""
+
+import pytest
+
+from kubectl_koord.explain.reports import WayOut
+from kubectl_koord.model.objects import Lease
+from kubectl_koord.model.pods import Condition, GangWish
+from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
+
+FREE = cluster("s0: b0[n1 n2]")
+BOTH = '["default/job", "default/peer"]'
+SHORT = '["default/job", "peer"]'
+MANIFEST = (
+    "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: peer,"
+    " namespace: default}\\nspec: {minMember: 1}\\n' | kubectl apply -f -"
+)
+
+
+def steps(drawing: Drawing) -> list[tuple[str, str]]:
+    return [(step.action, step.command) for step in why_of(drawing).unblock]
+
+
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [
+        (
+            FREE.with_gang("job", 1).but(leases=(Lease("koord-scheduler", "", "2026-01-01T00:00:00Z"),)),
+            [("see-scheduler", "kubectl get pods -n koordinator-system -l koord-app=koord-scheduler")],
+        ),
+        (
+            FREE.with_gang("job", 1, terminating=True),
+            [("see-finalizers", "kubectl get pod job-0 -n default -o jsonpath='{.metadata.finalizers}'")],
+        ),
+        (FREE.with_gang("job", 1, groups=BOTH), [("create-podgroup", MANIFEST)]),
+        (FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer"), [("create-podgroup", MANIFEST)]),
+        (
+            FREE.with_gang("job", 1, groups=SHORT),
+            [
+                (
+                    "fix-groups",
+                    "kubectl koord annotate podgroup job -n default --groups default/job,default/peer --overwrite",
+                )
+            ],
+        ),
+        (FREE.with_light_gang("job", 1, wish=GangWish("1", groups=SHORT)), [("fix-groups", "")]),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups='["default/peer"]'),
+            [
+                (
+                    "fix-groups",
+                    "kubectl koord annotate podgroup peer -n default --groups default/job,default/peer --overwrite",
+                )
+            ],
+        ),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, wish=GangWish("1")),
+            [("fix-groups", "")],
+        ),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 0, minimum=2, groups=BOTH),
+            [("add-pods", "")],
+        ),
+        (
+            FREE.with_gang("job", 1, match_policy="only-waiting", minimum=2).with_running(
+                "a", "n1", gang="default/job"
+            ),
+            [
+                (
+                    "set-match-policy",
+                    "kubectl koord annotate podgroup job -n default --match-policy waiting-and-running --overwrite",
+                )
+            ],
+        ),
+        (
+            FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False),
+            [("set-topology-aware", "kubectl edit configmap koord-scheduler-config -n koordinator-system")],
+        ),
+        (
+            FREE.with_gang("job", 2, must_gather=SPINE).with_layers(*LAYERS[:2]),
+            [("fix-layers", "kubectl edit clusternetworktopology default")],
+        ),
+    ],
+)
+def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[str, str]]) -> None:
+    assert steps(drawing) == expected
+
+
+def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
+    (step,) = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).unblock
+    assert step == WayOut(
+        "create-podgroup", "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default"
+    )
+
+
+def test_the_owners_template_is_what_names_the_scheduler() -> None:
+    (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).unblock
+    message = "Set schedulerName koord-scheduler in the pod template of Job/train and create the pods anew"
+    assert step == WayOut("set-scheduler-name", message)
+
+
+SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "command"),
+    [
+        (SURPLUS, "kubectl delete pod job-2 -n default"),
+        (SURPLUS.change_pods(owner="Job/train"), ""),
+    ],
+)
+def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_anew(
+    drawing: Drawing, command: str
+) -> None:
+    message = "Scale the job down to its minimum of 2: without 1 pod it fits"
+    assert why_of(drawing).unblock[-1] == WayOut("drop-surplus", message, command)
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        FREE.with_gang("job", 3, cpu=8, minimum=2),
+        FREE.with_gang("job", 3, cpu=8, must_gather=SPINE),
+        SURPLUS.cordon("n1", "n2"),
+        FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=0),
+    ],
+)
+def test_who_would_not_fit_without_them_is_not_told_to_drop_pods(drawing: Drawing) -> None:
+    assert "drop-surplus" not in [action for action, _ in steps(drawing)]
+
+
+def test_a_gang_without_pod_group_cannot_be_touched() -> None:
+    wish = GangWish("1", topology='{"gatherStrategy":[]}')
+    drawing = FREE.with_light_gang("job", 1, wish=wish, condition=Condition("Unschedulable", "no room", ""))
+    assert steps(drawing) == [("touch-podgroup", "")]
+
+
+def test_a_partly_foreign_satisfied_group_is_only_warned_of() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=3).with_running("job-9", on="n1", gang="default/job")
+    report = why_of(drawing.change_pods("job-0", scheduler="x"))
+    assert "mixed-schedulers" in [notice.code for notice in report.warnings]
+    assert report.verdict == "yes"
+
+
+def test_finished_pods_are_named_beside_what_stops_the_new_ones() -> None:
+    drawing = FREE.with_gang("job", 1, cpu=9).with_finished("job-9", "job")
+    report = why_of(drawing)
+    assert (report.cause and report.cause.code, report.also_wrong) == ("never-fits", ("satisfied-by-earlier-pods",))
+
+
+def test_pods_of_a_satisfied_group_are_counted_for_themselves() -> None:
+    drawing = FREE.with_gang("job", 2, cpu=8, minimum=3).with_running("job-9", on="n1", cpu=8, gang="default/job")
+    cause = why_of(drawing).cause
+    assert cause is not None
+    assert cause.message == "1 of its 2 pending pods fit (8 CPU each)."

@@ -1,0 +1,102 @@
+"""Quota refusals in the scheduler's own words."""
+
+import pytest
+
+from kubectl_koord.explain.messages import QuotaWords, read, refused_by_quota
+from kubectl_koord.model.pods import Condition
+from tests.build import Drawing, cluster, why_of
+
+FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_quota("team-a", "default")
+OWN = (
+    "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4,nvidia.com/gpu:8, used:"
+    " cpu:4,nvidia.com/gpu:8, pod's request: cpu:1,nvidia.com/gpu:1, exceedDimensions: [cpu nvidia.com/gpu]."
+)
+PARENT = (
+    "0/2 nodes are available: Insufficient quotas, quotaNameTopo: [root team-a], runtime: <empty>, used: <empty>,"
+    " pod's request: cpu:1, exceedDimensions: [cpu]."
+)
+GUARANTEED = (
+    "0/2 nodes are available: Insufficient non-preemptible quotas, quotaName: team-a, min: cpu:2, nonPreemptibleUsed:"
+    " cpu:2, pod's request: cpu:1, exceedDimensions: [cpu]."
+)
+QUOTING = (
+    '0/2 nodes are available: GangGroup "default/job" gets rejected due to member Pod "default/job-1" is unschedulable'
+    ' with reason "' + OWN + '", alreadyWaitForBound: 0.'
+)
+BARE = "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4."
+
+
+def refused(message: str, drawing: Drawing = FREE, since: str = "2026-11-20T09:00:00Z") -> Drawing:
+    return drawing.change_pods("job-0", condition=Condition("Unschedulable", message, since))
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (
+            OWN,
+            QuotaWords(
+                "team-a",
+                ("cpu", "nvidia.com/gpu"),
+                "cpu:4,nvidia.com/gpu:8",
+                "cpu:4,nvidia.com/gpu:8",
+                "cpu:1,nvidia.com/gpu:1",
+            ),
+        ),
+        (PARENT, QuotaWords("[root team-a]", ("cpu",), "<empty>", "<empty>", "cpu:1")),
+        (GUARANTEED, QuotaWords("team-a", ("cpu",), "cpu:2", "cpu:2", "cpu:1")),
+        (BARE, QuotaWords("team-a", (), "", "", "")),
+        ("0/2 nodes are available: 2 Insufficient cpu.", None),
+    ],
+)
+def test_a_refusal_is_read_with_its_numbers(message: str, expected: QuotaWords | None) -> None:
+    assert refused_by_quota(read(message)) == expected
+
+
+def test_a_quoted_refusal_is_one() -> None:
+    assert refused_by_quota(read(QUOTING)) == refused_by_quota(read(OWN))
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (
+            OWN,
+            (
+                "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, it asks for 1 and GPU: 8 of 8 used,"
+                " it asks for 1)"
+            ),
+        ),
+        (PARENT, "quota [root team-a] has no room for default/job-0 (CPU: 0 of 0 used, it asks for 1)"),
+        (BARE, "quota team-a has no room for default/job-0"),
+    ],
+)
+def test_the_cause_names_quota_numbers_and_since_when(message: str, words: str) -> None:
+    report = why_of(refused(message))
+    assert report.verdict == "unknown"
+    assert report.cause is not None
+    assert (report.cause.code, report.cause.pods) == ("quota", ("default/job-0",))
+    told = f"the scheduler says since 2026-11-20T09:00:00Z that {words}; quotas are not evaluated here."
+    assert report.cause.message == told
+
+
+def test_a_refusal_without_time_is_told_without() -> None:
+    cause = why_of(refused(BARE, since="")).cause
+    assert cause is not None
+    assert cause.message.startswith("the scheduler says that quota team-a")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "code"),
+    [
+        (refused("0/2 nodes are available: 2 Insufficient cpu."), "not-evaluated"),
+        (FREE, "not-evaluated"),
+        (refused(OWN, FREE.but(quotas=())), "waiting-for-retry"),
+        (refused(OWN, FREE.but(quotas=()).with_gap("NodeMetric")), "not-evaluated"),
+        (refused(OWN, FREE.cordon("n1", "n2")), "no-feasible-node"),
+    ],
+)
+def test_only_a_refusal_that_still_may_hold_is_the_cause(drawing: Drawing, code: str) -> None:
+    cause = why_of(drawing).cause
+    assert cause is not None
+    assert cause.code == code
