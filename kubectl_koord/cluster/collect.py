@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import structs
 
-from kubectl_koord.cluster import decode, decode_load, version, wire
+from kubectl_koord.cluster import decode, decode_load, decode_traces, version, wire
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model import objects, pods, quantity
+from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 
 WIRE_TYPES: dict[str, Any] = {
@@ -26,6 +26,7 @@ WIRE_TYPES: dict[str, Any] = {
     "NodeMetric": wire.NodeMetric,
     "Deployment": wire.Deployment,
     "ConfigMap": wire.ConfigMap,
+    "Event": wire.Event,
 }
 """The kinds that we read, and the fields of each."""
 
@@ -36,9 +37,15 @@ class Collector:
     The later of two objects of one kind and name wins, as it would in the API.
     """
 
-    def __init__(self, memo: decode.ShapeMemo | None = None) -> None:
-        """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
+    def __init__(self, memo: decode.ShapeMemo | None = None, *, traced: bool = False) -> None:
+        """Start with an empty cluster; parts of one cluster share what they have seen of shapes.
+
+        With `traced` every pod is also kept as a trace.
+        """
         self._memo = memo or decode.ShapeMemo()
+        self._traced = traced
+        self._traces: dict[tuple[str, str], traces.PodTrace] = {}
+        self._events: dict[tuple[str, str], traces.Event] = {}
         self._nodes: dict[str, objects.Node] = {}
         self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
         self._pod_groups: dict[str, objects.PodGroup] = {}
@@ -72,6 +79,7 @@ class Collector:
             "NodeMetric": self._take_metric,
             "Deployment": self._deployments.append,
             "ConfigMap": self._take_config_map,
+            "Event": self._take_event,
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
@@ -91,7 +99,7 @@ class Collector:
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
-        return Collector(self._memo)
+        return Collector(self._memo, traced=self._traced)
 
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
@@ -117,6 +125,8 @@ class Collector:
             self._limits,
             self._metrics,
             self._node_annotations,
+            self._traces,
+            self._events,
         )
 
     def _take_node(self, written: wire.Node) -> None:
@@ -127,6 +137,8 @@ class Collector:
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
         self._pods[pod.namespace, pod.name] = pod
+        if self._traced:
+            self._traces[pod.namespace, pod.name] = decode_traces.trace(written)
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
         if reservation:
             self._allocated[pod.namespace, pod.name] = reservation
@@ -156,6 +168,11 @@ class Collector:
 
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
         self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
+
+    def _take_event(self, written: wire.Event) -> None:
+        event = decode_traces.event(written)
+        if event is not None:
+            self._events[event.namespace, written.metadata.name] = event
 
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
@@ -204,6 +221,8 @@ class Collector:
             config=config,
             source=source,
             namespace_only=namespace_only,
+            events=tuple(event for _, event in sorted(self._events.items(), key=lambda item: item[0])),
+            traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
     def _completed(

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.objects import Budget, Claim, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.traces import Event, PodTrace
 
 
 class Gap(Struct, frozen=True):
@@ -13,12 +14,13 @@ class Gap(Struct, frozen=True):
 
     A gap is never an empty list: whoever rests on the kind must answer unknown. Of a kind that is
     `one-namespace` the objects of `Snapshot.namespace_only` are there; one that is `not-in-input`
-    counts as absent, with a warning.
+    counts as absent, with a warning. With a `namespace` only that one's objects are missing.
     """
 
     kind: str
     code: str
     message: str
+    namespace: str = ""
 
 
 class SchedulerConfig(Struct, frozen=True):
@@ -46,7 +48,8 @@ class Snapshot(Struct, frozen=True):
     `running` holds the pods of each node by node name (pods on unknown nodes included);
     `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
     ages are reckoned from it. `namespace_only` is set when no more than one namespace could be
-    read.
+    read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
+    only where a question needs it.
     """
 
     moment: str
@@ -65,10 +68,16 @@ class Snapshot(Struct, frozen=True):
     config: SchedulerConfig = SchedulerConfig()
     source: str = "cluster"
     namespace_only: str = ""
+    events: tuple[Event, ...] = ()
+    traces: tuple[PodTrace, ...] = ()
 
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
-        return next((gap for gap in self.gaps if gap.kind == kind), None)
+        return next((gap for gap in self.gaps if gap.kind == kind and not gap.namespace), None)
+
+    def gap_in(self, kind: str, namespace: str) -> Gap | None:
+        """Return why the kind could not be read in a namespace, None when it was read there."""
+        return next((gap for gap in self.gaps if gap.kind == kind and gap.namespace in {"", namespace}), None)
 
     def sees(self, kind: str, namespace: str = "") -> bool:
         """Tell whether every object of the kind (in a namespace, where one is named) was read."""
