@@ -31,8 +31,9 @@ class Verb(Struct, frozen=True):
 _WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 VERBS: Mapping[str, Verb] = {
     "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False}),
-    "why-pending": Verb("why a gang is pending", {"--all-namespaces": False, "-A": False}, ("gang",)),
+    "why-pending": Verb("why a gang is pending", {"--all-namespaces": False, "-A": False, "--raw": False}, ("gang",)),
     "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
+    "why-preempted": Verb("who preempted a pod or a gang's pods", {}, ("gang",)),
     "version": Verb("the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),
     "annotate podgroup": Verb(

@@ -4,6 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from importlib import resources
+from urllib.parse import quote
+
+from msgspec import structs
 
 from kubectl_koord.cluster import files, version
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
@@ -77,9 +80,9 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
 
     """
     collector = Collector()
-    gaps, narrowed = _read(transport, kinds, namespace, collector)
+    gaps, narrowed = _read(transport, [REQUESTS[kind] for kind in kinds], namespace, collector)
     if "PodGroup" in kinds and collector.has_claims:
-        more, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
+        more, _ = _read(transport, [REQUESTS[kind] for kind in _VOLUME_KINDS], namespace, collector)
         gaps += more
     if not chosen_version and "Deployment" not in collector.kinds:
         collector.crd_version = _crd_version(transport)
@@ -93,7 +96,7 @@ def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str
 
 
 def _read(
-    transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], collector: Collector
+    transport: Transport, requests: Sequence[ListRequest], namespace: Callable[[], str], collector: Collector
 ) -> tuple[list[Gap], bool]:
     """Read lists into the collector; return the gaps, and whether any held one namespace only."""
 
@@ -103,7 +106,7 @@ def _read(
             pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add, kind))
         return part
 
-    found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, decode)
+    found = read_lists(transport, requests, namespace, decode)
     gaps = []
     for value in found.values.values():
         if isinstance(value, Gap):
@@ -112,6 +115,61 @@ def _read(
             collector.merge(value)
     gaps += [_only_one_namespace(kind) for kind in sorted(found.namespace_only)]
     return gaps, bool(found.namespace_only)
+
+
+def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[str], reason: str) -> Snapshot:
+    """Return a live snapshot with the events of one reason in some namespaces; a refusal is a gap, as for lists."""
+    collector = Collector()
+    gaps: list[Gap] = []
+    for namespace in sorted(set(namespaces)):
+        gaps += _read(transport, [events_request(namespace, reason)], lambda: "", collector)[0]
+    events = collector.snapshot(moment="", source="").events
+    return structs.replace(snapshot, events=events, gaps=(*snapshot.gaps, *gaps[:1]))
+
+
+def events_request(namespace: str, reason: str) -> ListRequest:
+    """Return the list of a namespace's events of one reason."""
+    home, wanted = quote(namespace, safe=""), quote(f"reason={reason}", safe="")
+    return ListRequest("Event", f"/apis/events.k8s.io/v1/namespaces/{home}/events?fieldSelector={wanted}")
+
+
+class Traces:
+    """What preemption left behind in some namespaces of a live cluster, read one after the other.
+
+    Pods of every phase are read, finished victims carry their condition too.
+    """
+
+    def __init__(self, transport: Transport, chosen_version: str) -> None:
+        """Read nothing yet."""
+        self._transport = transport
+        self._version = chosen_version
+        self._collector = Collector(traced=True)
+        self._gaps: list[Gap] = []
+        self._read: set[str] = set()
+
+    def read(self, namespace: str) -> None:
+        """Read a namespace, once; a list that is refused is a gap of that namespace."""
+        if namespace in self._read:
+            return
+        home = quote(namespace, safe="")
+        requests = [
+            ListRequest("Pod", f"/api/v1/namespaces/{home}/pods"),
+            ListRequest("PodGroup", f"{_SIGS}/namespaces/{home}/podgroups"),
+            events_request(namespace, "Preempted"),
+        ]
+        if not self._read:
+            requests += [REQUESTS[kind] for kind in ("Deployment", "ConfigMap")]
+        self._read.add(namespace)
+        gaps, _ = _read(self._transport, requests, lambda: namespace, self._collector)
+        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if gap.kind not in _WITHOUT_GAP]
+
+    def is_blind(self, namespace: str) -> bool:
+        """Tell whether pods or events of a namespace could not be read."""
+        return any(gap.namespace == namespace and gap.kind in {"Pod", "Event"} for gap in self._gaps)
+
+    def snapshot(self) -> Snapshot:
+        """Return all that was read so far."""
+        return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
 
 
 def _now() -> str:
@@ -134,21 +192,21 @@ def _crd_version(transport: Transport) -> str | None:
         return None
 
 
-def from_files(names: Iterable[str], chosen_version: str) -> Snapshot:
-    """Return the cluster that the files hold; a kind of which they hold nothing is absent.
+def from_files(names: Iterable[str], chosen_version: str, *, traced: bool = False) -> Snapshot:
+    """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
-    collector = Collector()
+    collector = Collector(traced=traced)
     files.read(names, collector)
     return _whole(collector, _now(), "file", chosen_version)
 
 
-def demo(chosen_version: str) -> Snapshot:
+def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
     """Return the embedded demo cluster, at the moment for which it was made."""
-    collector = Collector()
+    collector = Collector(traced=traced)
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
     return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version)
 

@@ -5,9 +5,16 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+from kubectl_koord.explain.reports import (
+    ChangePlan,
+    PendingGangsReport,
+    PreemptReport,
+    TopologyReport,
+    WhyPreemptedReport,
+    WhyReport,
+)
 from kubectl_koord.render.document import Block
-from kubectl_koord.render.pages import change, pending, preempt, topo, why
+from kubectl_koord.render.pages import change, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
@@ -78,6 +85,8 @@ def _page(report: Report, options: TopoOptions) -> list[Block]:
             return pending.blocks(report)
         case PreemptReport():
             return preempt.blocks(report)
+        case WhyPreemptedReport():
+            return why_preempted.blocks(report)
         case ChangePlan():
             return change.blocks(report)
         case _:

@@ -7,9 +7,16 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubectl_koord.explain.reports import ChangePlan, PendingGangsReport, PreemptReport, TopologyReport, WhyReport
+from kubectl_koord.explain.reports import (
+    ChangePlan,
+    PendingGangsReport,
+    PreemptReport,
+    TopologyReport,
+    WhyPreemptedReport,
+    WhyReport,
+)
 
-Report: TypeAlias = TopologyReport | PendingGangsReport | WhyReport | PreemptReport | ChangePlan
+Report: TypeAlias = TopologyReport | PendingGangsReport | WhyReport | PreemptReport | WhyPreemptedReport | ChangePlan
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
@@ -18,6 +25,7 @@ _KINDS: Mapping[type[Report], str] = {
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
+    WhyPreemptedReport: "WhyPreempted",
     ChangePlan: "ChangePlan",
 }
 

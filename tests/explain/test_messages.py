@@ -215,8 +215,8 @@ PHRASES = [
     ("no pending pods", "no-pending-pods", {}),
     (
         (
-            "job failed due to job batch schedule failed, assumed 2 pods, failed 1 pods, first failed pod a/p@n failed due to"
-            " x, assumed pods on node n: [a/q]"
+            "job failed due to job batch schedule failed, assumed 2 pods, failed 1 pods, first failed pod a/p@n"
+            " failed due to x, assumed pods on node n: [a/q]"
         ),
         "batch-failed",
         {"assumed": "2", "failed": "1", "pod": "a/p", "node": "n", "reason": "x, assumed pods on node n: [a/q]"},
@@ -321,7 +321,7 @@ def test_of_a_plan_that_is_cut_only_what_is_whole_is_read(text: str, expected: T
     assert (words.topology, words.cut) == (expected, True)
 
 
-@pytest.mark.parametrize("end", [-45, -20, -2, None], ids=["in the reason", "after it", "in the number", "behind it"])
+@pytest.mark.parametrize("end", [-36, -20, -2, None], ids=["in the reason", "after it", "in the number", "behind it"])
 def test_a_quotation_that_is_cut_is_read_as_far_as_it_goes(end: int | None) -> None:
     text = rejected('0/12 nodes are available: 7 Insufficient cpu, 5 Too many "p"ods.', waiting=34)[:end]
 
@@ -346,8 +346,8 @@ def not_read(words: Words) -> Iterator[str]:
     plan = words.topology
     if plan is not None and not plan.text.endswith(" ..."):
         yield from [plan.text] if plan.text else []
-    inner = [words.permit, words.rejected and words.rejected.words, plan and plan.nodes]
-    for each in (*inner, *(fragment.words for fragment in words.preemption)):
+    quoted = words.rejected.words if words.rejected else None
+    for each in (words.permit, quoted, plan.nodes if plan else None, *(part.words for part in words.preemption)):
         yield from not_read(each) if each is not None else ()
 
 

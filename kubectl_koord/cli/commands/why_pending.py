@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.errors import KoordError
+
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
@@ -13,6 +15,7 @@ Examples:
   kubectl koord why-pending -A           of all namespaces
   kubectl koord why-pending job          why gang job is pending, and what helps
   kubectl koord why-pending pod/job-0    by the name of a pod; pytorchjob/x by an owner
+  kubectl koord why-pending job --raw    with the scheduler's own texts, untouched
 """
 
 
@@ -20,15 +23,24 @@ def command(
     context: typer.Context,
     gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
     from kubectl_koord.cluster import source
+    from kubectl_koord.explain.said import with_texts
     from kubectl_koord.explain.why import every_pending, why
 
     session: Session = context.obj
+    if raw and not gang:
+        raise KoordError("error: --raw needs the name of a gang")
     snapshot = session.snapshot(source.GANG_KINDS)
     if gang:
-        session.show(why(snapshot, session.subject(snapshot, gang)))
+        subject = session.subject(snapshot, gang)
+        if session.options.is_live and subject.pending:
+            homes = {pod.namespace for pod in subject.pending}
+            snapshot = source.with_events(snapshot, session.live_transport(), homes, "FailedScheduling")
+        report = why(snapshot, subject)
+        session.show(with_texts(report, subject.pending) if raw else report)
     else:
         wanted = (
             "" if every or (snapshot.source != "cluster" and not session.connection.namespace) else session.namespace()
