@@ -283,10 +283,16 @@ class PreemptReport(Struct, frozen=True, rename="camel"):
 # --- why-preempted --------------------------------------------------------------------------
 
 
+Fate: TypeAlias = Literal["placed", "partly-placed", "pending", "gone", "unknown"]
+"""What became of a preemptor: placed means that its minimum is on nodes, pending that it killed in vain so far."""
+
+VictimState: TypeAlias = Literal["gone", "finished", "terminating", "running", "pending"]
+
+
 class Evidence(Struct, frozen=True, rename="camel"):
     """A text that an answer rests on: of a `condition` or an `event`."""
 
-    source: str
+    source: Literal["condition", "event"]
     text: str
 
 
@@ -295,8 +301,7 @@ class PreemptedPod(Struct, frozen=True, rename="camel"):
 
     when: RFC 3339. plugin: `job-preemption`, `elastic-quota`, `other` (ElasticQuota, Reservation or
     DefaultPreemption) or None where it is not told. preemptor: a gang, a gang group (ids joined with
-    commas) or a pod. preemptor_state: as in `Preemptor`. state: what became of the pod itself:
-    `gone`, `finished`, `terminating`, `running`, `pending`. member_by_name: whether of a pod that is
+    commas) or a pod. state: what became of the victim itself. member_by_name: whether of a pod that is
     gone only its name tells that it belonged to the gang.
     """
 
@@ -309,21 +314,20 @@ class PreemptedPod(Struct, frozen=True, rename="camel"):
     preemptor: str | None
     trigger_pod: str | None
     preemptor_priority: int | None
-    preemptor_state: str
+    preemptor_state: Fate
     evidence: tuple[Evidence, ...]
-    state: str
+    state: VictimState
     member_by_name: bool = False
 
 
 class Preemptor(Struct, frozen=True, rename="camel"):
-    """Who preempted, and what came of it.
+    """Who preempted, and what came of it: `unknown` where its namespace could not be read.
 
-    state: `placed` (its minimum is on nodes), `partly-placed`, `pending` (killed in vain so far),
-    `gone`, or `unknown` where its namespace could not be read. killed: victims in this report.
+    killed: its victims in this report.
     """
 
     name: str
-    state: str
+    state: Fate
     priority: int | None
     bound: int
     pending: int

@@ -156,7 +156,7 @@ def _sentence(words: Words) -> str:
 
 
 def _counted(plan: TopologyWords) -> str:
-    part = " (its list is cut)" if plan.text else ""
+    part = " (part of its list could not be read)" if plan.text else ""
     if plan.best is not None:
         return f"counted at most {plan.best[1]} of {plan.desired} slots in each of {plan.best[0]} domains"
     if not plan.domains:

@@ -9,7 +9,16 @@ from msgspec import Struct
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.explain import limits, subjects
-from kubectl_koord.explain.reports import Evidence, Notice, PreemptedPod, Preemptor, Verdict, WhyPreemptedReport
+from kubectl_koord.explain.reports import (
+    Evidence,
+    Fate,
+    Notice,
+    PreemptedPod,
+    Preemptor,
+    Verdict,
+    VictimState,
+    WhyPreemptedReport,
+)
 from kubectl_koord.explain.subjects import Subject, Unknown
 from kubectl_koord.explain.words import listed
 from kubectl_koord.model.snapshot import Snapshot
@@ -247,7 +256,7 @@ def _evidence(victim: _Victim) -> Iterator[Evidence]:
         yield Evidence("event", victim.event.note)
 
 
-def _state(trace: PodTrace | None) -> str:
+def _state(trace: PodTrace | None) -> VictimState:
     if trace is None:
         return "gone"
     if trace.phase in {"Succeeded", "Failed"}:
@@ -319,13 +328,13 @@ def _preemptor(snapshot: Snapshot, every: Mapping[str, Gang], name: str, pods: I
             killed=killed,
         )
     if pod is not None:
-        state = "placed" if pod.node else "pending"
+        state: Fate = "placed" if pod.node else "pending"
         return Preemptor(name, state, pod.priority, int(bool(pod.node)), int(not pod.node), None, killed)
     unread = any(_unread(snapshot, "Pod", one.partition("/")[0]) for one in name.split(","))
     return Preemptor(name, "unknown" if unread else "gone", None, 0, 0, None, killed)
 
 
-def _placed(members: list[Gang], pods: list[PodTrace]) -> str:
+def _placed(members: list[Gang], pods: list[PodTrace]) -> Fate:
     """Return `placed` where every gang has its minimum on nodes, `partly-placed`, `pending` or `gone`."""
     if not pods:
         return "gone"

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.explain.reports import PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.explain.reports import Fate, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, count, local, some, warning_lines
 
 _MOST_ROWS = 40
-_PLUGINS = {
+_PLUGINS: dict[str, str] = {
     "job-preemption": "job preemption",
     "elastic-quota": "quota preemption",
     "other": "ElasticQuota, Reservation or DefaultPreemption",
-    None: "",
 }
-_STATES = {
+_FATES: dict[Fate, str] = {
     "placed": "runs: {bound} on nodes{minimum}.",
     "partly-placed": "runs only in part: {bound} on nodes{minimum}, {pending} pending.",
     "pending": "still pends: killed in vain so far ({pending} pending{minimum}).",
@@ -54,7 +53,7 @@ def _headline(report: WhyPreemptedReport) -> str:
         return f"{report.asked}: {start}: {report.message}"
     who = report.asked if report.is_pod else f"{count(len(report.pods), 'pod')} of {report.asked}"
     verb = "was" if len(report.pods) == 1 else "were"
-    plugins = [_PLUGINS[plugin] for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
+    plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
     how = f" ({some(plugins)})" if plugins else ""
     if not report.preemptors:
         return f"{who} {verb} preempted{how}, but who did it is not told by what is left."
@@ -63,7 +62,7 @@ def _headline(report: WhyPreemptedReport) -> str:
 
 def _fate(each: Preemptor, home: str) -> str:
     minimum = f", minimum {each.min_member}" if each.min_member is not None else ""
-    fate = _STATES[each.state].format(bound=each.bound, pending=each.pending, minimum=minimum)
+    fate = _FATES[each.state].format(bound=each.bound, pending=each.pending, minimum=minimum)
     priority = f" (priority {each.priority})" if each.priority is not None else ""
     return f"{local(each.name, home)}{priority} {fate}"
 
