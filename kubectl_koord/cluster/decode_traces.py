@@ -41,7 +41,6 @@ def event(written: wire.Event) -> Event | None:
         note=written.note or written.message or "",
         uid=about.uid,
         related=f"{other.namespace or 'default'}/{other.name}" if other is not None and is_pod else "",
-        related_uid=other.uid if other is not None and is_pod else "",
         first_seen=first or "",
         last_seen=last or "",
     )

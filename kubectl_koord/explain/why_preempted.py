@@ -1,6 +1,7 @@
 """Who killed a pod, or pods of a gang: read from the condition and the event that a preemption leaves behind."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
@@ -57,6 +58,29 @@ class _Victim(Struct, frozen=True):
         return found.key if found is not None else ""
 
 
+class _Seen(Struct, frozen=True):
+    """The snapshot with its gangs, and its traces by name, by UID and by gang."""
+
+    snapshot: Snapshot
+    gangs: Mapping[str, Gang]
+    by_name: Mapping[str, PodTrace]
+    by_uid: Mapping[str, PodTrace]
+    by_gang: Mapping[str, list[PodTrace]]
+
+
+def _seen(snapshot: Snapshot) -> _Seen:
+    by_gang: dict[str, list[PodTrace]] = defaultdict(list)
+    for trace in snapshot.traces:
+        by_gang[trace.gang].append(trace)
+    return _Seen(
+        snapshot=snapshot,
+        gangs=gangs.all_gangs(snapshot),
+        by_name={trace.key: trace for trace in snapshot.traces},
+        by_uid={trace.uid: trace for trace in snapshot.traces if trace.uid},
+        by_gang=by_gang,
+    )
+
+
 def whom(snapshot: Snapshot, name: str, namespace: str) -> Asked | Unknown:
     """Return whom a name means, pods included that only events remember: `x`, `ns/x`, `pod/x`, `job/x`."""
     first, slash, second = name.partition("/")
@@ -107,8 +131,8 @@ def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
     The verdict is yes where at least one victim's preemptor is known, no where nothing tells of a
     preemption, unknown where something does but not by whom, or where pods or events went unread.
     """
-    every = gangs.all_gangs(snapshot)
-    pods = tuple(_told(snapshot, every, victim) for victim in _victims(snapshot, every, asked))
+    seen = _seen(snapshot)
+    pods = tuple(_told(seen, victim) for victim in _victims(snapshot, seen.gangs, asked))
     known = dict.fromkeys(pod.preemptor for pod in pods if pod.preemptor is not None)
     unread = tuple(kind for kind in ("Pod", "Event") if _unread(snapshot, kind, asked.namespace))
     verdict: Verdict = "yes" if known else ("unknown" if pods or unread else "no")
@@ -119,7 +143,7 @@ def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
         asked=asked.key,
         is_pod=asked.kind == "pod",
         pods=pods,
-        preemptors=tuple(_preemptor(snapshot, every, name, pods) for name in known),
+        preemptors=tuple(_preemptor(seen, name, pods) for name in known),
         message=_message(snapshot, asked, unread) if not pods else "",
     )
 
@@ -225,13 +249,13 @@ class _By(Struct, frozen=True):
     trigger: str | None = None
 
 
-def _told(snapshot: Snapshot, every: Mapping[str, Gang], victim: _Victim) -> PreemptedPod:
+def _told(seen: _Seen, victim: _Victim) -> PreemptedPod:
     trace, event = victim.trace, victim.event
     condition = trace.preempted if trace is not None else None
     note = _NOTE.match(event.note) if event is not None else None
-    by = _by(snapshot, victim)
-    trigger = _pod_named(snapshot, by.trigger)
-    preemptor = _preemptor(snapshot, every, by.preemptor, ()) if by.preemptor else None
+    by = _by(seen, victim)
+    trigger = seen.by_name.get(by.trigger or "")
+    preemptor = _preemptor(seen, by.preemptor, ()) if by.preemptor else None
     return PreemptedPod(
         pod=victim.key,
         node=(trace.node if trace is not None else "") or (note[2] if note else ""),
@@ -266,33 +290,33 @@ def _state(trace: PodTrace | None) -> VictimState:
     return "running" if trace.node else "pending"
 
 
-def _by(snapshot: Snapshot, victim: _Victim) -> _By:
+def _by(seen: _Seen, victim: _Victim) -> _By:
     """Return who did it: the condition names gang and trigger pod, an event the pod alone."""
-    trigger = _trigger(snapshot, victim.event) if victim.event is not None else None
+    trigger = _trigger(seen, victim.event) if victim.event is not None else None
     condition = victim.trace.preempted if victim.trace is not None else None
     by_job = _BY_JOB.fullmatch(condition.message) if condition is not None else None
     if by_job:
         return _By("job-preemption", by_job[1], by_job[2])
     is_upstream = condition is not None and _BY_POD.fullmatch(condition.message)
-    plugin = _upstream_plugin(snapshot, victim, trigger) if is_upstream else None
-    found = _pod_named(snapshot, trigger)
+    plugin = _upstream_plugin(seen, victim, trigger) if is_upstream else None
+    found = seen.by_name.get(trigger or "")
     unit = found.gang if found is not None and found.gang and not is_upstream else trigger
     return _By(plugin, unit, trigger)
 
 
-def _upstream_plugin(snapshot: Snapshot, victim: _Victim, trigger: str | None) -> str:
+def _upstream_plugin(seen: _Seen, victim: _Victim, trigger: str | None) -> str:
     """Return `elastic-quota` for pods of one quota where DefaultPreemption is off, else `other`.
 
     The words are those of ElasticQuota, Reservation and DefaultPreemption alike; the Helm chart switches
     the last one off where job preemption is on.
     """
-    preemptor = _pod_named(snapshot, trigger)
+    preemptor = seen.by_name.get(trigger or "")
     quota = victim.trace.quota if victim.trace is not None else ""
     same = preemptor is not None and quota != "" and preemptor.quota == quota
-    return "elastic-quota" if same and snapshot.config.preemption else "other"
+    return "elastic-quota" if same and seen.snapshot.config.preemption else "other"
 
 
-def _trigger(snapshot: Snapshot, event: Event) -> str | None:
+def _trigger(seen: _Seen, event: Event) -> str | None:
     """Return the pod that the event blames, None where only the UID of one that is not seen is told."""
     if event.related:
         return event.related
@@ -301,23 +325,20 @@ def _trigger(snapshot: Snapshot, event: Event) -> str | None:
         return None
     if "/" in match[1]:
         return match[1]
-    return next((trace.key for trace in snapshot.traces if trace.uid == match[1]), None)
-
-
-def _pod_named(snapshot: Snapshot, key: str | None) -> PodTrace | None:
-    return next((trace for trace in snapshot.traces if trace.key == key), None)
+    found = seen.by_uid.get(match[1])
+    return found.key if found is not None else None
 
 
 # --- the preemptors -----------------------------------------------------------------------------
 
 
-def _preemptor(snapshot: Snapshot, every: Mapping[str, Gang], name: str, pods: Iterable[PreemptedPod]) -> Preemptor:
+def _preemptor(seen: _Seen, name: str, pods: Iterable[PreemptedPod]) -> Preemptor:
     """Return what became of a preemptor: a pod, a gang, or a gang group (ids joined with commas)."""
-    pod = _pod_named(snapshot, name)
-    members = [every[key] for key in name.split(",") if key in every]
+    pod = seen.by_name.get(name)
+    members = [seen.gangs[key] for key in name.split(",") if key in seen.gangs]
     killed = sum(1 for victim in pods if victim.preemptor == name)
     if members:
-        of_gangs = [trace for trace in snapshot.traces if trace.gang in {gang.key for gang in members}]
+        of_gangs = [trace for gang in members for trace in seen.by_gang.get(gang.key, ())]
         return Preemptor(
             name=name,
             state=_placed(members, of_gangs) if len(members) == len(name.split(",")) else "gone",
@@ -330,7 +351,7 @@ def _preemptor(snapshot: Snapshot, every: Mapping[str, Gang], name: str, pods: I
     if pod is not None:
         state: Fate = "placed" if pod.node else "pending"
         return Preemptor(name, state, pod.priority, int(bool(pod.node)), int(not pod.node), None, killed)
-    unread = any(_unread(snapshot, "Pod", one.partition("/")[0]) for one in name.split(","))
+    unread = any(_unread(seen.snapshot, "Pod", one.partition("/")[0]) for one in name.split(","))
     return Preemptor(name, "unknown" if unread else "gone", None, 0, 0, None, killed)
 
 

@@ -18,7 +18,6 @@ class Event(Struct, frozen=True, gc=False):
     note: str
     uid: str = ""
     related: str = ""
-    related_uid: str = ""
     first_seen: str = ""
     last_seen: str = ""
 
