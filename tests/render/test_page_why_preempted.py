@@ -11,7 +11,7 @@ def test_the_preempted_pods_of_a_gang_in_a_pipe() -> None:
 hp (priority 9000) still pends: killed in vain so far (2 pending, minimum 2).
 other/big is gone.
 
-  POD     NODE     PRIORITY   WHEN   STATE         BY          ITS PRIORITY   TRIGGER POD
+  POD     NODE     PRIORITY   WHEN   STATE         BY          ITS PRIORITY   TRIGGER
   low-0   node-0       1000     5m   terminating   hp                  9000   hp-1
   low-1   node-1                9m   gone          other/big                  other/big
 

@@ -27,7 +27,7 @@ _COLUMNS = (
     Column("STATE"),
     Column("BY"),
     Column("ITS PRIORITY", right=True),
-    Column("TRIGGER POD"),
+    Column("TRIGGER"),
 )
 
 
