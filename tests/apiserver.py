@@ -35,7 +35,7 @@ RESOURCES = (
     Resource("v1", "Pod", "pods", namespaced=True, short=("po",)),
     Resource("v1", "Namespace", "namespaces", namespaced=False, short=("ns",)),
     Resource("v1", "ConfigMap", "configmaps", namespaced=True, short=("cm",)),
-    Resource("v1", "Event", "events", namespaced=True),
+    Resource("events.k8s.io/v1", "Event", "events", namespaced=True),
     Resource("apps/v1", "Deployment", "deployments", namespaced=True),
     Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),

@@ -26,6 +26,7 @@ from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopo
 from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, Resources, RunningPod, Shape
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
+from kubectl_koord.model.traces import Event, PodTrace
 
 MOMENT = "2026-11-20T10:00:00Z"
 SPINE, BLOCK, NODE, ROOT = "SpineLayer", "BlockLayer", "NodeTopologyLayer", "ClusterTopologyLayer"
@@ -214,6 +215,17 @@ class Drawing(Snapshot, frozen=True):
     def with_budget(self, name: str, selector: Selector | None, allowed: int = 0) -> "Drawing":
         """Add a PodDisruptionBudget."""
         return self.but(budgets=(*self.budgets, Budget(*_name(name), selector, allowed)))
+
+    def with_event(self, name: str, note: str, reason: str = "FailedScheduling", **fields: str) -> "Drawing":
+        """Add an event about a pod, last seen a minute ago."""
+        times = {"first_seen": "2026-11-20T09:50:00Z", "last_seen": "2026-11-20T09:59:00.5Z"}
+        return self.but(events=(*self.events, Event(*_name(name), reason, note, **(times | fields))))
+
+    def with_trace(self, name: str, gang: str = "", preempted: str = "", **fields: object) -> "Drawing":
+        """Add the trace of a pod, with the message of its condition where it was preempted."""
+        said = Condition("PreemptionByScheduler", preempted, "2026-11-20T09:55:00Z") if preempted else None
+        bare = PodTrace(*_name(name), gang=_key(gang) if gang else "", preempted=said)
+        return self.but(traces=(*self.traces, structs.replace(bare, **fields)))
 
     def with_quota(self, name: str, *namespaces: str, limited: bool = True) -> "Drawing":
         """Add an ElasticQuota."""

@@ -209,11 +209,11 @@ def _outcome(reason: Any, plan: Any) -> Json:  # noqa: ANN401
         "later": [{v.pod.partition("/")[2]: v.node for v in one.victims} for one in plan.rounds[1:] if one.victims],
         "bound": {pod.partition("/")[2]: node for pod, node in (reason.placement or {}).items()},
         "nominations": {pod.partition("/")[2]: node for pod, node in plan.nominations.items()},
-        "slots": _slots_shown(reason),
+        "slots": slots_shown(reason),
     }
 
 
-def _slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401
+def slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401
     """Return the slots that we show; None where we show none, as something not evaluated may lower them."""
     if any(notice.code == "slots-not-shown" for notice in getattr(reason, "warnings", ())):
         return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord import __version__
-from kubectl_koord.cli.commands import annotate, explain, preempt, topo, why_pending
+from kubectl_koord.cli.commands import annotate, explain, preempt, topo, why_pending, why_preempted
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session, write
 from kubectl_koord.cluster.connection import Connection
@@ -42,6 +42,9 @@ app.command("why-pending", short_help="Why a gang waits, and what helps.", epilo
     why_pending.command
 )
 app.command("preempt", short_help="Whom the scheduler would kill for it.", epilog=preempt.EXAMPLES)(preempt.command)
+app.command("why-preempted", short_help="Who killed a pod, and to what use.", epilog=why_preempted.EXAMPLES)(
+    why_preempted.command
+)
 app.command("explain", short_help="What a code in an answer means.", epilog=explain.EXAMPLES)(explain.command)
 app.add_typer(annotate.app, name="annotate", short_help="Set gang and topology settings safely.")
 

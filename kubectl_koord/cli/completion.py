@@ -36,6 +36,7 @@ VERBS: Mapping[str, Verb] = {
         {
             "--all-namespaces": False,
             "-A": False,
+            "--raw": False,
             "--watch": False,
             "-w": False,
             "--until": True,
@@ -44,6 +45,7 @@ VERBS: Mapping[str, Verb] = {
         ("gang",),
     ),
     "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
+    "why-preempted": Verb("who preempted a pod or a gang's pods", {}, ("gang",)),
     "explain": Verb("what a code in an answer means", {}, ("code",)),
     "version": Verb("the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),

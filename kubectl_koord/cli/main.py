@@ -14,7 +14,7 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from kubectl_koord.cluster.transport import Transport
 
-_LIVE_VERBS = {"topo", "why-pending", "preempt", "annotate"}
+_LIVE_VERBS = {"topo", "why-pending", "why-preempted", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
 FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
 

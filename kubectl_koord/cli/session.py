@@ -71,6 +71,14 @@ class Session:
 
         return ClusterWatch(self.live_transport(), kinds, self.namespace, self.options.version)
 
+    def traces(self) -> "Snapshot":
+        """Return what a file or the demo holds, with a trace of every pod."""
+        from kubectl_koord.cluster import source
+
+        if self.options.demo:
+            return source.demo(self.options.version, traced=True)
+        return source.from_files(self.options.snapshots, self.options.version, traced=True)
+
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
 

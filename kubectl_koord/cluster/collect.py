@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.cluster import decode, decode_load, version, wire
+from kubectl_koord.cluster import decode, decode_load, decode_traces, version, wire
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model import objects, pods, quantity
+from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 
 WIRE_TYPES: dict[str, Any] = {
@@ -27,6 +27,7 @@ WIRE_TYPES: dict[str, Any] = {
     "Deployment": wire.Deployment,
     "Lease": wire.Lease,
     "ConfigMap": wire.ConfigMap,
+    "Event": wire.Event,
 }
 """The kinds that we read, and the fields of each."""
 
@@ -39,9 +40,15 @@ class Collector:
     The later of two objects of one kind and name wins, as it would in the API.
     """
 
-    def __init__(self, memo: decode.ShapeMemo | None = None) -> None:
-        """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
+    def __init__(self, memo: decode.ShapeMemo | None = None, *, traced: bool = False) -> None:
+        """Start with an empty cluster; parts of one cluster share what they have seen of shapes.
+
+        With `traced` every pod is also kept as a trace.
+        """
         self._memo = memo or decode.ShapeMemo()
+        self._traced = traced
+        self._traces: dict[tuple[str, str], traces.PodTrace] = {}
+        self._events: dict[tuple[str, str], traces.Event] = {}
         self._nodes: dict[str, objects.Node] = {}
         self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
         self._pod_groups: dict[str, objects.PodGroup] = {}
@@ -77,10 +84,11 @@ class Collector:
             "Deployment": lambda found: self._deployments.__setitem__(_by_pair(found.metadata), found),
             "Lease": self._take_lease,
             "ConfigMap": self._take_config_map,
+            "Event": self._take_event,
         }
         self._held: dict[str, tuple[_Key, tuple[dict[Any, Any], ...]]] = {
             "Node": (_by_bare_name, (self._nodes, self._node_annotations)),
-            "Pod": (_by_pair, (self._pods, self._allocated)),
+            "Pod": (_by_pair, (self._pods, self._allocated, self._traces)),
             "PodGroup": (_by_whole_name, (self._pod_groups,)),
             "ClusterNetworkTopology": (_by_bare_name, (self._topologies,)),
             "PodDisruptionBudget": (_by_pair, (self._budgets,)),
@@ -94,6 +102,7 @@ class Collector:
             "Deployment": (_by_pair, (self._deployments,)),
             "ConfigMap": (_by_bare_name, (self._config_maps,)),
             "Lease": (_by_bare_name, (self._leases,)),
+            "Event": (_by_pair, (self._events,)),
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
@@ -128,7 +137,7 @@ class Collector:
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
-        return Collector(self._memo)
+        return Collector(self._memo, traced=self._traced)
 
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
@@ -148,6 +157,8 @@ class Collector:
         pod = decode.pod(written, self._memo)
         self._pods[pod.namespace, pod.name] = pod
         self._allocated.pop((pod.namespace, pod.name), None)
+        if self._traced:
+            self._traces[pod.namespace, pod.name] = decode_traces.trace(written)
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
         if reservation:
             self._allocated[pod.namespace, pod.name] = reservation
@@ -180,6 +191,11 @@ class Collector:
 
     def _take_lease(self, written: wire.Lease) -> None:
         self._leases[written.metadata.name] = decode.lease(written)
+
+    def _take_event(self, written: wire.Event) -> None:
+        event = decode_traces.event(written)
+        if event is not None:
+            self._events[event.namespace, written.metadata.name] = event
 
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
@@ -236,6 +252,8 @@ class Collector:
             config=config,
             source=source,
             namespace_only=namespace_only,
+            events=tuple(event for _, event in sorted(self._events.items(), key=lambda item: item[0])),
+            traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
     def _completed(

@@ -110,7 +110,7 @@ def _finished(written: wire.Pod) -> pods.FinishedPod:
         gang=gang_of(written)[0],
         was_bound=bool(written.spec.node_name),
         created=meta.creation_timestamp or "",
-        owner=_owner(meta),
+        owner=owner(meta),
     )
 
 
@@ -129,7 +129,7 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         terminating=meta.deletion_timestamp is not None,
         preempted=_is_preempted(written.status.conditions),
         created=meta.creation_timestamp or "",
-        owner=_owner(meta),
+        owner=owner(meta),
         selector=(meta.annotations or {}).get(SELECTOR_ANNOTATION) or "",
         labels=memo.labels(meta.labels),
         scheduled=_scheduled_at(written.status.conditions),
@@ -153,14 +153,20 @@ def is_protected(labels: Mapping[str, str | None]) -> bool:
 
 
 def _is_preempted(conditions: list[wire.PodCondition] | None) -> bool:
-    target = next((c for c in conditions or () if c.type == "DisruptionTarget"), None)
-    return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
+    return any(tells_preemption(condition) for condition in conditions or ())
 
 
-def _owner(meta: wire.Meta) -> str:
+def tells_preemption(condition: wire.PodCondition) -> bool:
+    """Tell whether a condition says that a scheduler preempted the pod."""
+    wanted = ("DisruptionTarget", "True", "PreemptionByScheduler")
+    return (condition.type, condition.status, condition.reason) == wanted
+
+
+def owner(meta: wire.Meta) -> str:
+    """Return who owns the object, its controller first: `Kind/name`, empty for nobody."""
     owners = meta.owner_references or []
-    owner = next((o for o in owners if o.controller), owners[0] if owners else None)
-    return f"{owner.kind}/{owner.name}" if owner else ""
+    found = next((o for o in owners if o.controller), owners[0] if owners else None)
+    return f"{found.kind}/{found.name}" if found else ""
 
 
 def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
@@ -185,7 +191,7 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
         terminating=meta.deletion_timestamp is not None,
         condition=_scheduled_condition(written.status.conditions),
         created=meta.creation_timestamp or "",
-        owner=_owner(meta),
+        owner=owner(meta),
         labels=memo.labels(meta.labels),
         resource_version=meta.resource_version or "",
         foreign_gang="" if gang else _foreign_gang(meta),

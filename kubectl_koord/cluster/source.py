@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib import resources
+from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.cluster import files, version
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
@@ -177,6 +178,61 @@ def _rfc_3339(date: str) -> str:
         return ""
 
 
+def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[str], reason: str) -> Snapshot:
+    """Return a live snapshot with the events of one reason in some namespaces; a refusal is a gap, as for lists."""
+    collector = Collector()
+    gaps: list[Gap] = []
+    for namespace in sorted(set(namespaces)):
+        gaps += absorb(read(transport, [events_request(namespace, reason)], str, collector), collector)
+    events = collector.snapshot(moment="", source="").events
+    return structs.replace(snapshot, events=events, gaps=(*snapshot.gaps, *gaps[:1]))
+
+
+def events_request(namespace: str, reason: str) -> ListRequest:
+    """Return the list of a namespace's events of one reason."""
+    home, wanted = quote(namespace, safe=""), quote(f"reason={reason}", safe="")
+    return ListRequest("Event", f"/apis/events.k8s.io/v1/namespaces/{home}/events?fieldSelector={wanted}")
+
+
+class Traces:
+    """What preemption left behind in some namespaces of a live cluster, read one after the other.
+
+    Pods of every phase are read, finished victims carry their condition too.
+    """
+
+    def __init__(self, transport: Transport, chosen_version: str) -> None:
+        """Read nothing yet."""
+        self._transport = transport
+        self._version = chosen_version
+        self._collector = Collector(traced=True)
+        self._gaps: list[Gap] = []
+        self._read: set[str] = set()
+
+    def read(self, namespace: str) -> None:
+        """Read a namespace, once; a list that is refused is a gap of that namespace."""
+        if namespace in self._read:
+            return
+        home = quote(namespace, safe="")
+        wanted = [
+            ListRequest("Pod", f"/api/v1/namespaces/{home}/pods"),
+            ListRequest("PodGroup", f"{_SIGS}/namespaces/{home}/podgroups"),
+            events_request(namespace, "Preempted"),
+        ]
+        if not self._read:
+            wanted += requests(("Deployment", "ConfigMap"))
+        self._read.add(namespace)
+        gaps = absorb(read(self._transport, wanted, lambda: namespace, self._collector), self._collector)
+        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if gap.kind not in _WITHOUT_GAP]
+
+    def is_blind(self, namespace: str) -> bool:
+        """Tell whether pods or events of a namespace could not be read."""
+        return any(gap.namespace == namespace and gap.kind in {"Pod", "Event"} for gap in self._gaps)
+
+    def snapshot(self) -> Snapshot:
+        """Return all that was read so far."""
+        return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
@@ -197,21 +253,21 @@ def _crd_version(transport: Transport) -> str | None:
         return None
 
 
-def from_files(names: Iterable[str], chosen_version: str) -> Snapshot:
-    """Return the cluster that the files hold; a kind of which they hold nothing is absent.
+def from_files(names: Iterable[str], chosen_version: str, *, traced: bool = False) -> Snapshot:
+    """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
-    collector = Collector()
+    collector = Collector(traced=traced)
     files.read(names, collector)
     return _whole(collector, _now(), "file", chosen_version)
 
 
-def demo(chosen_version: str) -> Snapshot:
+def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
     """Return the embedded demo cluster, at the moment for which it was made."""
-    collector = Collector()
+    collector = Collector(traced=traced)
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
     return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version)
 

@@ -25,6 +25,7 @@ class Meta(Struct, gc=False, rename="camel"):
 
     name: str = ""
     namespace: str | None = None
+    uid: str | None = None
     labels: dict[str, str | None] | None = None
     annotations: dict[str, str | None] | None = None
     creation_timestamp: str | None = None
@@ -558,3 +559,36 @@ class Reservation(Struct, gc=False):
     metadata: Meta
     spec: ReservationSpec = field(default_factory=ReservationSpec)
     status: ReservationStatus = field(default_factory=ReservationStatus)
+
+
+class Reference(Struct, gc=False):
+    """The object that an event is about, or that had to do with it."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class EventSeries(Struct, gc=False, rename="camel"):
+    """series of an Event."""
+
+    last_observed_time: str | None = None
+
+
+class Event(Struct, gc=False, rename="camel"):
+    """One Event, of `v1` (message, involvedObject) or of `events.k8s.io/v1` (note, regarding)."""
+
+    metadata: Meta
+    reason: str | None = None
+    note: str | None = None
+    message: str | None = None
+    regarding: Reference | None = None
+    involved_object: Reference | None = None
+    related: Reference | None = None
+    series: EventSeries | None = None
+    event_time: str | None = None
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    deprecated_first_timestamp: str | None = None
+    deprecated_last_timestamp: str | None = None

@@ -69,6 +69,7 @@ _Odd: TypeAlias = Literal[
     "mixed-policies",
     "not-evaluated",
     "lease-missing",
+    "member-by-name",
     "assumed-config",
     "kind-not-in-input",
 ]

@@ -28,7 +28,7 @@ def basis(snapshot: Snapshot) -> Basis:
 def general(snapshot: Snapshot) -> Iterator[Notice]:
     """Yield a warning for each kind that could not be read, and for an assumed configuration."""
     for gap in snapshot.gaps:
-        if gap.code != "not-in-input":
+        if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
             yield Notice(OF_GAP[gap.code], f"{gap.kind}: {gap.message}")
     if snapshot.config.assumed:
         yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")

@@ -544,6 +544,13 @@ PAGES: Mapping[Code, Page] = {
         "See whether koord-scheduler runs.",
         ("kubectl get lease -A", "kubectl get pods -A -l koord-app=koord-scheduler"),
     ),
+    "member-by-name": Page(
+        "Told by the name alone",
+        "The pod is gone, and only an event is left: that it was a member of the gang is guessed from its name.",
+        "Events name the pod, not its labels.",
+        "Take it as likely; ask for the pod itself to see what is certain.",
+        ("kubectl get events -n NAMESPACE --field-selector reason=Preempted",),
+    ),
     "assumed-config": Page(
         "The scheduler's configuration is assumed",
         "It was not in the input or may not be read: settings are taken as the Helm chart makes them.",

@@ -1,41 +1,214 @@
-"""What the scheduler last said of a gang, and whether it still holds."""
+"""What the scheduler last said of a gang, how old that is, whether it still holds, and when it tries again."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_koord.explain.messages import Words, read
-from kubectl_koord.explain.reports import SchedulerSays, SlotRow, Verdict
-from kubectl_koord.model.pods import Condition, PendingPod
+from msgspec import Struct, structs
+
+from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.messages import QuotaWords, TopologyWords, Words, read
+from kubectl_koord.explain.phrases import Phrase
+from kubectl_koord.explain.reports import Notice, SaidText, SchedulerSays, SlotRow, Verdict, WhyReport
+from kubectl_koord.explain.words import listed
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.traces import Event
+
+# Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
+_SELDOM = "it tries again within about 5 minutes, or when a member comes or the PodGroup changes"
+_SOON = "it tries again as soon as something is freed or changes, after 5 minutes at the latest"
+_MOST = 3
+
+_SENTENCES = {
+    "gang-unknown": "did not know the gang {gang}",
+    "gang-not-initialised": "knew no valid minimum of the gang {gang}",
+    "gang-gone": "found that the gang was deleted",
+    "group-incomplete": "found the gang group incomplete: {reason}",
+    "group-in-round": "had not tried the pod in this round yet",
+    "group-attempted": "had tried every pod of the gang once, which ended the round",
+    "member-represents": "tried {pod} for the whole gang",
+    "member-not-known": "did not have {pod} among the gang's pods",
+    "member-unreserved": "gave up the round because {pod} could not be bound in time",
+    "no-topology": "had no topology tree",
+    "no-pending-pods": "found no pending pods to plan for",
+    "plan-invalid": "found that its plan no longer fitted",
+    "batch-failed": "failed to place {failed} of the planned pods, {pod} first: {reason}",
+    "batch-waits": "ended the round while {pods} pods still waited",
+    "batch-not-permitted": "did not let {pod} go to {node}: {reason}",
+    "permit-timeout": "gave up after it had waited {waited} for the other members",
+    "preempted": "took the place of this waiting pod for another",
+    "preempt-success": "preempted pods for it and tries again when they are gone",
+    "preempts-never": "may not preempt for it: preemptionPolicy is Never",
+    "victims-terminate": "waited for pods that it had preempted to be gone",
+    "quota-hook": "was refused by the quota hook {plugin}: {reason}",
+    "other-scheduler": "found another scheduler's name on the pod",
+    "being-deleted": "found the pod being deleted",
+    "plugin-failed": "failed in plugin {plugin}: {reason}",
+    "before-1.7-too-few-pods": "found too few pods of the gang (a scheduler older than 1.7)",
+    "before-1.7-cycle": "was not in the right cycle of the gang (a scheduler older than 1.7)",
+    "before-1.7-rejected": "rejected the gang because of {pod}: {reason} (a scheduler older than 1.7)",
+}
+_OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
 
 
-def scheduler_says(pending: Sequence[PendingPod], rows: Sequence[SlotRow], verdict: Verdict) -> SchedulerSays | None:
+class Told(Struct, frozen=True):
+    """One text about one pod (`ns/name`), the time that goes with it, and what it says."""
+
+    pod: str
+    message: str
+    since: str
+    words: Words
+
+
+def scheduler_says(
+    pending: Sequence[PendingPod], events: Iterable[Event], rows: Sequence[SlotRow], verdict: Verdict
+) -> SchedulerSays | None:
     """Return the root cause among the members' conditions, None where nothing was said.
 
-    The root cause is what does not quote another member; of several the newest. `agrees` compares
-    its slots with those of now; without slots it is False when the gang would be placed now.
+    The root cause is what does not quote another member; of several the newest. Events count where no
+    pod has a condition, and tell how recent the words are: a condition keeps the time of the first
+    failure. `agrees` compares the slots with those of now; without slots it is False when the gang
+    would be placed now.
     """
-    found = root(pending)
-    if found is None:
+    heard = _of_members(pending, events)
+    said = conditions(pending) or [Told(event.key, event.note, event.first_seen, read(event.note)) for event in heard]
+    if not said:
         return None
-    _, condition, words = found
-    return SchedulerSays(condition.message, condition.since, _agrees(words, rows, verdict))
+    root = root_of(said)
+    agrees = _agrees(root.words, rows, verdict)
+    return SchedulerSays(
+        message=root.message,
+        since=root.since,
+        agrees=agrees,
+        pod=root.pod,
+        last_seen=max([root.since, *(event.last_seen for event in heard)], key=_instant) if heard else None,
+        reads=_sentence(root.words),
+        now=_now(root.words.slots, rows, verdict, wanted=len(pending), agrees=agrees),
+        retry=_retry(root.words.root) if agrees is False else "",
+    )
 
 
-def root(pending: Sequence[PendingPod]) -> tuple[str, Condition, Words] | None:
-    """Return the pod (`ns/name`) whose condition tells the root cause, the condition, and what it says."""
-    said = [
-        (pod.key, pod.condition, read(pod.condition.message))
+def root_of(said: Sequence[Told]) -> Told:
+    """Return what tells the root cause: what quotes nobody; of several the newest."""
+    return max([one for one in said if not one.words.is_quote] or said[:1], key=lambda one: _instant(one.since))
+
+
+def with_texts(report: WhyReport, pending: Sequence[PendingPod]) -> WhyReport:
+    """Return the report with every distinct text on the pods: the root cause first, then the most frequent."""
+    says = report.scheduler_says
+    if says is None:
+        return report
+    pods: dict[str, list[str]] = {}
+    for one in conditions(pending):
+        pods.setdefault(one.message, []).append(one.pod)
+    ranked = sorted(pods.items(), key=lambda item: (item[0] != says.message, -len(item[1]), item[1]))
+    texts = tuple(SaidText(message, tuple(names)) for message, names in ranked) or (
+        SaidText(says.message, (says.pod,)),
+    )
+    return structs.replace(report, scheduler_says=structs.replace(says, texts=texts))
+
+
+def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[Notice]:
+    """Yield a warning where events could not be read and their times would have told something."""
+    gap = snapshot.gap("Event")
+    if says is not None and gap is not None and gap.code != "not-in-input":
+        yield Notice(OF_GAP[gap.code], f"Event: {gap.message}: when the scheduler last said so is not known.")
+
+
+def conditions(pending: Sequence[PendingPod]) -> list[Told]:
+    """Return what the conditions of pods say."""
+    return [
+        Told(pod.key, pod.condition.message, pod.condition.since, read(pod.condition.message))
         for pod in pending
         if pod.condition and pod.condition.message
     ]
-    roots = [one for one in said if not one[2].is_quote] or said[:1]
-    return max(roots, key=lambda one: one[1].since) if roots else None
+
+
+def _of_members(pending: Sequence[PendingPod], events: Iterable[Event]) -> list[Event]:
+    """Return the failed attempts of these pods, none of earlier pods of the same names."""
+    created = {pod.key: _instant(pod.created) for pod in pending}
+    return [
+        event
+        for event in events
+        if event.reason == "FailedScheduling"
+        and event.key in created
+        and _instant(event.last_seen) >= created[event.key]
+    ]
+
+
+def _instant(written: str) -> str:
+    """Return an RFC 3339 time so that texts compare as times do, with fractions of a second or without."""
+    return written.removesuffix("Z")
 
 
 def _agrees(words: Words, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
     slots = words.slots
-    if slots is not None and rows:
+    if slots is not None and rows and not slots.text:
         if slots.best is not None:
             return slots.best == (len(rows), max(row.offer_slots for row in rows))
         counted = {(domain.layer, domain.name): domain.slots for domain in slots.domains}
         return counted == {(row.layer, row.name): row.offer_slots for row in rows}
     return False if verdict == "yes" else None
+
+
+def _sentence(words: Words) -> str:
+    """Return what was understood, empty where nothing was."""
+    root = words.root
+    if root.topology is not None:
+        return f"the scheduler {_counted(root.topology)}"
+    if root.quota is not None:
+        return f"the scheduler {_exhausted(root.quota)}"
+    if root.phrase is not None:
+        return f"the scheduler {_phrased(root.phrase)}"
+    if root.counts:
+        return f"the scheduler found no node: {listed([f'{n} {reason}' for n, reason in root.counts], _MOST)}"
+    return ""
+
+
+def _counted(plan: TopologyWords) -> str:
+    part = " (part of its list could not be read)" if plan.text else ""
+    if plan.best is not None:
+        return f"counted at most {plan.best[1]} of {plan.desired} slots in each of {plan.best[0]} domains"
+    if not plan.domains:
+        return f"found no domain of the wanted layer{part}"
+    most = max(domain.slots for domain in plan.domains)
+    names = [domain.name or "the whole cluster" for domain in plan.domains if domain.slots == most]
+    return f"counted {most} of {plan.desired} slots in {listed(names, _MOST)}{part}"
+
+
+def _exhausted(quota: QuotaWords) -> str:
+    kind = "quota" if quota.limit == "runtime" else "quota for pods that may not be preempted,"
+    limits, used, asked = (dict(amounts) for amounts in (quota.allowed, quota.used, quota.request))
+    parts = [
+        f"{name} {used.get(name, '0')} used and {asked.get(name, '0')} asked for of {limits.get(name, '0')}"
+        for name in quota.exceeded
+    ]
+    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts, _MOST)}"
+
+
+def _phrased(phrase: Phrase) -> str:
+    return _SENTENCES[phrase.code].format_map(phrase.names)
+
+
+def _now(
+    plan: TopologyWords | None, rows: Sequence[SlotRow], verdict: Verdict, *, wanted: int, agrees: bool | None
+) -> str:
+    """Return what is reckoned now, beside what was said."""
+    if agrees:
+        return "it is the same"
+    if plan is None or not rows:
+        return {"yes": "it would be placed", "no": "it still would not be placed", "unknown": ""}[verdict]
+    most = max((domain.slots for domain in plan.domains), default=-1)
+    named = {(domain.layer, domain.name) for domain in plan.domains if domain.slots == most}
+    there = sorted({row.offer_slots for row in rows if (row.layer, row.name) in named})
+    best = max(rows, key=lambda row: row.offer_slots)
+    if len(there) == 1 and there[0] == best.offer_slots != most:
+        return f"it is {best.offer_slots} of {wanted}"
+    where = f"in {best.name}" if best.name else "in the whole cluster"
+    return f"the most is {best.offer_slots} of {wanted} {where}"
+
+
+def _retry(root: Words) -> str:
+    """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
+    if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
+        return _SELDOM
+    return _SOON if root.counts or root.quota is not None else ""

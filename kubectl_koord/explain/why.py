@@ -18,7 +18,7 @@ from kubectl_koord.explain.reports import (
     WhyAlternative,
     WhyReport,
 )
-from kubectl_koord.explain.said import scheduler_says
+from kubectl_koord.explain.said import scheduler_says, unseen_events
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod
@@ -343,10 +343,11 @@ def _report(
         "requests": requests(pending[0].shape.requests) if pending else "",
         **more,
     }
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,
         basis=limits.basis(snapshot),
-        warnings=warnings,
+        warnings=(*unseen_events(snapshot, says), *warnings),
         gang=subject.key,
         gang_group=tuple(group.gangs) if group is not None else (),
         pending_pods=_names(pending),
@@ -357,7 +358,7 @@ def _report(
         domains=rows,
         cause=cause,
         also_wrong=also_wrong,
-        scheduler_says=scheduler_says(pending, rows, verdict),
+        scheduler_says=says,
         lone_pod=group is None,
         **fields,  # type: ignore[arg-type]
     )

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.traces import Event, PodTrace
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
@@ -16,12 +17,13 @@ class Gap(Struct, frozen=True):
 
     A gap is never an empty list: whoever rests on the kind must answer unknown. Of a kind that is
     `one-namespace` the objects of `Snapshot.namespace_only` are there; one that is `not-in-input`
-    counts as absent, with a warning.
+    counts as absent, with a warning. With a `namespace` only that one's objects are missing.
     """
 
     kind: str
     code: GapCode
     message: str
+    namespace: str = ""
 
 
 class SchedulerConfig(Struct, frozen=True):
@@ -52,7 +54,8 @@ class Snapshot(Struct, frozen=True):
     `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
     ages are reckoned from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
-    read.
+    read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
+    only where a question needs it.
     """
 
     moment: str
@@ -72,10 +75,16 @@ class Snapshot(Struct, frozen=True):
     config: SchedulerConfig = SchedulerConfig()
     source: str = "cluster"
     namespace_only: str = ""
+    events: tuple[Event, ...] = ()
+    traces: tuple[PodTrace, ...] = ()
 
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
-        return next((gap for gap in self.gaps if gap.kind == kind), None)
+        return next((gap for gap in self.gaps if gap.kind == kind and not gap.namespace), None)
+
+    def gap_in(self, kind: str, namespace: str) -> Gap | None:
+        """Return why the kind could not be read in a namespace, None when it was read there."""
+        return next((gap for gap in self.gaps if gap.kind == kind and gap.namespace in {"", namespace}), None)
 
     def sees(self, kind: str, namespace: str = "") -> bool:
         """Tell whether every object of the kind (in a namespace, where one is named) was read."""

@@ -14,10 +14,11 @@ from kubectl_koord.explain.reports import (
     PreemptReport,
     TopologyReport,
     Verdict,
+    WhyPreemptedReport,
     WhyReport,
 )
 from kubectl_koord.render.document import Block, Line
-from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why
+from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
@@ -93,18 +94,21 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 
 
 def _page(report: Report, options: TopoOptions) -> list[Block]:
-    if isinstance(report, Explanation | Explanations):
-        return manual.blocks(report)
     match report:
         case TopologyReport():
-            return topo.blocks(report, depth=options.depth, nodes=options.nodes)
+            page = topo.blocks(report, depth=options.depth, nodes=options.nodes)
         case WhyReport():
-            return why.blocks(report)
+            page = why.blocks(report)
         case PendingGangsReport():
-            return pending.blocks(report)
+            page = pending.blocks(report)
         case PreemptReport():
-            return preempt.blocks(report)
+            page = preempt.blocks(report)
+        case WhyPreemptedReport():
+            page = why_preempted.blocks(report)
         case ChangePlan():
-            return change.blocks(report)
+            page = change.blocks(report)
+        case Explanation() | Explanations():
+            page = manual.blocks(report)
         case _:
             assert_never(report)
+    return page

@@ -14,11 +14,19 @@ from kubectl_koord.explain.reports import (
     PendingGangsReport,
     PreemptReport,
     TopologyReport,
+    WhyPreemptedReport,
     WhyReport,
 )
 
 Report: TypeAlias = (
-    TopologyReport | PendingGangsReport | WhyReport | PreemptReport | ChangePlan | Explanation | Explanations
+    TopologyReport
+    | PendingGangsReport
+    | WhyReport
+    | PreemptReport
+    | WhyPreemptedReport
+    | ChangePlan
+    | Explanation
+    | Explanations
 )
 
 API_VERSION = "kubectl-koord/v1alpha1"
@@ -28,6 +36,7 @@ _KINDS: Mapping[type[Report], str] = {
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
+    WhyPreemptedReport: "WhyPreempted",
     ChangePlan: "ChangePlan",
     Explanation: "Explanation",
     Explanations: "Explanations",

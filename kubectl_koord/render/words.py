@@ -9,6 +9,7 @@ from kubectl_koord.render.document import Block, Gap, Line, Style
 
 VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
 
+_MOST_PODS = 6
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
@@ -102,11 +103,28 @@ def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
 
 
 def scheduler_line(says: SchedulerSays, moment: str) -> Line:
-    """Return what the scheduler wrote on the pods, how old it is and whether it still holds."""
-    gone = age_at(says.since, moment)
-    when = f"{gone} ago" if gone else f"since {says.since}"
-    holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}[says.agrees]
-    return Line(f'The scheduler said ({when}, {holds}): "{_shortened(says.message)}"', "dim")
+    """Return what the scheduler wrote on the pods, how old it is, whether it still holds and when it tries again.
+
+    Without an event only the first failure has a time: the words themselves may be newer.
+    """
+    gone = age_at(says.last_seen or says.since, moment)
+    since = (f"{gone} ago" if says.last_seen else f"Within the last {gone}") if gone else f"Since {says.since}"
+    if not says.reads:
+        holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}
+        return Line(f'{since} the scheduler said, {holds[says.agrees]}: "{_shortened(says.message)}"', "dim")
+    now = f"now {says.now}" if says.now else ""
+    return Line("; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + ".", "dim")
+
+
+def raw_lines(says: SchedulerSays, home: str) -> list[Block]:
+    """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
+    if not says.texts:
+        return []
+    lines: list[Block] = [Gap(), Line("What the scheduler wrote", "bold")]
+    for each in says.texts:
+        pods = some([local(pod, home) for pod in each.pods], _MOST_PODS)
+        lines += [Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2), Line(each.message, indent=4)]
+    return lines
 
 
 def _shortened(message: str, most: int = 300) -> str:

@@ -59,7 +59,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["why"], ["why-pending"]),
+        (["why"], ["why-pending", "why-preempted"]),
         (["x"], []),
         (["topo", ""], []),
         (["topo", "-o", ""], ["json", "yaml"]),
@@ -207,7 +207,7 @@ def test_the_hidden_verb_answers_as_the_program_for_kubectl_does(koord: Run, clu
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("kubectl-koord why", ["why-pending"]),
+        ("kubectl-koord why", ["why-pending", "why-preempted"]),
         ("kubectl-koord topo -o ", ["json", "yaml"]),
         ("kubectl-koord topo --output=j", ["json"]),
         ("kubectl-koord why-pending --snapshot FILE j", ["job"]),

@@ -167,4 +167,5 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "Reservation",
         "PersistentVolumeClaim",
         "NodeMetric",
+        "Event",
     )

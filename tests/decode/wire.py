@@ -14,8 +14,13 @@ Json = dict[str, Any]
 def collect(*objects: Json) -> Collector:
     """Return a collector that has taken a List of these objects."""
     collector = Collector()
-    files.take("list.json", json.dumps({"kind": "List", "items": objects}).encode(), collector)
+    take(collector, *objects)
     return collector
+
+
+def take(collector: Collector, *objects: Json) -> None:
+    """Let a collector take a List of these objects."""
+    files.take("list.json", json.dumps({"kind": "List", "items": objects}).encode(), collector)
 
 
 def read(*objects: Json) -> Snapshot:

@@ -111,7 +111,7 @@ def test_a_lone_pod_is_scheduled_when_it_is_on_a_node() -> None:
 
 def test_a_reason_may_be_a_warning_or_missing() -> None:
     base = replace(why_of(FULL), verdict="unknown", cause=None, domains=(), unblock=())
-    warned = replace(base, warnings=(Notice("code", "nobody knows."),))
+    warned = replace(base, warnings=(Notice("assumed-config", "nobody knows."),))
     assert progress.news(base, warned) == "cannot tell: nobody knows"
     assert progress.news(warned, base) == "cannot tell: no reason was found"
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kubectl_koord.explain.messages import QuotaWords, read, refused_by_quota
 from kubectl_koord.model.pods import Condition
 from tests.build import Drawing, cluster, why_of
 
@@ -23,38 +22,14 @@ QUOTING = (
     '0/2 nodes are available: GangGroup "default/job" gets rejected due to member Pod "default/job-1" is unschedulable'
     ' with reason "' + OWN + '", alreadyWaitForBound: 0.'
 )
-BARE = "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4."
+NOTHING_NAMED = (
+    "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4, used: cpu:4, pod's request: cpu:1,"
+    " exceedDimensions: []."
+)
 
 
 def refused(message: str, drawing: Drawing = FREE, since: str = "2026-11-20T09:00:00Z") -> Drawing:
     return drawing.change_pods("job-0", condition=Condition("Unschedulable", message, since))
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (
-            OWN,
-            QuotaWords(
-                "team-a",
-                ("cpu", "nvidia.com/gpu"),
-                "cpu:4,nvidia.com/gpu:8",
-                "cpu:4,nvidia.com/gpu:8",
-                "cpu:1,nvidia.com/gpu:1",
-            ),
-        ),
-        (PARENT, QuotaWords("[root team-a]", ("cpu",), "<empty>", "<empty>", "cpu:1")),
-        (GUARANTEED, QuotaWords("team-a", ("cpu",), "cpu:2", "cpu:2", "cpu:1")),
-        (BARE, QuotaWords("team-a", (), "", "", "")),
-        ("0/2 nodes are available: 2 Insufficient cpu.", None),
-    ],
-)
-def test_a_refusal_is_read_with_its_numbers(message: str, expected: QuotaWords | None) -> None:
-    assert refused_by_quota(read(message)) == expected
-
-
-def test_a_quoted_refusal_is_one() -> None:
-    assert refused_by_quota(read(QUOTING)) == refused_by_quota(read(OWN))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +42,9 @@ def test_a_quoted_refusal_is_one() -> None:
                 " it asks for 1)"
             ),
         ),
-        (PARENT, "quota [root team-a] has no room for default/job-0 (CPU: 0 of 0 used, it asks for 1)"),
-        (BARE, "quota team-a has no room for default/job-0"),
+        (PARENT, "quota root team-a has no room for default/job-0 (CPU: 0 of 0 used, it asks for 1)"),
+        (GUARANTEED, "quota team-a has no room for default/job-0 (CPU: 2 of 2 used, it asks for 1)"),
+        (NOTHING_NAMED, "quota team-a has no room for default/job-0"),
     ],
 )
 def test_the_cause_names_quota_numbers_and_since_when(message: str, words: str) -> None:
@@ -81,7 +57,7 @@ def test_the_cause_names_quota_numbers_and_since_when(message: str, words: str) 
 
 
 def test_a_refusal_without_time_is_told_without() -> None:
-    cause = why_of(refused(BARE, since="")).cause
+    cause = why_of(refused(NOTHING_NAMED, since="")).cause
     assert cause is not None
     assert cause.message.startswith("the scheduler says that quota team-a")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.reports import Cause, Funnel, SchedulerSays, SlotRow
+from kubectl_koord.explain.reports import Cause, Funnel, SlotRow
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import HostPort
 from kubectl_koord.model.snapshot import Gap
@@ -239,7 +239,10 @@ def test_nothing_pending_is_a_yes() -> None:
     assert (report.verdict, report.cause, report.pending_pods, report.bound_pods) == ("yes", None, (), 1)
 
 
-TOLD = "0/12 nodes are available: no candidate topology nodes can accommodate job, desiredOfferSlot: 4, {}, 0/12."
+TOLD = (
+    "0/12 nodes are available: no candidate topology nodes can accommodate job, desiredOfferSlot: 4, {},"
+    " 0/12 nodes are available: 12 Insufficient cpu."
+)
 NOW = (
     "topology topologyNode SpineLayer/spine-0: 3;topology topologyNode SpineLayer/spine-1: 3;"
     "topology topologyNode SpineLayer/spine-2: 3"
@@ -254,7 +257,14 @@ BEST = "max offer slot among 3 must-gather topology nodes: 3"
 def test_what_the_scheduler_said_is_compared_slot_by_slot(slots: str, *, agrees: bool) -> None:
     message = TOLD.format(slots)
     drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE).with_message("job-1", message)
-    assert why_of(drawing).scheduler_says == SchedulerSays(message, "2026-11-20T09:55:00Z", agrees)
+    says = why_of(drawing).scheduler_says
+    assert says is not None
+    assert (says.message, says.since, says.agrees, says.pod) == (
+        message,
+        "2026-11-20T09:55:00Z",
+        agrees,
+        "default/job-1",
+    )
 
 
 def test_the_root_cause_is_preferred_to_its_quotation() -> None:

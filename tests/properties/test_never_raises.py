@@ -16,6 +16,7 @@ from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.subjects import Subject, Unknown, find, pending_subjects
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from tests.build import SPINE, Drawing
 from tests.properties.objects import objects_of
@@ -66,6 +67,12 @@ WEIRD = st.sampled_from(
         "True",
         "PodScheduled",
         "DisruptionTarget",
+        "PreemptionByScheduler",
+        "Preempted",
+        "FailedScheduling",
+        "Pod",
+        "x: preempting to accommodate higher priority pods, preemptor: default/job,a/b, triggerPod: default/job",
+        "Preempted by pod 1 on node n1",
         "2026-11-20T10:00:00Z",
         "2026-11-20T10:00:00",
         "SpineLayer",
@@ -134,6 +141,11 @@ def ask_everything(snapshot: Snapshot) -> None:
         preempt(snapshot, subject)
         topo(snapshot, subject)
     for name in ("job", "default/job", "pod/job", "job/job", "zzz", ""):
+        victim = whom(snapshot, name, "default")
+        other_namespaces(
+            why_preempted(snapshot, victim if isinstance(victim, Asked) else Asked("pod", f"default/{name}"))
+        )
+        whom_anywhere(snapshot, name)
         found = find(snapshot, name, "default")
         if isinstance(found, Unknown):
             continue
@@ -158,7 +170,7 @@ def test_no_question_about_a_cluster_raises(drawing: Drawing) -> None:
 
 @given(st.lists(KIND, max_size=12))
 def test_no_question_about_objects_that_decode_raises(objects: list[dict[str, Any]]) -> None:
-    collector = Collector()
+    collector = Collector(traced=True)
     for one in objects:
         with suppress(KoordError):
             files.take("weird.json", json.dumps(one).encode(), collector)
@@ -189,7 +201,7 @@ def test_no_question_about_a_cluster_with_weird_fields_raises(drawing: Drawing, 
         index = where % len(objects)
         paths = leaves(objects[index])
         objects[index] = but(objects[index], paths[where // len(objects) % len(paths)], new)
-    collector = Collector()
+    collector = Collector(traced=True)
     for one in objects:
         with suppress(KoordError):
             files.take("weird.json", json.dumps(one).encode(), collector)

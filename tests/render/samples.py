@@ -12,6 +12,7 @@ from kubectl_koord.explain.reports import (
     DomainName,
     DomainRow,
     Effect,
+    Evidence,
     Funnel,
     NodeRow,
     Notice,
@@ -20,14 +21,18 @@ from kubectl_koord.explain.reports import (
     OutsideNode,
     PendingGangsReport,
     PreemptAlternative,
+    PreemptedPod,
+    Preemptor,
     PreemptReport,
     Round,
+    SaidText,
     SchedulerSays,
     SlotRow,
     TopologyReport,
     Victim,
     WayOut,
     WhyAlternative,
+    WhyPreemptedReport,
     WhyReport,
 )
 from kubectl_koord.render.show import OutputStyle
@@ -107,7 +112,17 @@ WHY = WhyReport(
         ),
         WayOut("free-pod", "Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)"),
     ),
-    scheduler_says=SchedulerSays("no candidate topology nodes can take job", "2026-11-20T09:55:00Z", agrees=True),
+    scheduler_says=SchedulerSays(
+        "no candidate topology nodes can take job",
+        "2026-11-20T09:55:00Z",
+        agrees=False,
+        pod="default/job-0",
+        last_seen="2026-11-20T09:54:59.5Z",
+        reads="the scheduler counted 3 of 4 slots in spine-1",
+        now="it is 4 of 4",
+        retry="it tries again soon",
+        texts=(SaidText("no candidate topology nodes can take job", ("default/job-0",)),),
+    ),
     alternatives=(
         WhyAlternative(
             "job-0 is tried first",
@@ -249,6 +264,50 @@ CHANGE = ChangePlan(
     dry_run="client",
 )
 
+PREEMPTED = WhyPreemptedReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(Notice("member-by-name", "of what is gone only the name tells that it was a member: default/low-1."),),
+    asked="default/low",
+    is_pod=False,
+    pods=(
+        PreemptedPod(
+            "default/low-0",
+            "node-0",
+            1000,
+            "default/low",
+            "2026-11-20T09:55:00Z",
+            "job-preemption",
+            "default/hp",
+            "default/hp-1",
+            9000,
+            "pending",
+            (Evidence("condition", "koord-scheduler: preempting to accommodate higher priority pods"),),
+            "terminating",
+        ),
+        PreemptedPod(
+            "default/low-1",
+            "node-1",
+            None,
+            None,
+            "2026-11-20T09:50:00.25Z",
+            None,
+            "other/big",
+            "other/big",
+            None,
+            "gone",
+            (Evidence("event", "Preempted by pod 1-2 on node node-1"),),
+            "gone",
+            member_by_name=True,
+        ),
+    ),
+    preemptors=(
+        Preemptor("default/hp", "pending", 9000, 0, 2, 2, 1),
+        Preemptor("other/big", "gone", None, 0, 0, None, 1),
+    ),
+)
+NOT_PREEMPTED = WhyPreemptedReport("no", BASIS, (), "default/low-0", True, (), (), "no event tells of one.")  # noqa: FBT003
+
 REPORTS: dict[str, Report] = {
     "topo": TOPO,
     "topo for a gang": TOPO_FOR,
@@ -259,6 +318,8 @@ REPORTS: dict[str, Report] = {
     "pending": PENDING,
     "preempt": PREEMPT,
     "not needed": NOT_NEEDED,
+    "preempted": PREEMPTED,
+    "not preempted": NOT_PREEMPTED,
     "change": CHANGE,
 }
 

@@ -27,8 +27,12 @@ It depends on what cannot be seen from outside the scheduler
      spine-1, 4 slots.
   2. If job-1 is tried first: the quota team-a is used up.
 
-The scheduler said (5m ago, which still holds): "no candidate topology nodes can
-take job"
+5m ago the scheduler counted 3 of 4 slots in spine-1; now it is 4 of 4; it tries
+again soon.
+
+What the scheduler wrote
+  on 1 pod (job-0):
+    no candidate topology nodes can take job
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
@@ -60,7 +64,11 @@ It depends on what cannot be seen from outside the scheduler
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.
   2. If job-1 is tried first: the quota team-a is used up.
 
-The scheduler said (5m ago, which still holds): "no candidate topology nodes can take job"
+5m ago the scheduler counted 3 of 4 slots in spine-1; now it is 4 of 4; it tries again soon.
+
+What the scheduler wrote
+  on 1 pod (job-0):
+    no candidate topology nodes can take job
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
@@ -89,7 +97,7 @@ def test_a_lone_pod_of_which_nothing_can_be_told() -> None:
 pod default/single: cannot tell, ElasticQuotas may not be read.
 Of 12 nodes, 0 could take a pod; the others: 11 too little CPU, 1 cordoned.
 
-The scheduler said (2d ago, which may no longer hold): "0/12 nodes are available"
+Within the last 2d the scheduler said, which may no longer hold: "0/12 nodes are available"
 
 12 nodes, 0 with room for 8 CPU; as koordinator 1.7 decides (as asked)
 """

@@ -62,7 +62,8 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]
     assert list(parsed["unblock"][0]) == ["action", "message", "command"]
-    assert list(parsed["schedulerSays"]) == ["message", "since", "agrees"]
+    says = ["message", "since", "agrees", "pod", "lastSeen", "reads", "now", "retry", "texts"]
+    assert list(parsed["schedulerSays"]) == says
 
 
 def test_topology_has_the_keys_of_the_contract() -> None:

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.errors import KoordError
+
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
@@ -16,6 +18,7 @@ Examples:
   kubectl koord why-pending job -w       and every change, as it happens
   kubectl koord why-pending job --until scheduled --timeout 30m
                                          wait: 0 scheduled, 1 not within the time, 2 failure
+  kubectl koord why-pending job --raw    with the scheduler's own texts, untouched
 """
 
 
@@ -31,14 +34,18 @@ def command(
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="30m", help="Wait no longer (default: for ever): exit code 1.")
     ] = "",
+    raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cluster import source
+    from kubectl_koord.explain.said import with_texts
     from kubectl_koord.explain.why import every_pending, why
 
     session: Session = context.obj
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
+    if raw and (not gang or wish is not None):
+        raise KoordError("error: --raw needs the name of a gang, and neither --watch nor --until")
     if wish is not None and gang:
         follow.follow_gang(session, gang, wish)
         return
@@ -47,7 +54,12 @@ def command(
         return
     snapshot = session.snapshot(source.GANG_KINDS)
     if gang:
-        session.show(why(snapshot, session.subject(snapshot, gang)))
+        subject = session.subject(snapshot, gang)
+        if session.options.is_live and subject.pending:
+            homes = {pod.namespace for pod in subject.pending}
+            snapshot = source.with_events(snapshot, session.live_transport(), homes, "FailedScheduling")
+        report = why(snapshot, subject)
+        session.show(with_texts(report, subject.pending) if raw else report)
     else:
         wanted = (
             "" if every or (snapshot.source != "cluster" and not session.connection.namespace) else session.namespace()

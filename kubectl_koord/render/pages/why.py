@@ -13,6 +13,7 @@ from kubectl_koord.render.words import (
     domain_word,
     layer_word,
     local,
+    raw_lines,
     scheduler_line,
     some,
     warning_lines,
@@ -41,6 +42,7 @@ def blocks(report: WhyReport) -> list[Block]:
         page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
     if report.scheduler_says:
         page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment)]
+        page += raw_lines(report.scheduler_says, report.gang)
     said = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline is a warning
     return [
         *page,
