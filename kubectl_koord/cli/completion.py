@@ -37,6 +37,7 @@ VERBS: Mapping[str, Verb] = {
             "--all-namespaces": False,
             "-A": False,
             "--raw": False,
+            "--nodes": False,
             "--watch": False,
             "-w": False,
             "--until": True,

@@ -278,6 +278,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     the verdict is yes, but for `waiting-for-retry`. `lone_pod` is set when a lone pod was asked for.
     `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
+    `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_since` when
+    the first of them was made.
     """
 
     verdict: Verdict
@@ -302,16 +304,42 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     lone_pod: bool = False
     no_way_out: str = ""
     next_steps: tuple[WayOut, ...] = ()
+    waiting: Mapping[str, str] = {}
+    waiting_since: str = ""
     nodes: tuple[NodeReason, ...] = ()
 
 
+class CauseGroup(Struct, frozen=True, rename="camel"):
+    """All that waits for one cause: `code` is empty for what would be placed now.
+
+    `waiting` holds what the pods ask for together, spelled as quantities; `gangs` are in order of
+    age, the oldest first; `oldest` is when the first of their pods was made.
+    """
+
+    code: CauseCode | Literal[""]
+    verdict: Verdict
+    gangs: tuple[str, ...]
+    pods: int
+    waiting: Mapping[str, str]
+    oldest: str
+
+
+class Contention(Struct, frozen=True, rename="camel"):
+    """A gang that would be placed alone, and those that leave no room for it when they are tried first."""
+
+    gang: str
+    others: tuple[str, ...]
+
+
 class PendingGangsReport(Struct, frozen=True, rename="camel"):
-    """Every gang (or lone pod) with pending pods, one WhyReport each."""
+    """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause."""
 
     verdict: Verdict
     basis: Basis
     warnings: tuple[Notice, ...]
     items: tuple[WhyReport, ...]
+    causes: tuple[CauseGroup, ...] = ()
+    contending: tuple[Contention, ...] = ()
 
 
 # --- preempt --------------------------------------------------------------------------------

@@ -2,11 +2,24 @@
 
 from collections.abc import Iterator
 
+from msgspec import structs
+
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.reasons import Insufficient, TooManyPods
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, competition, limits, next_steps, obstacles, quota, retry, surplus, ways_out
+from kubectl_koord.explain import (
+    causes,
+    competition,
+    limits,
+    morning,
+    next_steps,
+    obstacles,
+    quota,
+    retry,
+    surplus,
+    ways_out,
+)
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question, ask, at_first, next_attempt, open_courses
 from kubectl_koord.explain.reports import (
@@ -71,13 +84,21 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
     return _tried(question, warnings, brief=brief)
 
 
+def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
+    """Return the report with why each node takes no more pods of the subject than it does."""
+    if not subject.pending or limits.blind_spots(subject, snapshot):
+        return report
+    question = ask(snapshot, subject)
+    return structs.replace(report, nodes=obstacles.by_node(question, next_attempt(question)[0].first))
+
+
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
     first = ask(snapshot, Subject("", None))
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in pending_subjects(snapshot, namespace))
     warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
     verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
-    return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items)
+    return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items, morning.by_cause(items))
 
 
 def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
@@ -360,5 +381,7 @@ def _report(
         also_wrong=also_wrong,
         scheduler_says=says,
         lone_pod=group is None,
+        waiting=morning.asked_for(pending),
+        waiting_since=min((pod.created for pod in pending), default=""),
         **fields,  # type: ignore[arg-type]
     )

@@ -68,6 +68,11 @@ def amount(resource: str, number: int) -> str:
     return str(number)
 
 
+def resource_words(resource: str, written: str) -> str:
+    """Return a quantity with what it is one of: `64 GPU`, `96 CPU`, `128Gi memory`."""
+    return f"{written} {unit(resource)}"
+
+
 def age(seconds: int) -> str:
     """Return the time like kubectl: `45s`, `12m`, `5h`, `3d`."""
     for size, sign, least in ((86400, "d", 2 * 86400), (3600, "h", 2 * 3600), (60, "m", 120)):

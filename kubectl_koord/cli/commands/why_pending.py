@@ -15,6 +15,7 @@ Examples:
   kubectl koord why-pending -A           of all namespaces
   kubectl koord why-pending job          why gang job is pending, and what helps
   kubectl koord why-pending pod/job-0    by the name of a pod; pytorchjob/x by an owner
+  kubectl koord why-pending job --nodes  and why each node is out
   kubectl koord why-pending job -w       and every change, as it happens
   kubectl koord why-pending job --until scheduled --timeout 30m
                                          wait: 0 scheduled, 1 not within the time, 2 failure
@@ -34,18 +35,20 @@ def command(
     timeout: Annotated[
         str, typer.Option("--timeout", metavar="30m", help="Wait no longer (default: for ever): exit code 1.")
     ] = "",
+    nodes: Annotated[bool, typer.Option("--nodes", help="Add why each node takes no more of its pods.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.said import with_texts
-    from kubectl_koord.explain.why import every_pending, why
+    from kubectl_koord.explain.why import every_pending, why, with_nodes
 
     session: Session = context.obj
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
-    if raw and (not gang or wish is not None):
-        raise KoordError("error: --raw needs the name of a gang, and neither --watch nor --until")
+    if (raw or nodes) and (not gang or wish is not None):
+        flag = "--raw" if raw else "--nodes"
+        raise KoordError(f"error: {flag} needs the name of a gang, and neither --watch nor --until")
     if wish is not None and gang:
         follow.follow_gang(session, gang, wish)
         return
@@ -59,6 +62,7 @@ def command(
             homes = {pod.namespace for pod in subject.pending}
             snapshot = source.with_events(snapshot, session.live_transport(), homes, "FailedScheduling")
         report = why(snapshot, subject)
+        report = with_nodes(report, snapshot, subject) if nodes else report
         session.show(with_texts(report, subject.pending) if raw else report)
     else:
         wanted = (

@@ -114,7 +114,8 @@ class Search:
         if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
             return ""
         domain = tree.domains[short.index]
-        return f" in {layer_noun(domain.layer)} {domain.name}"
+        noun = layer_noun(domain.layer)
+        return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
 
     def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
         """Return the edits of as few pieces as it takes, none when not even all of them work.

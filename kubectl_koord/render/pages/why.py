@@ -1,8 +1,8 @@
 """The page of `why-pending GANG`: the verdict, where room is short, and what helps."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubectl_koord.explain.reports import Funnel, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.words import (
@@ -22,6 +22,7 @@ from kubectl_koord.render.words import (
 _MOST_ROWS = 15
 _MOST_PODS = 6
 _FEW_NODES = 3
+_MOST_STATES = 6
 
 
 def blocks(report: WhyReport) -> list[Block]:
@@ -34,9 +35,9 @@ def blocks(report: WhyReport) -> list[Block]:
         page += [Gap(), *_slots(report)]
     if report.placement:
         page += [Gap(), *by_node(report.placement, report.gang)]
-    if report.unblock:
-        points = tuple(Bullet(way.message, way.command) for way in report.unblock)
-        page += [Gap(), Line("What helps", "bold"), Bullets(points)]
+    if report.nodes:
+        page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
+    page += _steps(report)
     if report.alternatives:
         points = tuple(Bullet(_alternative(each)) for each in report.alternatives)
         page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
@@ -104,6 +105,49 @@ def _funnel(funnel: Funnel) -> str:
     return f"Of {count(funnel.nodes, 'node')}, {funnel.left} could take a pod; the others: {lost}."
 
 
+def _steps(report: WhyReport) -> Iterator[Block]:
+    if report.next_steps:
+        yield from (Gap(), Line("What to do next", "bold"), _bullets(report.next_steps))
+    if report.unblock:
+        shown = _one_of_each(report.unblock)
+        yield from (Gap(), Line("What helps, the cheapest first", "bold"), _bullets(shown))
+        rest = len(report.unblock) - len(shown)
+        if rest:
+            yield Line(f"and {rest} more of these kinds, see -o json", "dim", indent=2)
+    elif report.no_way_out and not report.next_steps:
+        yield from (Gap(), Line(f"What helps: {report.no_way_out}"))
+
+
+def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
+    """Return the cheapest way of each kind."""
+    first: dict[str, WayOut] = {}
+    for way in ways:
+        first.setdefault(way.action, way)
+    return list(first.values())
+
+
+def _bullets(ways: Iterable[WayOut]) -> Bullets:
+    return Bullets(tuple(Bullet(way.message, way.command) for way in ways))
+
+
+def _nodes(nodes: Sequence[NodeReason], wanted: int | None) -> Iterator[Block]:
+    """Return why each node is out, domain by domain."""
+    columns = (Column("NODE"), Column("DOMAIN"), Column("SLOTS"), Column("WHY NO MORE", flow="wrap"))
+    ordered = sorted(nodes, key=lambda node: (node.domain, -node.offer_slots, node.node))
+    rows = (
+        Row(
+            (node.node, node.domain, _of(node.offer_slots, wanted), node.reason),
+            "good" if node.offer_slots else "",
+        )
+        for node in ordered
+    )
+    yield slim(Table(columns, tuple(rows)))
+
+
+def _of(slots: int, wanted: int | None) -> str:
+    return str(slots) if wanted is None else f"{slots}/{wanted}"
+
+
 def _slots(report: WhyReport) -> Iterator[Block]:
     ordered = sorted(report.domains, key=lambda domain: -domain.offer_slots)
     shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
@@ -121,14 +165,53 @@ def _slots(report: WhyReport) -> Iterator[Block]:
     rest = ordered[len(shown) :]
     if rest:
         yield Line(f"and {len(rest)} more, with {rest[0].offer_slots} slots or fewer each", "dim", indent=2)
+    yield from _what_ifs(ordered, header)
+
+
+def _what_ifs(domains: Sequence[SlotRow], header: str) -> Iterator[Block]:
+    """Yield the slots that domains would have if one thing were different, where that differs from now."""
+    columns = (
+        Column(header),
+        Column("NOW", right=True),
+        Column("TERMINATING GONE", right=True),
+        Column("UNCORDONED", right=True),
+        Column("NO LOWER PRIORITY", right=True),
+        Column("EMPTY", right=True),
+    )
+    differing = [domain for domain in domains if domain.what_if and set(_states(domain)) != {domain.offer_slots}]
+    if not differing:
+        return
+    ranked = sorted(differing, key=lambda domain: (-max(_states(domain)), -domain.offer_slots))
+    told = [any(_states(domain)[at] != domain.offer_slots for domain in differing) for at in range(4)]
+    rows = tuple(
+        Row(
+            (
+                domain_word(domain.name),
+                str(domain.offer_slots),
+                *(str(slots) if told[at] else "" for at, slots in enumerate(_states(domain))),
+            )
+        )
+        for domain in ranked[:_MOST_STATES]
+    )
+    yield from (Gap(), Line("Slots if", "bold"), slim(Table(columns, rows)))
+    if len(ranked) > _MOST_STATES:
+        yield Line(f"and {len(ranked) - _MOST_STATES} more", "dim", indent=2)
+
+
+def _states(domain: SlotRow) -> tuple[int, int, int, int]:
+    states = domain.what_if
+    if states is None:
+        return (domain.offer_slots,) * 4
+    return states.terminating_gone, states.uncordoned, states.without_lower, states.empty
 
 
 def _slot_row(domain: SlotRow, wanted: int | None, *, mixed: bool) -> Row:
     name = domain_word(domain.name)
     if mixed:
         name = f"{layer_word(domain.layer)} {name}"
-    slots = str(domain.offer_slots) if wanted is None else f"{domain.offer_slots}/{wanted}"
-    return Row((name, slots, str(domain.short), domain.in_the_way), "" if domain.short else "good")
+    return Row(
+        (name, _of(domain.offer_slots, wanted), str(domain.short), domain.in_the_way), "" if domain.short else "good"
+    )
 
 
 def _alternative(each: WhyAlternative) -> str:
@@ -151,8 +234,8 @@ def _best(domains: Sequence[SlotRow]) -> str:
 
 def _facts(report: WhyReport) -> Iterator[str]:
     if report.funnel:
-        fits = f"room for {report.requests}" if report.requests else "room for a pod"
-        yield f"{count(report.funnel.nodes, 'node')}, {report.funnel.left} with {fits}"
+        stages = [f"{number} {words}" for words, number in report.funnel.stages]
+        yield ", ".join([count(report.funnel.nodes, "node"), *(stages or [f"all with room for {report.requests}"])])
     elif report.requests:
         yield f"each pod asks for {report.requests}"
     if report.must_gather:
