@@ -181,4 +181,8 @@ def test_raw_prints_the_untouched_texts_and_needs_a_gang(koord: Run, tmp_path: P
     assert parsed["schedulerSays"]["texts"] == [
         {"message": f"{FAILED} \x1b[2Jraw", "pods": ["default/job-0", "default/job-1"]}
     ]
-    assert koord("why-pending", "--raw", "--snapshot", path) == (2, "", "error: --raw needs the name of a gang\n")
+    assert koord("why-pending", "--raw", "--snapshot", path) == (
+        2,
+        "",
+        "error: --raw needs the name of a gang, and neither --watch nor --until\n",
+    )

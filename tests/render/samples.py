@@ -2,6 +2,7 @@
 
 from msgspec.structs import replace
 
+from kubectl_koord.explain.morning import by_cause
 from kubectl_koord.explain.reports import (
     Basis,
     BrokenGang,
@@ -9,11 +10,13 @@ from kubectl_koord.explain.reports import (
     Cause,
     Change,
     ChangePlan,
+    Contention,
     DomainName,
     DomainRow,
     Effect,
     Evidence,
     Funnel,
+    NodeReason,
     NodeRow,
     Notice,
     ObjectName,
@@ -31,6 +34,7 @@ from kubectl_koord.explain.reports import (
     TopologyReport,
     Victim,
     WayOut,
+    WhatIf,
     WhyAlternative,
     WhyPreemptedReport,
     WhyReport,
@@ -99,7 +103,7 @@ WHY = WhyReport(
         SlotRow(
             "SpineLayer", "spine-0", 3, 1, "node-0: low-0, node-1: low-1, node-2: low-2 (8 CPU each, priority 1000)"
         ),
-        SlotRow("SpineLayer", "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 1000)"),
+        SlotRow("SpineLayer", "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 1000)", WhatIf(3, 3, 4, 4)),
     ),
     placement=None,
     cause=Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", ("default/job-0",)),
@@ -110,7 +114,8 @@ WHY = WhyReport(
             "Wait: the scheduler will preempt default/low-5 and place the gang in spine-1",
             "kubectl koord preempt job --dry-run",
         ),
-        WayOut("free-pod", "Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)"),
+        WayOut("free-pods", "Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)"),
+        WayOut("free-pods", "Free 1 pod of lower priority in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)"),
     ),
     scheduler_says=SchedulerSays(
         "no candidate topology nodes can take job",
@@ -132,8 +137,15 @@ WHY = WhyReport(
         ),
         WhyAlternative("job-1 is tried first", "no", cause=Cause("quota", "the quota team-a is used up.", ("a/b",))),
     ),
-    funnel=Funnel(12, (("cordoned", 1), ("too little CPU", 2)), 9),
+    funnel=Funnel(12, (("cordoned", 1), ("too little CPU", 2)), 9, (("not cordoned", 11), ("with 8 CPU free", 9))),
     requests="8 CPU",
+    next_steps=(WayOut("add-pods", "Create the missing pod: look at what should create them"),),
+    waiting={"cpu": "32", "memory": "8Gi"},
+    waiting_since="2026-11-20T09:30:00Z",
+    nodes=(
+        NodeReason("node-0", "block-0", 0, "too little CPU"),
+        NodeReason("node-1", "block-0", 4, ""),
+    ),
 )
 PLACED = WhyReport(
     verdict="yes",
@@ -170,11 +182,21 @@ LONE = WhyReport(
     also_wrong=(),
     unblock=(),
     scheduler_says=SchedulerSays("0/12 nodes are available", "2026-11-18T10:00:00Z", agrees=None),
-    funnel=Funnel(12, (("too little CPU", 11), ("cordoned", 1)), 0),
+    funnel=Funnel(12, (("too little CPU", 11), ("cordoned", 1)), 0, (("not cordoned", 11), ("with 8 CPU free", 0))),
     requests="8 CPU",
     lone_pod=True,
+    waiting={"nvidia.com/gpu": "8", "cpu": "8"},
+    waiting_since="2026-11-18T10:00:00Z",
+    no_way_out="whether anything helps depends on quotas, which is not evaluated.",
 )
-PENDING = PendingGangsReport("no", BASIS, (ASSUMED,), (WHY, PLACED, LONE))
+PENDING = PendingGangsReport(
+    "no",
+    BASIS,
+    (ASSUMED,),
+    (WHY, PLACED, LONE),
+    by_cause((WHY, PLACED, LONE)),
+    (Contention("default/job", ("default/a", "default/b")),),
+)
 
 _LOW_0 = Victim(
     pod="default/low-0",

@@ -16,11 +16,24 @@ kubectl koord explain insufficient-slots
   spine-1   3/4         1   node-5: low-5 (8 CPU, priority 1000)
   spine-2   2/4         2   has 3 nodes only: can never take 4
 
-What helps
+Slots if
+  SPINE     NOW   NO LOWER PRIORITY   EMPTY
+  spine-1     3                   4       4
+
+  NODE     DOMAIN    SLOTS   WHY NO MORE
+  node-1   block-0   4/4
+  node-0   block-0   0/4     too little CPU
+
+What to do next
+  1. Create the missing pod: look at what should create them
+
+What helps, the cheapest first
   1. Wait: the scheduler will preempt default/low-5 and place the gang in
      spine-1
      kubectl koord preempt job --dry-run
-  2. Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)
+  2. Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU,
+     priority 1000)
+  and 1 more of these kinds, see -o json
 
 It depends on what cannot be seen from outside the scheduler
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
@@ -37,8 +50,8 @@ What the scheduler wrote
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-12 nodes, 9 with room for 8 CPU; MustGather SpineLayer (all pods in one spine);
-as koordinator 1.8 decides (from the image tag)
+12 nodes, 11 not cordoned, 9 with 8 CPU free; MustGather SpineLayer (all pods in
+one spine); as koordinator 1.8 decides (from the image tag)
 """
     assert text(WHY, style=TERMINAL) == expected
 
@@ -56,9 +69,21 @@ kubectl koord explain insufficient-slots
   spine-1   3/4         1   node-5: low-5 (8 CPU, priority 1000)
   spine-2   2/4         2   has 3 nodes only: can never take 4
 
-What helps
+Slots if
+  SPINE     NOW   NO LOWER PRIORITY   EMPTY
+  spine-1     3                   4       4
+
+  NODE     DOMAIN    SLOTS   WHY NO MORE
+  node-1   block-0   4/4
+  node-0   block-0   0/4     too little CPU
+
+What to do next
+  1. Create the missing pod: look at what should create them
+
+What helps, the cheapest first
   1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1   kubectl koord preempt job --dry-run
-  2. Free 8 CPU on node-0 or node-1 (then spine-0) or on node-5 (then spine-1)
+  2. Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
+  and 1 more of these kinds, see -o json
 
 It depends on what cannot be seen from outside the scheduler
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.
@@ -72,7 +97,7 @@ What the scheduler wrote
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-12 nodes, 9 with room for 8 CPU; MustGather SpineLayer (all pods in one spine); as koordinator 1.8 decides (from the image tag)
+12 nodes, 11 not cordoned, 9 with 8 CPU free; MustGather SpineLayer (all pods in one spine); as koordinator 1.8 decides (from the image tag)
 """  # noqa: E501
     assert text(WHY, style=PIPE) == expected
 
@@ -97,8 +122,10 @@ def test_a_lone_pod_of_which_nothing_can_be_told() -> None:
 pod default/single: cannot tell, ElasticQuotas may not be read.
 Of 12 nodes, 0 could take a pod; the others: 11 too little CPU, 1 cordoned.
 
+What helps: whether anything helps depends on quotas, which is not evaluated.
+
 Within the last 2d the scheduler said, which may no longer hold: "0/12 nodes are available"
 
-12 nodes, 0 with room for 8 CPU; as koordinator 1.7 decides (as asked)
+12 nodes, 11 not cordoned, 0 with 8 CPU free; as koordinator 1.7 decides (as asked)
 """
     assert text(LONE, style=PIPE) == expected

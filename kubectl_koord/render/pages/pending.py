@@ -4,68 +4,72 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.explain.reports import CauseGroup, PendingGangsReport, Verdict, WhyReport
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, resource_words, some, warning_lines
 
-_SUMMARY = (
-    Column("CAUSE"),
-    Column("GANGS", right=True),
-    Column("PODS", right=True),
-    Column("WAITING FOR"),
-    Column("OLDEST", right=True),
-)
-_GANGS = (
-    Column("GANG"),
+_COLUMNS = (
+    Column("CAUSE / GANG"),
     Column("PODS", right=True),
     Column("WAITING FOR"),
     Column("AGE", right=True),
-    Column("CAUSE"),
     Column("WHY", flow="cut"),
 )
-_FEW = 8
-_MOST_LINES = 36
+_MOST_LINES = 40
 _MOST_CONTENDING = 5
 
 
 def blocks(report: PendingGangsReport) -> list[Block]:
-    """Return the page: a line per gang, and above it a line per cause where there are many."""
+    """Return the page: the causes, and below each its gangs, the oldest first."""
     page: list[Block] = [Line(_headline(report), "bold")]
-    if len(report.items) > _FEW:
-        page += [Gap(), slim(Table(_SUMMARY, tuple(_cause_row(group, report) for group in report.causes), indent=0))]
     if report.items:
-        page += [Gap(), *_gangs(report)]
+        page += [Gap(), slim(Tree(_COLUMNS, tuple(_rows(report))))]
         page += [Gap(), Line("kubectl koord why-pending GANG tells more about one of them.", "dim")]
     page += _contending(report)
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
 
 
+def _rows(report: PendingGangsReport) -> Iterator[Row]:
+    """Yield a row per cause, and of its gangs as many as there is room for."""
+    share = max(1, _MOST_LINES // len(report.causes))
+    left = _MOST_LINES - sum(min(share, len(group.gangs)) for group in report.causes)
+    for group in report.causes:
+        items = _of(group, report)
+        more = max(0, min(left, len(items) - share))
+        left -= more
+        shown = items if len(items) <= share + more + 1 else items[: share + more]
+        yield _cause_row(group, report)
+        yield from (_row(item, report) for item in shown)
+        rest = len(items) - len(shown)
+        if rest:
+            yield Row((f"and {rest} more", "", "", "", ""), "dim", depth=1)
+
+
 def _cause_row(group: CauseGroup, report: PendingGangsReport) -> Row:
     cells = (
         _word(group.code, group.verdict),
-        str(len(group.gangs)),
         str(group.pods),
         _scarcest(group.waiting),
         age_at(group.oldest, report.basis.moment),
+        count(len(group.gangs), "gang") if len(group.gangs) > 1 else "",
     )
-    return Row(cells, "" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
+    return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
 
 
-def _gangs(report: PendingGangsReport) -> Iterator[Block]:
-    """Yield the gangs by cause, the oldest first, of each cause as many as there is room for."""
-    items = {item.gang: item for item in report.items}
-    share = max(1, (_MOST_LINES - len(report.causes)) // max(1, len(report.causes)))
-    left = _MOST_LINES - sum(min(share, len(group.gangs)) for group in report.causes)
-    rows: list[Row] = []
-    for group in report.causes:
-        most = share + max(0, min(left, len(group.gangs) - share))
-        left -= max(0, most - share)
-        shown = group.gangs if len(group.gangs) <= most + 1 else group.gangs[:most]
-        rows += [_row(items[gang], report) for gang in shown]
-        rest = len(group.gangs) - len(shown)
-        if rest:
-            rows.append(Row((f"and {rest} more", "", "", "", _word(group.code, group.verdict), ""), "dim"))
-    yield slim(Table(_GANGS, tuple(rows), indent=0))
+def _scarcest(waiting: Mapping[str, str]) -> str:
+    """Return the resource that counts most: GPUs, else CPUs, else the first."""
+    ranked = sorted(waiting, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name))
+    return resource_words(ranked[0], waiting[ranked[0]]) if ranked else ""
+
+
+def _of(group: CauseGroup, report: PendingGangsReport) -> list[WhyReport]:
+    """Return the reports that a cause holds, the oldest first."""
+    items = (item for item in report.items if (item.verdict, _code(item)) == (group.verdict, group.code))
+    return sorted(items, key=lambda item: (item.waiting_since, item.gang))
+
+
+def _code(item: WhyReport) -> str:
+    return item.cause.code if item.cause and item.verdict != "yes" else ""
 
 
 def _contending(report: PendingGangsReport) -> Iterator[Block]:
@@ -76,12 +80,6 @@ def _contending(report: PendingGangsReport) -> Iterator[Block]:
     rest = len(report.contending) - _MOST_CONTENDING
     if rest > 0:
         yield Line(f"and {count(rest, 'more gang')} that would find their place taken.", "warn")
-
-
-def _scarcest(waiting: Mapping[str, str]) -> str:
-    """Return the resource that counts most: GPUs, else CPUs, else the first."""
-    ranked = sorted(waiting, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name))
-    return resource_words(ranked[0], waiting[ranked[0]]) if ranked else ""
 
 
 def _headline(report: PendingGangsReport) -> str:
@@ -112,10 +110,9 @@ def _row(item: WhyReport, report: PendingGangsReport) -> Row:
         str(len(item.pending_pods)),
         _scarcest(item.waiting),
         age_at(item.waiting_since, report.basis.moment),
-        _word(item.cause.code if item.cause and item.verdict != "yes" else "", item.verdict),
         why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
     )
-    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict])
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict], depth=1)
 
 
 def _word(code: str, verdict: Verdict) -> str:

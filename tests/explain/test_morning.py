@@ -1,0 +1,33 @@
+"""The morning screen: what waits, by cause."""
+
+from kubectl_koord.explain.morning import asked_for
+from kubectl_koord.explain.reports import CauseGroup
+from kubectl_koord.explain.why import every_pending
+from tests.build import SPINE, cluster, pending
+
+
+def test_what_waits_is_grouped_by_cause_the_worst_first_and_the_oldest_first_within() -> None:
+    drawing = (
+        cluster("s0: b0[n1 n2]")
+        .with_gang("young", 3, 8, must_gather=SPINE)
+        .with_gang("old", 4, 8, must_gather=SPINE)
+        .with_gang("small", 1, 1)
+        .with_group("short", 2)
+        .with_members(["short-0"], "short")
+        .with_pod("foreign", scheduler="default-scheduler")
+        .with_pod("lone", cpu=2)
+    )
+    drawing = drawing.change_pods("old-0", created="2026-11-19T00:00:00Z").change_pods(
+        "young-0", "young-1", "young-2", "old-1", "old-2", "old-3", created="2026-11-20T00:00:00Z"
+    )
+    gangs = ("default/old", "default/young")
+    assert every_pending(drawing).causes == (
+        CauseGroup("never-fits", "no", gangs, 7, {"cpu": "56"}, "2026-11-19T00:00:00Z"),
+        CauseGroup("too-few-pods", "no", ("default/short",), 1, {"cpu": "1"}, ""),
+        CauseGroup("", "yes", ("default/lone", "default/small"), 2, {"cpu": "3"}, ""),
+    )
+
+
+def test_requests_are_summed_and_spelled_exactly() -> None:
+    pods = (pending("a", 0.4, requests=(("cpu", 400), ("memory", 1 << 30), ("nvidia.com/gpu", 8))),) * 2
+    assert asked_for(pods) == {"cpu": "800m", "memory": "2Gi", "nvidia.com/gpu": "16"}
