@@ -1,7 +1,7 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -81,13 +81,26 @@ class Collector:
             KoordError: naming the object whose value cannot be read.
 
         """
+        self.add_all(kind, (written,))
+
+    def add_all(self, kind: str, written: Sequence[Any]) -> None:
+        """Take decoded objects of one kind (of `WIRE_TYPES[kind]`).
+
+        Raises:
+            KoordError: naming the object whose value cannot be read.
+
+        """
+        if not written:
+            return
         self.kinds.add(kind)
-        try:
-            self._take[kind](written)
-        except quantity.QuantityError as problem:
-            meta = written.metadata
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-            raise KoordError(f"error: {kind} {name}: {problem}") from None
+        take = self._take[kind]
+        for one in written:
+            try:
+                take(one)
+            except quantity.QuantityError as problem:
+                meta = one.metadata
+                name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+                raise KoordError(f"error: {kind} {name}: {problem}") from None
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""

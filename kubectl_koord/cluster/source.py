@@ -100,7 +100,7 @@ def _read(
     def decode(kind: str, pages: Pages) -> Collector:
         part = collector.part()  # a list that expires is read anew, into a part of its own
         for page in pages:
-            pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add, kind))
+            pages.continue_token = read_list(page, WIRE_TYPES[kind], partial(part.add_all, kind))
         return part
 
     found = read_lists(transport, [REQUESTS[kind] for kind in kinds], namespace, decode)

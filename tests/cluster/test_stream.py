@@ -28,7 +28,7 @@ def compact(value: object) -> bytes:
 
 def read(content: bytes, size: int) -> tuple[list[str], str]:
     found: list[wire.Pod] = []
-    token = read_list(io.BytesIO(content), wire.Pod, found.append, size)
+    token = read_list(io.BytesIO(content), wire.Pod, found.extend, size)
     return [pod.metadata.name for pod in found], token
 
 
