@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
@@ -30,6 +30,9 @@ WIRE_TYPES: dict[str, Any] = {
 """The kinds that we read, and the fields of each."""
 
 
+_AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
+
+
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
 
@@ -40,7 +43,7 @@ class Collector:
         """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
         self._memo = memo or decode.ShapeMemo()
         self._nodes: dict[str, objects.Node] = {}
-        self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
+        self._pods: dict[str, dict[str, _AnyPod]] = {}  # by namespace, then name
         self._pod_groups: dict[str, objects.PodGroup] = {}
         self._topologies: dict[str, objects.NetworkTopology] = {}
         self._budgets: dict[tuple[str, str], objects.Budget] = {}
@@ -114,11 +117,14 @@ class Collector:
         self._devices |= part._devices  # noqa: SLF001
         for mine, theirs in zip(self._by_name(), part._by_name(), strict=True):  # noqa: SLF001
             mine.update(theirs)
+        for namespace, found in part._pods.items():  # noqa: SLF001
+            mine = self._pods.setdefault(namespace, found)
+            if mine is not found:
+                mine.update(found)
 
     def _by_name(self) -> tuple[dict[Any, Any], ...]:
         return (
             self._nodes,
-            self._pods,
             self._pod_groups,
             self._topologies,
             self._budgets,
@@ -134,12 +140,16 @@ class Collector:
 
     def _take_node(self, written: wire.Node) -> None:
         self._nodes[written.metadata.name] = decode.node(written, self._memo)
-        if written.metadata.annotations:
-            self._node_annotations[written.metadata.name] = decode.strings(written.metadata.annotations)
+        told = decode_load.annotations_of(written.metadata.annotations)
+        if told:
+            self._node_annotations[written.metadata.name] = told
 
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
-        self._pods[pod.namespace, pod.name] = pod
+        try:
+            self._pods[pod.namespace][pod.name] = pod
+        except KeyError:
+            self._pods[pod.namespace] = {pod.name: pod}
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
         if reservation:
             self._allocated[pod.namespace, pod.name] = reservation
@@ -177,7 +187,11 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(isinstance(pod, pods.PendingPod) and pod.shape.claims for pod in self._pods.values())
+        return any(
+            isinstance(pod, pods.PendingPod) and pod.shape.claims
+            for found in self._pods.values()
+            for pod in found.values()
+        )
 
     def snapshot(
         self,
@@ -189,16 +203,14 @@ class Collector:
         namespace_only: str = "",
     ) -> Snapshot:
         """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
-        waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
-        finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
-        running = self._running()
+        running, waiting, finished = self._sorted_pods()
         config = version.config(*self._version(chosen_version), self._config_map)
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
             running=running,
-            pending=tuple(sorted(waiting, key=_by_name)),
-            finished=tuple(sorted(finished, key=_by_name)),
+            pending=waiting,
+            finished=finished,
             pod_groups=dict(sorted(self._pod_groups.items())),
             topologies=dict(sorted(self._topologies.items())),
             budgets=tuple(budget for _, budget in sorted(self._budgets.items())),
@@ -236,22 +248,40 @@ class Collector:
             node, load=load, volume_limits=decode.volume_limits(limits), unseen=(*node.unseen, *unseen)
         )
 
-    def _running(self) -> dict[str, tuple[pods.RunningPod, ...]]:
-        by_node: dict[str, list[pods.RunningPod]] = defaultdict(list)
-        for pod in self._pods.values():
-            if isinstance(pod, pods.RunningPod):
-                by_node[pod.node].append(pod)
-        for name, reserved in self._reservations.items():
-            if decode.reservation(reserved) is not None:
-                rest = decode.reserved_rest(reserved, self._drawn_from(name))
-                by_node[rest.node].append(rest)
-        return {name: tuple(sorted(held, key=_by_name)) for name, held in sorted(by_node.items())}
+    def _sorted_pods(
+        self,
+    ) -> tuple[
+        dict[str, tuple[pods.RunningPod, ...]], tuple[pods.PendingPod, ...], tuple[pods.FinishedPod, ...]
+    ]:
+        """Return the running pods by node, those that wait, and those that have finished, all in name order."""
+        by_node: defaultdict[str, list[pods.RunningPod]] = defaultdict(list)
+        waiting: list[pods.PendingPod] = []
+        finished: list[pods.FinishedPod] = []
+        for rest in self._reserved():  # they belong to no namespace and come first
+            by_node[rest.node].append(rest)
+        for _, found in sorted(self._pods.items()):
+            for name in sorted(found):
+                pod = found[name]
+                if isinstance(pod, pods.RunningPod):
+                    by_node[pod.node].append(pod)
+                elif isinstance(pod, pods.PendingPod):
+                    waiting.append(pod)
+                else:
+                    finished.append(pod)
+        return {node: tuple(held) for node, held in sorted(by_node.items())}, tuple(waiting), tuple(finished)
+
+    def _reserved(self) -> list[pods.RunningPod]:
+        return [
+            decode.reserved_rest(reserved, self._drawn_from(name))
+            for name, reserved in sorted(self._reservations.items())
+            if decode.reservation(reserved) is not None
+        ]
 
     def _drawn_from(self, reservation: str) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
         drawn: dict[str, int] = {}
-        for key, name in self._allocated.items():
-            owner = self._pods[key]
+        for (namespace, pod), name in self._allocated.items():
+            owner = self._pods[namespace][pod]
             if name == reservation and isinstance(owner, pods.RunningPod):
                 for resource, amount in owner.shape.requests:
                     drawn[resource] = drawn.get(resource, 0) + amount
@@ -268,6 +298,3 @@ class Collector:
             return self.crd_version, "from the CRDs"
         return version.NEWEST_RELEASE, "assumed: the newest release known"
 
-
-def _by_name(pod: pods.RunningPod | pods.PendingPod | pods.FinishedPod) -> tuple[str, str]:
-    return pod.namespace, pod.name
