@@ -143,9 +143,12 @@ class View:
         """
         found = self._by_node.get(key)
         if found is None:
-            changed = self._nodes.keys() | self._occupants.keys() if self._base else self.names()
-            found = dict(self._base.per_node(key, reckon)) if self._base and len(changed) < len(self.names()) else {}
-            found.update((name, reckon(self, name)) for name in self.names() if name in changed or name not in found)
+            if self._base:
+                found = dict(self._base.per_node(key, reckon))
+                changed = self._nodes.keys() | self._occupants.keys()
+                found.update((name, reckon(self, name)) for name in changed if name in found)
+            else:
+                found = {name: reckon(self, name) for name in self.names()}
             self._by_node[key] = found
         return found
 
@@ -158,10 +161,30 @@ class View:
 
     def without(self, gone: Collection[Occupant]) -> "View":
         """Return the view once these pods are gone."""
-        keys = {pod.key for pod in gone}
+        keys = {(pod.namespace, pod.name) for pod in gone}
         touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
-        left = {name: tuple(pod for pod in self.occupants(name) if pod.key not in keys) for name in touched}
+        left = {
+            name: tuple(pod for pod in self.occupants(name) if (pod.namespace, pod.name) not in keys)
+            for name in touched
+        }
         return View({}, left, self)
+
+    def without_any(self, key: object, leaves: Callable[[Occupant], bool]) -> "View":
+        """Return the view without all who leave, on every node; reckoned once per key, of a what-if only what differs.
+
+        Args:
+            key: names the question.
+            leaves: tells of one pod whether it goes.
+
+        """
+
+        def left(view: View) -> View:
+            stay = {
+                name: tuple(pod for pod in pods if not leaves(pod)) for name, pods in view._occupants.items()  # noqa: SLF001
+            }
+            return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)  # noqa: SLF001
+
+        return self.once(("without", key), left)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
