@@ -8,6 +8,7 @@ twentieth of the rest has finished.
 
 import random
 from collections.abc import Iterator
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,12 +50,12 @@ def nodes(size: Size, seed: int = 1) -> Iterator[bytes]:
 
 
 def pods(size: Size, seed: int = 2) -> Iterator[bytes]:
-    """Yield the pods, each as the bytes that an API server would send."""
+    """Yield the pods, each as the bytes that an API server would send, in the order of their names."""
     rng = random.Random(seed)  # noqa: S311 - data, no secret
     shapes = [_pod_shape(rng, size) for size in range(24)]
-    jobs = _jobs(size)
-    for number in range(size.pods):
-        yield msgspec.json.encode(_pod(rng, shapes, number, size.nodes, next(jobs, None)))
+    pairs = islice(zip_longest(range(size.pods), _jobs(size)), size.pods)
+    for _, _, number, job in sorted((*_name(number, job), number, job) for number, job in pairs):
+        yield msgspec.json.encode(_pod(rng, shapes, number, size.nodes, job))
 
 
 def others(size: Size) -> list[Object]:
@@ -245,12 +246,21 @@ def _pod_shape(rng: random.Random, size: int) -> _Shape:
     return _Shape(spec, status, conditions, managed)
 
 
+def _name(number: int, job: Job | None) -> tuple[str, str]:
+    """Return a pod's namespace and name."""
+    return (f"team-{number % 40:02}" if job is None else "train"), f"app-{number % 997}-5d9c7b8f6d-{number:06}"
+
+
 def _pod(rng: random.Random, shapes: list[_Shape], number: int, nodes: int, job: Job | None) -> Object:
+    namespace, name = _name(number, job)
     shape = shapes[rng.randrange(len(shapes))]
     spec, labels, phase = dict(shape.spec), {"app": f"app-{number % 997}", "pod-template-hash": "5d9c7b8f6d"}, "Running"
     created = f"2026-10-{number // 86400 % 28 + 1:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
     token = f"kube-api-access-{rng.getrandbits(24):06x}"  # every pod has its own
-    mounts = [*spec["containers"][0]["volumeMounts"], {"name": token, "mountPath": "/var/run/secrets", "readOnly": True}]
+    mounts = [
+        *spec["containers"][0]["volumeMounts"],
+        {"name": token, "mountPath": "/var/run/secrets", "readOnly": True},
+    ]
     spec["volumes"] = [*spec["volumes"], {"name": token, "projected": {"defaultMode": 420, "sources": []}}]
     container = dict(spec["containers"][0], volumeMounts=mounts)
     status = shape.status | {"conditions": [dict(one, lastTransitionTime=created) for one in shape.conditions]}
@@ -265,8 +275,8 @@ def _pod(rng: random.Random, shapes: list[_Shape], number: int, nodes: int, job:
         spec["nodeName"] = f"node-{number % nodes if job is None else job.node:05}"
         phase = "Succeeded" if job is None and number % 20 == 0 else "Running"
     metadata = {
-        "name": f"app-{number % 997}-5d9c7b8f6d-{number:06}",
-        "namespace": f"team-{number % 40}" if job is None else "train",
+        "name": name,
+        "namespace": namespace,
         "uid": _uid(rng),
         "resourceVersion": str(100_000 + number),
         "creationTimestamp": created,

@@ -50,7 +50,11 @@ class Stored(NamedTuple):
         if end < count:
             meta |= {"continue": str(end), "remainingItemCount": count - end}
         is_table = self.kind == "Table"
-        head: dict[str, Any] = {"kind": self.kind, "apiVersion": "meta.k8s.io/v1" if is_table else "v1", "metadata": meta}
+        head: dict[str, Any] = {
+            "kind": self.kind,
+            "apiVersion": "meta.k8s.io/v1" if is_table else "v1",
+            "metadata": meta,
+        }
         if is_table:
             column = {"type": "string", "format": "", "description": "", "priority": 0}
             head["columnDefinitions"] = [{"name": name} | column for name in _COLUMNS]

@@ -1,12 +1,12 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import structs
 
 from kubectl_koord.cluster import decode, decode_load, version, wire
+from kubectl_koord.cluster.pod_store import PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
@@ -30,9 +30,6 @@ WIRE_TYPES: dict[str, Any] = {
 """The kinds that we read, and the fields of each."""
 
 
-_AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
-
-
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
 
@@ -43,7 +40,7 @@ class Collector:
         """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
         self._memo = memo or decode.ShapeMemo()
         self._nodes: dict[str, objects.Node] = {}
-        self._pods: dict[str, dict[str, _AnyPod]] = {}  # by namespace, then name
+        self._pods = PodStore()
         self._pod_groups: dict[str, objects.PodGroup] = {}
         self._topologies: dict[str, objects.NetworkTopology] = {}
         self._budgets: dict[tuple[str, str], objects.Budget] = {}
@@ -117,10 +114,7 @@ class Collector:
         self._devices |= part._devices  # noqa: SLF001
         for mine, theirs in zip(self._by_name(), part._by_name(), strict=True):  # noqa: SLF001
             mine.update(theirs)
-        for namespace, found in part._pods.items():  # noqa: SLF001
-            mine = self._pods.setdefault(namespace, found)
-            if mine is not found:
-                mine.update(found)
+        self._pods.merge(part._pods)  # noqa: SLF001
 
     def _by_name(self) -> tuple[dict[Any, Any], ...]:
         return (
@@ -146,10 +140,7 @@ class Collector:
 
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
-        try:
-            self._pods[pod.namespace][pod.name] = pod
-        except KeyError:
-            self._pods[pod.namespace] = {pod.name: pod}
+        self._pods.add(pod)
         reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
         if reservation:
             self._allocated[pod.namespace, pod.name] = reservation
@@ -187,11 +178,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(
-            isinstance(pod, pods.PendingPod) and pod.shape.claims
-            for found in self._pods.values()
-            for pod in found.values()
-        )
+        return any(pod.shape.claims for pod in self._pods.waiting())
 
     def snapshot(
         self,
@@ -203,7 +190,7 @@ class Collector:
         namespace_only: str = "",
     ) -> Snapshot:
         """Return all that was taken as one value; `chosen_version` beats what the cluster tells."""
-        running, waiting, finished = self._sorted_pods()
+        running, waiting, finished = self._pods.sorted(self._reserved())
         config = version.config(*self._version(chosen_version), self._config_map)
         return Snapshot(
             moment=moment,
@@ -248,28 +235,6 @@ class Collector:
             node, load=load, volume_limits=decode.volume_limits(limits), unseen=(*node.unseen, *unseen)
         )
 
-    def _sorted_pods(
-        self,
-    ) -> tuple[
-        dict[str, tuple[pods.RunningPod, ...]], tuple[pods.PendingPod, ...], tuple[pods.FinishedPod, ...]
-    ]:
-        """Return the running pods by node, those that wait, and those that have finished, all in name order."""
-        by_node: defaultdict[str, list[pods.RunningPod]] = defaultdict(list)
-        waiting: list[pods.PendingPod] = []
-        finished: list[pods.FinishedPod] = []
-        for rest in self._reserved():  # they belong to no namespace and come first
-            by_node[rest.node].append(rest)
-        for _, found in sorted(self._pods.items()):
-            for name in sorted(found):
-                pod = found[name]
-                if isinstance(pod, pods.RunningPod):
-                    by_node[pod.node].append(pod)
-                elif isinstance(pod, pods.PendingPod):
-                    waiting.append(pod)
-                else:
-                    finished.append(pod)
-        return {node: tuple(held) for node, held in sorted(by_node.items())}, tuple(waiting), tuple(finished)
-
     def _reserved(self) -> list[pods.RunningPod]:
         return [
             decode.reserved_rest(reserved, self._drawn_from(name))
@@ -280,8 +245,8 @@ class Collector:
     def _drawn_from(self, reservation: str) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
         drawn: dict[str, int] = {}
-        for (namespace, pod), name in self._allocated.items():
-            owner = self._pods[namespace][pod]
+        for key, name in self._allocated.items():
+            owner = self._pods.get(*key)
             if name == reservation and isinstance(owner, pods.RunningPod):
                 for resource, amount in owner.shape.requests:
                     drawn[resource] = drawn.get(resource, 0) + amount
@@ -297,4 +262,3 @@ class Collector:
         if self.crd_version:
             return self.crd_version, "from the CRDs"
         return version.NEWEST_RELEASE, "assumed: the newest release known"
-

@@ -44,7 +44,8 @@ class Outside(Struct, frozen=True):
 class Tree(Struct, frozen=True):
     """The tree. `domains` is in pre-order (root first, children by name), nodes are its leaves.
 
-    `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index.
+    `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index;
+    `parents` and `by_layer` say by domain and by layer what the domains say of themselves.
     """
 
     layers: tuple[str, ...]
@@ -52,10 +53,12 @@ class Tree(Struct, frozen=True):
     leaf: Mapping[str, int]
     outside: tuple[Outside, ...]
     merged: tuple[Merged, ...]
+    parents: tuple[int, ...]
+    by_layer: Mapping[str, tuple[int, ...]]
 
     def at_layer(self, layer: str) -> tuple[int, ...]:
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
-        return tuple(index for index, domain in enumerate(self.domains) if domain.layer == layer)
+        return self.by_layer.get(layer, ())
 
     def ancestors(self, index: int) -> Iterator[int]:
         """Yield the domain itself, its parent, and so on up to the root."""
@@ -140,18 +143,24 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
     index = {root.key: root}
     parents: dict[tuple[str, str], dict[str, None]] = {}
     outside = []
+    last: tuple[object, _Growing] = ((), root)
     for name in sorted(nodes):
         path, missing = _path(order, nodes[name])
         if missing:
             outside.append(Outside(name, missing))
             continue
-        parent = root
-        for key, virtual in path:
-            parents.setdefault(key, {})[parent.key[1]] = None
-            domain = index.get(key)
-            if domain is None:
-                domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
-            parent = domain
+        above = path[:-1]
+        if last[0] != above:  # neighbours by name are mostly neighbours in the tree
+            parent = root
+            for key, virtual in above:
+                parents.setdefault(key, {})[parent.key[1]] = None
+                domain = index.get(key)
+                if domain is None:
+                    domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
+                parent = domain
+            last = (above, parent)
+        (key, virtual) = path[-1]
+        last[1].children[key[1]] = _Growing(key, virtual=virtual)
     merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)
     return _settle(root, tuple(layer.name for layer in order), tuple(outside), merged)
 
@@ -194,4 +203,16 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         return index, nodes
 
     place(root, -1, 0)
-    return Tree(layers, tuple(domain for domain in domains if domain is not None), leaf, outside, merged)
+    settled = tuple(domain for domain in domains if domain is not None)
+    by_layer: dict[str, list[int]] = {}
+    for index, domain in enumerate(settled):
+        by_layer.setdefault(domain.layer, []).append(index)
+    return Tree(
+        layers=layers,
+        domains=settled,
+        leaf=leaf,
+        outside=outside,
+        merged=merged,
+        parents=tuple(domain.parent for domain in settled),
+        by_layer={layer: tuple(indices) for layer, indices in by_layer.items()},
+    )

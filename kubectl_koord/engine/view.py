@@ -54,9 +54,15 @@ class NodeState:
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
-        self.occupants: list[Occupant] = []
-        for occupant in occupants:
-            self.add(occupant)
+        self.occupants = list(occupants)
+        free = self.free
+        for occupant in self.occupants:  # as `add` does, without its calls: every pod of the cluster comes by here
+            shape = occupant.shape
+            for resource, amount in shape.requests:
+                free[resource] = free.get(resource, 0) - amount
+            if shape.ports:
+                self.ports.extend(shape.ports)
+        self.places -= len(self.occupants)
 
     def copy(self) -> "NodeState":
         """Return an independent copy."""
@@ -180,9 +186,10 @@ class View:
 
         def left(view: View) -> View:
             stay = {
-                name: tuple(pod for pod in pods if not leaves(pod)) for name, pods in view._occupants.items()  # noqa: SLF001
+                name: tuple(pod for pod in pods if not leaves(pod))
+                for name, pods in view._occupants.items()
             }
-            return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)  # noqa: SLF001
+            return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)
 
         return self.once(("without", key), left)
 

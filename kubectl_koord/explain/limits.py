@@ -104,7 +104,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     if not snapshot.sees("Reservation"):
         yield "reservations (Reservation objects could not be read)"
     yield from _reservations(pods, snapshot)
-    settings = sorted({item for node in snapshot.nodes.values() for item in node.unseen})
+    settings = sorted({item for unseen in {node.unseen for node in snapshot.nodes.values()} for item in unseen})
     if settings and wanted:
         yield f"node settings ({listed(settings)})"
 

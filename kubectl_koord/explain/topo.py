@@ -1,7 +1,7 @@
 """The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
@@ -76,9 +76,8 @@ def _rows(
 ) -> tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]]:
     nodes = {name: view.node(name) for name in tree.leaf}
     total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
-    free_by_node = {name: max(0, view.state(name).free.get(resource, 0)) for name in nodes}
     total = sums(tree, total_by_node)
-    free = sums(tree, free_by_node) if are_pods_seen else (None,) * len(tree.domains)
+    free = sums(tree, _free(view, resource, total_by_node)) if are_pods_seen else (None,) * len(tree.domains)
     cordoned = sums(tree, {name: int(node.unschedulable) for name, node in nodes.items()})
     not_ready = sums(tree, {name: int(not node.ready) for name, node in nodes.items()})
     gathering = course.first.gathering if course is not None else None
@@ -107,6 +106,21 @@ def _rows(
             )
         )
     return tuple(domains), tuple(leaves)
+
+
+def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
+    """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
+    amounts: dict[int, int] = {}  # by the identity of shapes, which pods share: to hash one takes longer than all else
+    free = {}
+    for name, total in totals.items():
+        taken = 0
+        for pod in view.occupants(name):
+            amount = amounts.get(id(pod.shape))
+            if amount is None:
+                amount = amounts[id(pod.shape)] = dict(pod.shape.requests).get(resource, 0)
+            taken += amount
+        free[name] = max(0, total - taken)
+    return free
 
 
 def _state(node: Node) -> str:

@@ -17,9 +17,8 @@ from kubectl_koord.engine.preemption import (
     preempt,
 )
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Toleration
-from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, running, short
+from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, short
 
 VERSIONS = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
 WORKED = (
