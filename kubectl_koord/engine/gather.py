@@ -162,7 +162,9 @@ def gather(
 
     """
     multiples = {layer: n for layer, n in wish.multiples.items() if n > 1} if rules.pod_count_multiple else {}
-    slots = domain_slots(tree, nodes.counts, multiples)
+    # The tree stands for itself: what is kept keeps it alive, so that no other can have its identity.
+    key = (id(tree), tuple(multiples.items()))
+    _, slots = nodes.once(key, lambda offer: (tree, domain_slots(tree, offer.counts, multiples)))
     start = start_set(tree, wish)
     existing = sums(tree, _existing(view, pods, nodes, rules))
     order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))

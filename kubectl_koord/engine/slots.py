@@ -1,8 +1,9 @@
 """Offer slots: how many of a gang's pods each node takes, one after the other."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -10,6 +11,8 @@ from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, 
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
+
+T = TypeVar("T")
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -21,6 +24,17 @@ class NodeSlots(Struct, frozen=True, gc=False):
 
 class Offer(dict[str, NodeSlots]):
     """The slots of nodes by name, not to be changed: jobs that are alike share it, and what follows from it."""
+
+    def once(self, key: object, reckon: Callable[["Offer"], T]) -> T:
+        """Return what follows from it, reckoned once per key."""
+        if key not in self._reckoned:
+            self._reckoned[key] = reckon(self)
+        found: T = self._reckoned[key]
+        return found
+
+    @cached_property
+    def _reckoned(self) -> dict[object, Any]:
+        return {}
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

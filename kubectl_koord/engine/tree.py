@@ -183,7 +183,10 @@ def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, s
 
 
 def _first_label(layer: Layer, labels: Mapping[str, str]) -> str:
-    return next((labels[key] for key in layer.label_keys if labels.get(key)), "")
+    for key in layer.label_keys:
+        if value := labels.get(key):
+            return value
+    return ""
 
 
 def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...], merged: tuple[Merged, ...]) -> Tree:

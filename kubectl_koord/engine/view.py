@@ -185,10 +185,7 @@ class View:
         """
 
         def left(view: View) -> View:
-            stay = {
-                name: tuple(pod for pod in pods if not leaves(pod))
-                for name, pods in view._occupants.items()
-            }
+            stay = {name: tuple(pod for pod in pods if not leaves(pod)) for name, pods in view._occupants.items()}
             return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)
 
         return self.once(("without", key), left)

@@ -1,13 +1,13 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.fit import Prepared
-from kubectl_koord.engine.gather import sums
+from kubectl_koord.engine.gather import Gathering, sums
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
@@ -46,18 +46,28 @@ def offered(first: Attempt) -> tuple[int, ...]:
 
 def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
     """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
-    gathering = first.gathering
-    if gathering is None or not isinstance(question.tree, Tree):
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
         return ()
-    empty = {} if brief else slots_when_empty(question, first.prepared)
-    by_domain = sums(question.tree, empty)
-    rows = []
+    key = ("slot rows", gathering.start, gathering.slots, gathering.desired)
+    rows = question.view.once(key, lambda _: tuple(_bare_rows(tree, gathering)))  # gangs that are alike share them
+    if brief:
+        return rows
+    empty = slots_when_empty(question, first.prepared)
+    by_domain = sums(tree, empty)
+    return tuple(
+        structs.replace(row, in_the_way=_in_the_way(question, first, index, empty, by_domain[index]))
+        if row.short
+        else row
+        for index, row in zip(gathering.start, rows, strict=True)
+    )
+
+
+def _bare_rows(tree: Tree, gathering: Gathering) -> Iterator[SlotRow]:
     for index in gathering.start:
-        domain = question.tree.domains[index]
+        domain = tree.domains[index]
         short = max(0, gathering.desired - gathering.slots[index])
-        way = _in_the_way(question, first, index, empty, by_domain[index]) if short and not brief else ""
-        rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way))
-    return tuple(rows)
+        yield SlotRow(domain.layer, domain.name, gathering.slots[index], short, "")
 
 
 def slots_when_empty(question: Question, prepared: Prepared) -> dict[str, int]:

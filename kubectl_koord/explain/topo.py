@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
@@ -14,6 +15,8 @@ from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import count, listed, obstacle
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.snapshot import Snapshot
+
+_SHAPE = attrgetter("shape")
 
 
 def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
@@ -110,15 +113,16 @@ def _rows(
 
 def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
     """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
-    amounts: dict[int, int] = {}  # by the identity of shapes, which pods share: to hash one takes longer than all else
+    # By the identity of shapes, which pods share: to hash one takes longer than all else.
+    amounts: dict[int, int] = {}
     free = {}
     for name, total in totals.items():
-        taken = 0
-        for pod in view.occupants(name):
-            amount = amounts.get(id(pod.shape))
-            if amount is None:
-                amount = amounts[id(pod.shape)] = dict(pod.shape.requests).get(resource, 0)
-            taken += amount
+        pods = view.occupants(name)
+        try:
+            taken = sum(map(amounts.__getitem__, map(id, map(_SHAPE, pods))))
+        except KeyError:
+            amounts.update((id(pod.shape), dict(pod.shape.requests).get(resource, 0)) for pod in pods)
+            taken = sum(amounts[id(pod.shape)] for pod in pods)
         free[name] = max(0, total - taken)
     return free
 
