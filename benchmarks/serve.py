@@ -159,7 +159,10 @@ def main() -> None:
     with ExitStack() as stack:
         tls = self_signed(options.folder) if options.tls else None
         server = stack.enter_context(BigServer(size, options.folder, options, tls))
-        sys.stdout.write(f"{server.kubeconfig(options.folder)}\n")
+        # A packing server is one elsewhere: under an address that is not known to be this machine's.
+        far = {"server": server.url.replace("127.0.0.1", "0.0.0.0")} if options.gzip else {}  # noqa: S104
+        named = {"tls-server-name": "localhost"} if options.tls else {}
+        sys.stdout.write(f"{server.kubeconfig(options.folder, cluster=far | named)}\n")
         sys.stdout.flush()
         sys.stdin.read()
 

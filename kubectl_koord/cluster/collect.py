@@ -36,9 +36,16 @@ class Collector:
     The later of two objects of one kind and name wins, as it would in the API.
     """
 
-    def __init__(self, memo: decode.ShapeMemo | None = None) -> None:
-        """Start with an empty cluster; parts of one cluster share what they have seen of shapes."""
+    def __init__(self, memo: decode.ShapeMemo | None = None, seen: dict[str, int] | None = None) -> None:
+        """Start with an empty cluster.
+
+        Args:
+            memo: what was seen of shapes; parts of one cluster share it.
+            seen: is counted up, by kind, for who watches the reading.
+
+        """
         self._memo = memo or decode.ShapeMemo()
+        self._seen = {} if seen is None else seen
         self._nodes: dict[str, objects.Node] = {}
         self._pods = PodStore()
         self._pod_groups: dict[str, objects.PodGroup] = {}
@@ -93,6 +100,7 @@ class Collector:
         if not written:
             return
         self.kinds.add(kind)
+        self._seen[kind] = self._seen.get(kind, 0) + len(written)
         take = self._take[kind]
         for one in written:
             try:
@@ -104,7 +112,7 @@ class Collector:
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
-        return Collector(self._memo)
+        return Collector(self._memo, self._seen)
 
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""

@@ -6,7 +6,7 @@ JSON Lists are decoded slice by slice (see `stream`), also packed ones and those
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,10 +58,10 @@ def _opened(name: str) -> Iterator[Source]:
     """Open a file for the time of its reading; what goes wrong in that time is an error that names it."""
     try:
         if name == "-":
-            yield sys.stdin.buffer
+            yield _Stream(sys.stdin.buffer)
         else:
             with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
-                yield file
+                yield _Stream(file)
     except (EOFError, zlib.error) as problem:
         raise KoordError(f"error: {name}: broken gzip: {problem}") from None
     except OSError as problem:
@@ -85,18 +85,30 @@ def _read(name: str, source: Source, collector: Collector, size: int) -> None:
         raise _no_list(name, problem) from None
 
 
+class _Stream:
+    """A file as a `Source`."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - a buffered reader of whatever library
+        self.read: Callable[..., bytes] = file.read
+        self._file = file
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        view = memoryview(buffer)
+        filled = 0
+        while filled < len(view) and (count := self._file.readinto(view[filled:])):
+            filled += count
+        return filled
+
+
 def _unpacked(packed: Source) -> Source:
     """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
-    opened: Source
     try:
         from isal.igzip import IGzipFile  # noqa: PLC0415
-
-        opened = IGzipFile(fileobj=packed)
     except ImportError:
         from gzip import GzipFile  # noqa: PLC0415
 
-        opened = GzipFile(fileobj=packed)  # type: ignore[call-overload]
-    return opened
+        return _Stream(GzipFile(fileobj=packed))  # type: ignore[call-overload]
+    return _Stream(IGzipFile(fileobj=packed))
 
 
 class _Slices:

@@ -69,14 +69,22 @@ _VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
 _WITHOUT_GAP = {"ConfigMap"}  # told by assumed-config
 
 
-def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], chosen_version: str) -> Snapshot:
+def live(
+    transport: Transport,
+    kinds: Sequence[str],
+    namespace: Callable[[], str],
+    chosen_version: str,
+    seen: dict[str, int] | None = None,
+) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
+
+    `seen` is counted up, by kind, while objects come.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = Collector()
+    collector = Collector(seen=seen)
     gaps, narrowed = _read(transport, kinds, namespace, collector)
     if "PodGroup" in kinds and collector.has_claims:
         more, _ = _read(transport, _VOLUME_KINDS, namespace, collector)
@@ -134,14 +142,16 @@ def _crd_version(transport: Transport) -> str | None:
         return None
 
 
-def from_files(names: Iterable[str], chosen_version: str) -> Snapshot:
+def from_files(names: Iterable[str], chosen_version: str, seen: dict[str, int] | None = None) -> Snapshot:
     """Return the cluster that the files hold; a kind of which they hold nothing is absent.
+
+    `seen` is counted up, by kind, while objects come.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
-    collector = Collector()
+    collector = Collector(seen=seen)
     files.read(names, collector)
     return _whole(collector, _now(), "file", chosen_version)
 
