@@ -6,7 +6,7 @@ JSON Lists are decoded slice by slice (see `stream`), also packed ones and those
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,29 +86,39 @@ def _read(name: str, source: Source, collector: Collector, size: int) -> None:
 
 
 class _Stream:
-    """A file as a `Source`."""
+    """A file as a `Source`; `fault` is what its library raises where it cannot unpack."""
 
-    def __init__(self, file: Any) -> None:  # noqa: ANN401 - a buffered reader of whatever library
-        self.read: Callable[..., bytes] = file.read
+    def __init__(self, file: Any, fault: type[Exception] = zlib.error) -> None:  # noqa: ANN401 - of any library
         self._file = file
+        self._fault = fault
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            content: bytes = self._file.read(size)
+        except self._fault as problem:
+            raise zlib.error(str(problem)) from None
+        return content
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:
         view = memoryview(buffer)
         filled = 0
-        while filled < len(view) and (count := self._file.readinto(view[filled:])):
-            filled += count
+        try:
+            while filled < len(view) and (count := self._file.readinto(view[filled:])):
+                filled += count
+        except self._fault as problem:
+            raise zlib.error(str(problem)) from None
         return filled
 
 
 def _unpacked(packed: Source) -> Source:
     """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
     try:
-        from isal.igzip import IGzipFile  # noqa: PLC0415
+        from isal import igzip, isal_zlib  # noqa: PLC0415
     except ImportError:
         from gzip import GzipFile  # noqa: PLC0415
 
         return _Stream(GzipFile(fileobj=packed))  # type: ignore[call-overload]
-    return _Stream(IGzipFile(fileobj=packed))
+    return _Stream(igzip.IGzipFile(fileobj=packed), isal_zlib.IsalError)
 
 
 class _Slices:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import threading
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -105,6 +106,48 @@ def test_a_broken_gzip(tmp_path: Path, content: bytes) -> None:
     path.write_bytes(content)
     with pytest.raises(KoordError, match=r"broken\.gz: broken gzip: "):
         files.read([str(path)], Collector())
+
+
+class IsalError(Exception):
+    """What isal raises."""
+
+
+class Unpacker(gzip.GzipFile):
+    """What isal offers in the place of the standard library's."""
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401
+        try:
+            return super().readinto(buffer)
+        except zlib.error as problem:
+            raise IsalError(str(problem)) from None
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            return super().read(size)
+        except zlib.error as problem:
+            raise IsalError(str(problem)) from None
+
+
+def corrupt(size: int, at: int) -> bytes:
+    nodes = [NODE | {"metadata": {"name": f"n{number}"}} for number in range(size)]
+    packed = bytearray(
+        gzip.compress(json.dumps({"apiVersion": "v1", "items": nodes, "kind": "List"}).encode(), mtime=0)
+    )
+    packed[at:at] = b"\xff" * 40
+    return bytes(packed)
+
+
+@pytest.mark.parametrize("fast", [False, True], ids=["zlib", "isal"])
+@pytest.mark.parametrize("at", [12, -2000], ids=["at its beginning", "behind the first slice"])
+def test_packed_bytes_that_cannot_be_unpacked_are_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, *, fast: bool
+) -> None:
+    fake = SimpleNamespace(igzip=SimpleNamespace(IGzipFile=Unpacker), isal_zlib=SimpleNamespace(IsalError=IsalError))
+    monkeypatch.setitem(sys.modules, "isal", fake if fast else None)
+    path = tmp_path / "corrupt.gz"
+    path.write_bytes(corrupt(30_000, at))
+    with pytest.raises(KoordError, match=r"^error: .*corrupt\.gz: broken gzip: "):
+        files.read([str(path)], Collector(), 1000)
 
 
 def listed(*items: object) -> str:
