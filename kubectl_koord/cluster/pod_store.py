@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from kubectl_koord.model import pods
@@ -12,16 +13,35 @@ AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
 class Sorted(NamedTuple):
     """Pods in name order, the running ones by node."""
 
-    running: dict[str, tuple[pods.RunningPod, ...]]
+    running: dict[str, pods.Held]
     waiting: tuple[pods.PendingPod, ...]
     finished: tuple[pods.FinishedPod, ...]
+
+
+class _Place:
+    """The pods of one node."""
+
+    __slots__ = ("pods", "ports", "requested")
+
+    def __init__(self) -> None:
+        self.pods: list[pods.RunningPod] = []
+        self.requested: dict[str, int] = {}
+        self.ports: list[pods.HostPort] = []
+
+    def append(self, pod: pods.RunningPod) -> None:
+        self.pods.append(pod)
+        requested, shape = self.requested, pod.shape
+        for resource, amount in shape.requests:
+            requested[resource] = requested.get(resource, 0) + amount
+        if shape.ports:
+            self.ports.extend(shape.ports)
 
 
 class _Line:
     """Pods that came in name order."""
 
     def __init__(self) -> None:
-        self.running: defaultdict[str, list[pods.RunningPod]] = defaultdict(list)
+        self.running: defaultdict[str, _Place] = defaultdict(_Place)
         self.waiting: list[pods.PendingPod] = []
         self.finished: list[pods.FinishedPod] = []
         self._namespace = self._name = ""
@@ -68,6 +88,8 @@ class PodStore:
 
     def merge(self, other: "PodStore") -> None:
         """Take the pods of another store, which is not used any more."""
+        if not other.by_namespace:
+            return
         if not self.by_namespace:
             self.by_namespace, self.line = other.by_namespace, other.line
             return
@@ -89,8 +111,11 @@ class PodStore:
         line = self.line or self._lined_up()
         running = line.running
         for rest in reversed(list(reserved)):
-            running[rest.node].insert(0, rest)
-        by_node = {node: tuple(held) for node, held in sorted(running.items())}
+            place = running[rest.node]
+            place.append(rest)
+            place.pods.insert(0, place.pods.pop())
+        places = sorted(running.items(), key=itemgetter(0))
+        by_node = {node: pods.Held.of(place.pods, place.requested, place.ports) for node, place in places}
         return Sorted(by_node, tuple(line.waiting), tuple(line.finished))
 
     def _lined_up(self) -> _Line:

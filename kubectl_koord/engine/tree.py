@@ -196,12 +196,14 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
     def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
         index = len(domains)
         domains.append(None)
-        below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
         layer, name = growing.key
-        nodes = 1 if layer == NODE_LAYER else sum(count for _, count in below)
         if layer == NODE_LAYER:
             leaf[name] = index
+            domains[index] = Domain(layer, name, parent, (), depth, 1)
+            return index, 1
+        below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
         children = tuple(child for child, _ in below)
+        nodes = sum(count for _, count in below)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
         return index, nodes
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import HostPort, RunningPod, Shape
+from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -54,15 +54,16 @@ class NodeState:
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
-        self.occupants = list(occupants)
-        free = self.free
-        for occupant in self.occupants:  # as `add` does, without its calls: every pod of the cluster comes by here
-            shape = occupant.shape
-            for resource, amount in shape.requests:
-                free[resource] = free.get(resource, 0) - amount
-            if shape.ports:
-                self.ports.extend(shape.ports)
-        self.places -= len(self.occupants)
+        self.occupants: list[Occupant] = []
+        if isinstance(occupants, Held):
+            for resource, amount in occupants.requested.items():
+                self.free[resource] = self.free.get(resource, 0) - amount
+            self.ports.extend(occupants.ports)
+            self.occupants.extend(occupants)
+            self.places -= len(occupants)
+            return
+        for occupant in occupants:
+            self.add(occupant)
 
     def copy(self) -> "NodeState":
         """Return an independent copy."""

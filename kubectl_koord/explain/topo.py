@@ -2,21 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, NoTree, Tree, build
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.explain import limits
 from kubectl_koord.explain.question import ask, open_courses
 from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode, TopologyReport, Verdict
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import count, listed, obstacle
 from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import Held
 from kubectl_koord.model.snapshot import Snapshot
-
-_SHAPE = attrgetter("shape")
 
 
 def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
@@ -113,18 +111,13 @@ def _rows(
 
 def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
     """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
-    # By the identity of shapes, which pods share: to hash one takes longer than all else.
-    amounts: dict[int, int] = {}
-    free = {}
-    for name, total in totals.items():
-        pods = view.occupants(name)
-        try:
-            taken = sum(map(amounts.__getitem__, map(id, map(_SHAPE, pods))))
-        except KeyError:
-            amounts.update((id(pod.shape), dict(pod.shape.requests).get(resource, 0)) for pod in pods)
-            taken = sum(amounts[id(pod.shape)] for pod in pods)
-        free[name] = max(0, total - taken)
-    return free
+    return {name: max(0, total - _taken(view.occupants(name), resource)) for name, total in totals.items()}
+
+
+def _taken(pods: tuple[Occupant, ...], resource: str) -> int:
+    if isinstance(pods, Held):
+        return pods.requested.get(resource, 0)
+    return sum(amount for pod in pods for name, amount in pod.shape.requests if name == resource)
 
 
 def _state(node: Node) -> str:
