@@ -116,13 +116,14 @@ def find(topologies: Mapping[str, NetworkTopology]) -> NetworkTopology | NoTree:
 
 
 class _Growing:
-    """A domain while the tree is built."""
+    """A domain while the tree is built; `nodes` are those right below it, in name order."""
 
-    __slots__ = ("children", "key", "virtual")
+    __slots__ = ("children", "key", "nodes", "virtual")
 
     def __init__(self, key: tuple[str, str], *, virtual: bool) -> None:
         self.key = key
         self.children: dict[str, _Growing] = {}
+        self.nodes: list[str] = []
         self.virtual = virtual
 
 
@@ -149,44 +150,39 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
         if missing:
             outside.append(Outside(name, missing))
             continue
-        above = path[:-1]
-        if last[0] != above:  # neighbours by name are mostly neighbours in the tree
+        if last[0] != path:  # neighbours by name are mostly neighbours in the tree
             parent = root
-            for key, virtual in above:
+            for key, virtual in path:
                 parents.setdefault(key, {})[parent.key[1]] = None
                 domain = index.get(key)
                 if domain is None:
                     domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
                 parent = domain
-            last = (above, parent)
-        (key, virtual) = path[-1]
-        last[1].children[key[1]] = _Growing(key, virtual=virtual)
+            last = (path, parent)
+        last[1].nodes.append(name)
     merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)
     return _settle(root, tuple(layer.name for layer in order), tuple(outside), merged)
 
 
 def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, str], bool]], tuple[str, ...]]:
-    """Return the node's domains from the top (and whether each is virtual), and the label keys it lacks."""
+    """Return the domains above a node, from the top (and whether each is virtual), and the label keys it lacks."""
     labels = dict(node.labels)
     path = []
     missing = []
-    for position, layer in enumerate(order):
-        named = node.name if layer.name == NODE_LAYER else _first_label(layer, labels)
-        is_virtual = not named and position == len(order) - 2
-        if named or is_virtual:
-            path.append(((layer.name, named or node.name), is_virtual))
+    for layer in order[:-1]:
+        named = ""
+        for key in layer.label_keys:
+            if named := labels.get(key, ""):
+                break
+        if named:
+            path.append(((layer.name, named), False))
+        elif layer is order[-2]:
+            path.append(((layer.name, node.name), True))
         else:
             missing.append("|".join(layer.label_keys) or layer.name)
     if not order:
         missing.append(NODE_LAYER)
     return path, tuple(missing)
-
-
-def _first_label(layer: Layer, labels: Mapping[str, str]) -> str:
-    for key in layer.label_keys:
-        if value := labels.get(key):
-            return value
-    return ""
 
 
 def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...], merged: tuple[Merged, ...]) -> Tree:
@@ -197,11 +193,11 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
         index = len(domains)
         domains.append(None)
         layer, name = growing.key
-        if layer == NODE_LAYER:
-            leaf[name] = index
-            domains[index] = Domain(layer, name, parent, (), depth, 1)
-            return index, 1
         below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
+        for node in growing.nodes:
+            below.append((len(domains), 1))
+            leaf[node] = len(domains)
+            domains.append(Domain(NODE_LAYER, node, index, (), depth + 1, 1))
         children = tuple(child for child, _ in below)
         nodes = sum(count for _, count in below)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)

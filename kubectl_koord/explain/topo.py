@@ -79,8 +79,8 @@ def _rows(
     total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
     total = sums(tree, total_by_node)
     free = sums(tree, _free(view, resource, total_by_node)) if are_pods_seen else (None,) * len(tree.domains)
-    cordoned = sums(tree, {name: int(node.unschedulable) for name, node in nodes.items()})
-    not_ready = sums(tree, {name: int(not node.ready) for name, node in nodes.items()})
+    cordoned = sums(tree, {name: 1 for name, node in nodes.items() if node.unschedulable})
+    not_ready = sums(tree, {name: 1 for name, node in nodes.items() if not node.ready})
     gathering = course.first.gathering if course is not None else None
     domains, leaves = [], []
     for index, domain in enumerate(tree.domains):
