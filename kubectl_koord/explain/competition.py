@@ -1,5 +1,7 @@
 """Who is tried before a gang: pending jobs of higher priority, and whether they leave room for it."""
 
+from itertools import takewhile
+
 from msgspec import Struct
 
 from kubectl_koord.engine.view import View
@@ -41,9 +43,8 @@ class _Line:
 
     def before(self, priority: int) -> list[_Step]:
         """Return the steps of the jobs of strictly higher priority, the first of them if they are many."""
-        for other in self._waiting[len(self._tried) : _MOST_AHEAD]:
-            if _priority(other) <= priority:
-                break
+        untried = self._waiting[len(self._tried) : _MOST_AHEAD]
+        for other in takewhile(lambda other: _priority(other) > priority, untried):
             self._tried.append(self._try(other))
         return [step for step in self._tried if _priority(step.subject) > priority]
 

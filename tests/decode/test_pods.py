@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, RunningPod
-from tests.decode.wire import finished, pending, pod, read, running
+from tests.decode.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
 LABEL = "pod-group.scheduling.sigs.k8s.io"
@@ -197,3 +197,13 @@ def test_pods_that_are_equal_in_it_share_their_shape() -> None:
     one, two, three = (each.shape for each in found.pending)
     assert one is two
     assert one is not three
+
+
+def test_names_of_volumes_that_tie_a_pod_to_nothing_do_not_part_shapes() -> None:
+    def with_token(name: str, *more: Json) -> Json:
+        return pod(name, nodeName="n1", volumes=[{"name": f"kube-api-access-{name}", "projected": {}}, *more])
+
+    claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    one, other, tied = read(with_token("a"), with_token("b"), with_token("c", claim)).running["n1"]
+    assert one.shape is other.shape
+    assert (one.shape.claims, tied.shape.claims) == ((), ("data",))
