@@ -8,7 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.run import READ_LIMIT, SMALL, START_LIMIT, TABLE, environment, measure, measure_start, ratio, serving
+from benchmarks.run import (
+    LARGE,
+    OURS,
+    READ_LIMIT,
+    SMALL,
+    START_LIMIT,
+    TABLE,
+    environment,
+    measure,
+    measure_start,
+    ratio,
+    seconds,
+    serving,
+)
 from kubectl_koord.cluster.connect import find_kubectl
 
 TOLERANCE = 1.5
@@ -70,3 +83,22 @@ def test_a_command_imports_only_what_it_uses(words: list[str]) -> None:
     code, modules = json.loads(done.stderr)
     assert code in {0, 1}
     assert set(modules) & (CLIENTS | HEAVY) == set()
+
+
+@pytest.mark.soak
+def test_fifty_thousand_pods_take_little_memory_and_five_times_as_long_as_ten_thousand(
+    kubectl: str, tmp_path: Path
+) -> None:
+    runs = []
+    for size in (SMALL, LARGE):
+        folder = tmp_path / str(size.pods)
+        folder.mkdir()
+        with serving(size, folder, "--file") as kubeconfig:
+            env = environment(folder, kubeconfig)
+            file = f"topo --snapshot {folder / 'cluster.json'}"
+            found = measure(dict.fromkeys((*OURS, file), 3), {}, kubectl, env)
+            runs.append({name.partition(str(folder))[0]: spent for name, spent in found.items()})
+    small, large = runs
+    for name in large:
+        assert seconds(large, name) <= 5.5 * TOLERANCE * seconds(small, name)
+        assert max(one.mib for one in large[name]) <= 100 * TOLERANCE
