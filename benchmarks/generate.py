@@ -1,11 +1,14 @@
 """Clusters as large and as talkative as real ones: managedFields, images, conditions, environment variables.
 
 The same seed gives the same bytes. Pods have 8 to 12 kB, two fifths of it managedFields; nodes 17 kB, most
-of it the list of images. A twentieth of the pods has finished, a hundredth waits, half of the nodes have GPUs.
+of it the list of images. Every other spine has GPUs, which running gangs hold but for some blocks; a hundredth
+of the pods waits in gangs of several sizes, besides one of 512 pods that needs a whole spine to itself; a
+twentieth of the rest has finished.
 """
 
 import random
 from collections.abc import Iterator
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,35 +16,75 @@ import msgspec
 Object = dict[str, Any]
 
 NODES_PER_BLOCK, BLOCKS_PER_SPINE = 8, 8
-GANG_SIZE = 8
+NODES_PER_SPINE = NODES_PER_BLOCK * BLOCKS_PER_SPINE
+GPUS = 8
+BIG_GANG, BIG_SIZE = "big", NODES_PER_SPINE * GPUS
+_SMALL = ((8, 8), (4, 8), (16, 4), (8, 1))  # pods of a gang, GPUs of each
+_FREE_BLOCKS = 20  # one of so many blocks is free of gangs
 _CREATED = "2026-11-01T08:00:00Z"
 _LABEL = "pod-group.scheduling.sigs.k8s.io"
 _SIGS = "scheduling.sigs.k8s.io/v1alpha1"
 _SPINE, _BLOCK = "network.topology.nvidia.com/spine", "network.topology.nvidia.com/block"
 
 
-class Cluster(NamedTuple):
-    """The lists of a cluster, each item as the bytes that an API server would send."""
+class Size(NamedTuple):
+    """How many nodes and pods a cluster has."""
 
-    nodes: list[bytes]
-    pods: list[bytes]
-    others: list[Object]
+    nodes: int
+    pods: int
 
 
-def generate(nodes: int, pods: int, seed: int = 1) -> Cluster:
-    """Return a cluster of so many nodes and pods under one topology of spines and blocks."""
+class Job(NamedTuple):
+    """What tells pods of a gang from others."""
+
+    gang: str
+    gpus: int
+    priority: int
+    node: int = -1  # -1: it waits
+
+
+def nodes(size: Size, seed: int = 1) -> Iterator[bytes]:
+    """Yield the nodes, each as the bytes that an API server would send."""
+    rng = random.Random(seed)  # noqa: S311 - data, no secret
+    return (msgspec.json.encode(_node(rng, number)) for number in range(size.nodes))
+
+
+def pods(size: Size, seed: int = 2) -> Iterator[bytes]:
+    """Yield the pods, each as the bytes that an API server would send, in the order of their names."""
     rng = random.Random(seed)  # noqa: S311 - data, no secret
     shapes = [_pod_shape(rng, size) for size in range(24)]
-    waiting = max(GANG_SIZE, pods // 100 // GANG_SIZE * GANG_SIZE)
-    encoded = [msgspec.json.encode(_node(rng, number)) for number in range(nodes)]
-    made = [msgspec.json.encode(_pod(rng, shapes, number, nodes, waiting)) for number in range(pods)]
-    return Cluster(encoded, made, [_topology(), *_gangs(waiting // GANG_SIZE)])
+    pairs = islice(zip_longest(range(size.pods), _jobs(size)), size.pods)
+    for _, _, number, job in sorted((*_name(number, job), number, job) for number, job in pairs):
+        yield msgspec.json.encode(_pod(rng, shapes, number, size.nodes, job))
 
 
-def as_list(cluster: Cluster) -> bytes:
-    """Return the cluster as `kubectl get nodes,pods,... -A -o json` prints it, though on one line."""
-    items = [*cluster.nodes, *cluster.pods, *map(msgspec.json.encode, cluster.others)]
-    return b'{"apiVersion":"v1","kind":"List","items":[' + b",".join(items) + b"]}"
+def others(size: Size) -> list[Object]:
+    """Return the topology and the PodGroups."""
+    sizes: dict[str, int] = {}
+    for job in _jobs(size):
+        sizes[job.gang] = sizes.get(job.gang, 0) + 1
+    return [_topology(), *(_pod_group(gang, count) for gang, count in sizes.items())]
+
+
+def _jobs(size: Size) -> Iterator[Job]:
+    """Yield what the first pods of the cluster belong to."""
+    for _ in range(BIG_SIZE):
+        yield Job(BIG_GANG, 1, 9000)
+    left, gang = size.pods // 100, 0
+    while left > 0:
+        count, gpus = _SMALL[gang % len(_SMALL)]
+        for _ in range(count):
+            yield Job(f"gang-{gang}", gpus, 2000)
+        left -= count
+        gang += 1
+    for node in filter(_has_gpus, range(size.nodes)):
+        block = node // NODES_PER_BLOCK
+        if block % _FREE_BLOCKS:
+            yield Job(f"run-{block}", GPUS, 1000 + 500 * (block % 4), node)
+
+
+def _has_gpus(node: int) -> bool:
+    return node // NODES_PER_SPINE % 2 == 0
 
 
 def _topology() -> Object:
@@ -58,12 +101,12 @@ def _topology() -> Object:
     }
 
 
-def _gangs(count: int) -> Iterator[Object]:
-    spec = '{"gatherStrategy":[{"layer":"BlockLayer","strategy":"MustGather"}]}'
+def _pod_group(gang: str, size: int) -> Object:
+    layer = "SpineLayer" if gang == BIG_GANG else "BlockLayer"
+    spec = f'{{"gatherStrategy":[{{"layer":"{layer}","strategy":"MustGather"}}]}}'
     annotations = {"gang.scheduling.koordinator.sh/network-topology-spec": spec}
-    for number in range(count):
-        metadata = {"name": f"gang-{number}", "namespace": "train", "annotations": annotations}
-        yield {"apiVersion": _SIGS, "kind": "PodGroup", "metadata": metadata, "spec": {"minMember": GANG_SIZE}}
+    metadata = {"name": gang, "namespace": "train", "annotations": annotations}
+    return {"apiVersion": _SIGS, "kind": "PodGroup", "metadata": metadata, "spec": {"minMember": size}}
 
 
 def _uid(rng: random.Random) -> str:
@@ -109,8 +152,8 @@ def _node(rng: random.Random, number: int) -> Object:
         _BLOCK: f"block-{block:04}",
     }
     room = {"cpu": "96", "memory": "1056632488Ki", "ephemeral-storage": "3567587328Ki", "pods": "110"}
-    if number % 2 == 0:
-        room |= {"nvidia.com/gpu": "8"}
+    if _has_gpus(number):
+        room |= {"nvidia.com/gpu": str(GPUS)}
     conditions = [
         {
             "type": kind,
@@ -130,7 +173,7 @@ def _node(rng: random.Random, number: int) -> Object:
             ],
             "sizeBytes": rng.randrange(10**7, 10**10),
         }
-        for each in range(50)
+        for each in range(76)
     ]
     status = {"capacity": room, "allocatable": room, "conditions": conditions}
     metadata = {
@@ -156,11 +199,12 @@ class _Shape(NamedTuple):
 
     spec: Object
     status: Object
+    conditions: list[Object]
     managed: list[Object]
 
 
 def _pod_shape(rng: random.Random, size: int) -> _Shape:
-    env = [{"name": f"SETTING_{each}", "value": "x" * rng.randrange(8, 40)} for each in range(14 + size)]
+    env = [{"name": f"SETTING_{each}", "value": "x" * rng.randrange(8, 40)} for each in range(27 + size)]
     requests = {"cpu": rng.choice(["500m", "1", "2", "4"]), "memory": rng.choice(["512Mi", "2Gi", "4Gi"])}
     mounts = [{"name": f"volume-{each}", "mountPath": f"/mnt/data/{each}"} for each in range(6)]
     container: Object = {
@@ -189,36 +233,53 @@ def _pod_shape(rng: random.Random, size: int) -> _Shape:
         ],
     }
     conditions = [
-        {"type": kind, "status": "True", "lastProbeTime": None, "lastTransitionTime": _CREATED}
+        {"type": kind, "status": "True", "lastProbeTime": None}
         for kind in ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
     ]
     states = [{"name": "main", "ready": True, "restartCount": 0, "image": container["image"], "started": True}]
-    status = {"conditions": conditions, "containerStatuses": states, "qosClass": "Burstable", "hostIP": "10.0.0.1"}
+    status = {"containerStatuses": states, "qosClass": "Burstable", "hostIP": "10.0.0.1"}
     labels = {"app": "app", "pod-template-hash": "abc"}
     managed = [
         _managed("kube-controller-manager", {"metadata": {"labels": labels, "name": ""}, "spec": spec}),
-        _managed("kubelet", {"status": status | {"podIPs": [{"name": "ip"}]}}),
+        _managed("kubelet", {"status": status | {"conditions": conditions, "podIPs": [{"name": "ip"}]}}),
     ]
-    return _Shape(spec, status, managed)
+    return _Shape(spec, status, conditions, managed)
 
 
-def _pod(rng: random.Random, shapes: list[_Shape], number: int, nodes: int, waiting: int) -> Object:
+def _name(number: int, job: Job | None) -> tuple[str, str]:
+    """Return a pod's namespace and name."""
+    return (f"team-{number % 40:02}" if job is None else "train"), f"app-{number % 997}-5d9c7b8f6d-{number:06}"
+
+
+def _pod(rng: random.Random, shapes: list[_Shape], number: int, nodes: int, job: Job | None) -> Object:
+    namespace, name = _name(number, job)
     shape = shapes[rng.randrange(len(shapes))]
     spec, labels, phase = dict(shape.spec), {"app": f"app-{number % 997}", "pod-template-hash": "5d9c7b8f6d"}, "Running"
-    status = dict(shape.status)
-    if number < waiting:
-        labels[_LABEL] = f"gang-{number // GANG_SIZE}"
-        spec["containers"] = [dict(spec["containers"][0], resources={"requests": {"cpu": "8", "nvidia.com/gpu": "8"}})]
+    created = f"2026-10-{number // 86400 % 28 + 1:02}T{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}Z"
+    token = f"kube-api-access-{rng.getrandbits(24):06x}"  # every pod has its own
+    mounts = [
+        *spec["containers"][0]["volumeMounts"],
+        {"name": token, "mountPath": "/var/run/secrets", "readOnly": True},
+    ]
+    spec["volumes"] = [*spec["volumes"], {"name": token, "projected": {"defaultMode": 420, "sources": []}}]
+    container = dict(spec["containers"][0], volumeMounts=mounts)
+    status = shape.status | {"conditions": [dict(one, lastTransitionTime=created) for one in shape.conditions]}
+    if job is not None:
+        labels[_LABEL] = job.gang
+        spec["priority"] = job.priority
+        container["resources"] = {"requests": {"cpu": "8", "nvidia.com/gpu": str(job.gpus)}}
+    spec["containers"] = [container]
+    if job is not None and job.node < 0:
         phase, status = "Pending", {"conditions": []}
     else:
-        spec["nodeName"] = f"node-{number % nodes:05}"
-        phase = "Succeeded" if number % 20 == 0 else "Running"
+        spec["nodeName"] = f"node-{number % nodes if job is None else job.node:05}"
+        phase = "Succeeded" if job is None and number % 20 == 0 else "Running"
     metadata = {
-        "name": f"app-{number % 997}-5d9c7b8f6d-{number:06}",
-        "namespace": "train" if number < waiting else f"team-{number % 40}",
+        "name": name,
+        "namespace": namespace,
         "uid": _uid(rng),
         "resourceVersion": str(100_000 + number),
-        "creationTimestamp": _CREATED,
+        "creationTimestamp": created,
         "labels": labels,
         "annotations": {"prometheus.io/scrape": "true", "checksum/config": f"{rng.getrandbits(256):064x}"},
         "ownerReferences": [

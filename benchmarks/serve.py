@@ -1,26 +1,33 @@
-"""A loopback API server for large lists: everything is in bytes before the clock starts.
+"""A loopback API server for large lists: they lie ready in files before the clock starts.
 
-Lists come whole or in pages, as JSON or as the table that `kubectl get` asks for.
+Lists come whole or in pages, as JSON or as the table that `kubectl get` asks for; with `--gzip` packed for
+whoever accepts that, as an API server packs them.
 
-    python -m benchmarks.serve NODES PODS FOLDER
+    python -m benchmarks.serve NODES PODS FOLDER [--tables] [--file] [--tls] [--gzip] [--latency SECONDS]
 
-writes `cluster.json` and a kubeconfig into the folder, prints the kubeconfig's path, and serves until its
-standard input ends. It is a process of its own: the memory of whoever starts a program counts as the program's.
+writes a kubeconfig into the folder, prints its path, and serves until its standard input ends. It is a process
+of its own: the memory of whoever starts a program counts as the program's.
 """
 
+import argparse
+import gzip
 import json
+import mmap
 import sys
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.generate import Cluster, as_list, generate
-from tests.apiserver import ApiServer, Request, Rule
+from benchmarks.generate import Size, nodes, others, pods
+from tests.apiserver import ApiServer, Request, Rule, Tls, self_signed
 
 _COLUMNS = ("Name", "Ready", "Status", "Restarts", "Age")
 _UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"
+_PACKED_FROM = 128 * 1024  # bytes; an API server leaves smaller answers alone
 
 
 class _Brief(msgspec.Struct):
@@ -28,33 +35,91 @@ class _Brief(msgspec.Struct):
     status: dict[str, Any]
 
 
-class BigServer(ApiServer):
-    """Serves the nodes and pods of a generated cluster from ready-made bytes, the rest as usual."""
+class Stored(NamedTuple):
+    """The items of a list in a file, one behind the other with a comma behind each."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__({"items": cluster.others})
-        pods = [(item, msgspec.json.decode(item, type=_Brief)) for item in cluster.pods]
-        unfinished = [_bare(item) for item, brief in pods if brief.status["phase"] not in {"Succeeded", "Failed"}]
-        self._items: Mapping[tuple[str, str], Sequence[bytes]] = {
-            ("/api/v1/nodes", ""): [_bare(node) for node in cluster.nodes],
-            ("/api/v1/pods", ""): [_bare(pod) for pod in cluster.pods],
-            ("/api/v1/pods", _UNFINISHED): unfinished,
+    kind: str
+    content: mmap.mmap
+    ends: Sequence[int]
+
+    def page(self, start: int, limit: int) -> tuple[bytes | memoryview, ...]:
+        """Return a page of the list in parts; a limit of 0 is none."""
+        count = len(self.ends)
+        end = min(start + limit, count) if limit else count
+        meta: dict[str, Any] = {"resourceVersion": "1000000"}
+        if end < count:
+            meta |= {"continue": str(end), "remainingItemCount": count - end}
+        is_table = self.kind == "Table"
+        head: dict[str, Any] = {
+            "kind": self.kind,
+            "apiVersion": "meta.k8s.io/v1" if is_table else "v1",
+            "metadata": meta,
         }
-        self._rows = [_row(brief) for _, brief in pods]
-        self._made: dict[tuple[object, ...], bytes] = {}
+        if is_table:
+            column = {"type": "string", "format": "", "description": "", "priority": 0}
+            head["columnDefinitions"] = [{"name": name} | column for name in _COLUMNS]
+        opened = json.dumps(head, separators=(",", ":"))[:-1].encode() + (b',"rows":[' if is_table else b',"items":[')
+        first = self.ends[start - 1] if start else 0
+        last = self.ends[end - 1] - 1 if end > start else first
+        return opened, memoryview(self.content)[first:last], b"]}\n"
+
+
+def store(path: Path, kind: str, items: Iterable[bytes]) -> Stored:
+    """Write the items of a list to a file."""
+    ends, total = array("Q"), 0
+    with path.open("wb") as file:
+        for item in items:
+            total += file.write(item + b",")
+            ends.append(total)
+    with path.open("rb") as file:
+        return Stored(kind, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), ends)
+
+
+class BigServer(ApiServer):
+    """Serves the nodes and pods of a generated cluster from files, the rest as usual."""
+
+    def __init__(self, size: Size, folder: Path, options: argparse.Namespace, tls: Tls | None) -> None:
+        super().__init__({"items": others(size)}, tls=tls)
+        self._latency: float = options.latency
+        self._packs: bool = options.gzip
+        self._packed: dict[tuple[object, ...], bytes] = {}
+        self._lists = {
+            ("nodes", ""): store(folder / "nodes", "NodeList", map(_bare, nodes(size))),
+            ("pods", _UNFINISHED): store(folder / "pods", "PodList", (_bare(pod) for pod, _ in _unfinished(size))),
+        }
+        if options.tables:
+            self._lists["pods", ""] = store(folder / "all", "PodList", map(_bare, pods(size)))
+            self._lists["pods", "Table"] = store(folder / "table", "Table", map(_row, pods(size)))
 
     def rule_for(self, request: Request) -> Rule | None:
-        """Answer the large lists; the bytes of an answer are joined once."""
-        key = (request.path, request.query.get("fieldSelector", ""))
-        if key not in self._items:
+        """Answer the large lists."""
+        if self._latency:
+            self.closing.wait(self._latency)
+        wanted = "Table" if "as=Table" in request.headers.get("accept", "") else request.query.get("fieldSelector", "")
+        key = (request.path.removeprefix("/api/v1/"), wanted)
+        if key not in self._lists:
             return super().rule_for(request)
-        as_table = "as=Table" in request.headers.get("accept", "")
         start, limit = int(request.query.get("continue") or 0), int(request.query.get("limit") or 0)
-        page = (*key, as_table, start, limit)
-        if page not in self._made:
-            items = self._rows if as_table else self._items[key]
-            self._made[page] = _page(request.path, items, start, limit, as_table=as_table)
-        return Rule(request.path, raw=self._made[page])
+        parts = self._lists[key].page(start, limit)
+        if self._packs and "gzip" in request.headers.get("accept-encoding", "") and sum(map(len, parts)) > _PACKED_FROM:
+            page = (*key, start, limit)
+            if page not in self._packed:
+                self._packed[page] = gzip.compress(b"".join(parts), 1, mtime=0)
+            return Rule(request.path, raw=self._packed[page], headers={"Content-Encoding": "gzip"})
+        return Rule(request.path, parts=parts)
+
+
+def write_file(path: Path, size: Size) -> None:
+    """Write the cluster as `kubectl get nodes,pods,... -A -o json` prints it."""
+    more = (msgspec.json.encode(other) for other in others(size))
+    with path.open("wb") as file:
+        between = b'{\n    "apiVersion": "v1",\n    "items": [\n        '
+        for items in (nodes(size), pods(size), more):
+            for item in items:
+                pretty = msgspec.json.format(msgspec.json.encode(msgspec.json.decode(item), order="sorted"), indent=4)
+                file.write(between + pretty.replace(b"\n", b"\n        "))
+                between = b",\n        "
+        file.write(b'\n    ],\n    "kind": "List",\n    "metadata": {\n        "resourceVersion": ""\n    }\n}\n')
 
 
 def _bare(item: bytes) -> bytes:
@@ -62,25 +127,15 @@ def _bare(item: bytes) -> bytes:
     return b"{" + item[item.index(b'"metadata"') :]
 
 
-def _page(path: str, items: Sequence[bytes], start: int, limit: int, *, as_table: bool) -> bytes:
-    end = start + limit if limit else len(items)
-    meta: dict[str, Any] = {"resourceVersion": "1000000"}
-    if end < len(items):
-        meta |= {"continue": str(end), "remainingItemCount": len(items) - end}
-    if as_table:
-        columns = [
-            {"name": name, "type": "string", "format": "", "description": "", "priority": 0} for name in _COLUMNS
-        ]
-        head = {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": meta, "columnDefinitions": columns}
-        field = "rows"
-    else:
-        kind = "NodeList" if path.endswith("nodes") else "PodList"
-        head, field = {"kind": kind, "apiVersion": "v1", "metadata": meta}, "items"
-    opened = json.dumps(head)[:-1].encode()
-    return b"".join((opened, b',"', field.encode(), b'":[', b",".join(items[start:end]), b"]}"))
+def _unfinished(size: Size) -> Iterator[tuple[bytes, _Brief]]:
+    for pod in pods(size):
+        brief = msgspec.json.decode(pod, type=_Brief)
+        if brief.status["phase"] not in {"Succeeded", "Failed"}:
+            yield pod, brief
 
 
-def _row(brief: _Brief) -> bytes:
+def _row(pod: bytes) -> bytes:
+    brief = msgspec.json.decode(pod, type=_Brief)
     kind = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": brief.metadata}
     cells = [brief.metadata["name"], "1/1", brief.status["phase"], "0", "2h"]
     return msgspec.json.encode({"cells": cells, "object": kind})
@@ -88,11 +143,26 @@ def _row(brief: _Brief) -> bytes:
 
 def main() -> None:
     """Serve a generated cluster."""
-    nodes, pods, folder = int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3])
-    cluster = generate(nodes, pods)
-    (folder / "cluster.json").write_bytes(as_list(cluster))
-    with BigServer(cluster) as server:
-        sys.stdout.write(f"{server.kubeconfig(folder)}\n")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("nodes", type=int)
+    parser.add_argument("pods", type=int)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--tables", action="store_true", help="also what kubectl asks for: all pods, and their table")
+    parser.add_argument("--file", action="store_true", help="also write cluster.json as kubectl prints it")
+    parser.add_argument("--tls", action="store_true", help="serve over TLS")
+    parser.add_argument("--gzip", action="store_true", help="pack lists for whoever accepts it")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    options = parser.parse_args()
+    size = Size(options.nodes, options.pods)
+    if options.file:
+        write_file(options.folder / "cluster.json", size)
+    with ExitStack() as stack:
+        tls = self_signed(options.folder) if options.tls else None
+        server = stack.enter_context(BigServer(size, options.folder, options, tls))
+        # A packing server is one elsewhere: under an address that is not known to be this machine's.
+        far = {"server": server.url.replace("127.0.0.1", "0.0.0.0")} if options.gzip else {}  # noqa: S104
+        named = {"tls-server-name": "localhost"} if options.tls else {}
+        sys.stdout.write(f"{server.kubeconfig(options.folder, cluster=far | named)}\n")
         sys.stdout.flush()
         sys.stdin.read()
 

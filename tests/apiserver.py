@@ -86,9 +86,9 @@ class Rule:
     """What to do with requests whose path matches, instead of serving them.
 
     `hang` waits for the event, then serves; `cut` ends the connection in the middle of the body
-    ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is; otherwise
-    the answer is a Status. Only the first `times` requests are met, if that is given; `watch` True
-    means watches alone, False everything else.
+    ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is, `parts` one after the
+    other; otherwise the answer is a Status. Only the first `times` requests are met, if that is given;
+    `watch` True means watches alone, False everything else.
     """
 
     path: str
@@ -97,6 +97,7 @@ class Rule:
     message: str = ""
     method: str = ""
     raw: bytes | None = None
+    parts: tuple[bytes | memoryview, ...] = ()
     hang: threading.Event | None = None
     cut: str = ""
     times: int | None = None
@@ -481,12 +482,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _obey(self, rule: Rule) -> None:
         if rule.cut:
             self._cut(rule)
-        elif rule.raw is not None:
-            self._send(rule.status, rule.raw, rule.headers)
+        elif rule.raw is not None or rule.parts:
+            self._send(rule.status, rule.headers, *(rule.parts or (rule.raw or b"",)))
         else:
             details = {"causes": list(rule.causes)} if rule.causes else {}
             body = status_body(rule.status, rule.reason, rule.message, **details)
-            self._send(rule.status, json.dumps(body).encode(), rule.headers)
+            self._send(rule.status, rule.headers, json.dumps(body).encode())
 
     def _cut(self, rule: Rule) -> None:
         self.close_connection = True
@@ -504,16 +505,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(part)
 
     def _json(self, status: int, body: Object) -> None:
-        self._send(status, json.dumps(body).encode(), {})
+        self._send(status, {}, json.dumps(body).encode())
 
-    def _send(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+    def _send(self, status: int, headers: Mapping[str, str], *parts: bytes | memoryview) -> None:
         self.send_response(status)
         for name, value in ({"Content-Type": "application/json", "Audit-Id": "1"} | dict(headers)).items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(sum(map(len, parts))))
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        for part in parts if self.command != "HEAD" else ():
+            self.wfile.write(part)
         self.wfile.flush()
 
     def _watch(self, api: ApiServer, request: Request) -> None:

@@ -51,14 +51,17 @@ class Session:
 
     def snapshot(self, kinds: Sequence[str]) -> "Snapshot":
         """Return the cluster, read now; of a live one only the named kinds."""
+        from kubectl_koord.cli.progress import Progress
         from kubectl_koord.cluster import source
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
             return source.demo(self.options.version)
-        if self.options.snapshots:
-            return source.from_files(self.options.snapshots, self.options.version)
-        return source.live(self.live_transport(), kinds, self.namespace, self.options.version)
+        seen: dict[str, int] = {}
+        with Progress(sys.stderr, seen):
+            if self.options.snapshots:
+                return source.from_files(self.options.snapshots, self.options.version, seen)
+            return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

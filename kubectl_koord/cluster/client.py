@@ -18,10 +18,10 @@ from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.credentials import Credentials
 from kubectl_koord.cluster.http1 import Deadline
 from kubectl_koord.cluster.transport import (
-    ACCEPT_ENCODING,
     USER_AGENT,
     Reply,
     checked,
+    interrupted,
     no_body_in_time,
     no_headers_in_time,
     refused,
@@ -101,7 +101,7 @@ class ClientBody:
         except (TimeoutError, ReadTimeoutError):
             raise no_body_in_time() from None
         except (HTTPError, OSError):
-            raise unable("unexpected EOF") from None
+            raise interrupted() from None
         return piece
 
 
@@ -114,7 +114,7 @@ class ClientTransport:
         self._pool = pool
         self._server, token = target
         self._methods = methods
-        self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": ACCEPT_ENCODING}
+        self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
 

@@ -1,12 +1,12 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from msgspec import structs
 
 from kubectl_koord.cluster import decode, decode_load, decode_traces, version, wire
+from kubectl_koord.cluster.pod_store import PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
@@ -34,23 +34,43 @@ WIRE_TYPES: dict[str, Any] = {
 _Key: TypeAlias = Callable[[wire.Meta], object]
 
 
+class _Store(Protocol):
+    """Objects by name: a dict, or what holds pods."""
+
+    def pop(self, key: Any, default: None, /) -> Any:  # noqa: ANN401
+        """Forget one."""
+
+    def clear(self) -> None:
+        """Forget all."""
+
+    def update(self, other: Any, /) -> None:  # noqa: ANN401
+        """Take over all of another."""
+
+
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
 
     The later of two objects of one kind and name wins, as it would in the API.
     """
 
-    def __init__(self, memo: decode.ShapeMemo | None = None, *, traced: bool = False) -> None:
-        """Start with an empty cluster; parts of one cluster share what they have seen of shapes.
+    def __init__(
+        self, memo: decode.ShapeMemo | None = None, seen: dict[str, int] | None = None, *, traced: bool = False
+    ) -> None:
+        """Start with an empty cluster.
 
-        With `traced` every pod is also kept as a trace.
+        Args:
+            memo: what was seen of shapes; parts of one cluster share it.
+            seen: is counted up, by kind, for who watches the reading.
+            traced: whether every pod is also kept as a trace.
+
         """
         self._memo = memo or decode.ShapeMemo()
+        self._seen = {} if seen is None else seen
         self._traced = traced
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
         self._events: dict[tuple[str, str], traces.Event] = {}
         self._nodes: dict[str, objects.Node] = {}
-        self._pods: dict[tuple[str, str], pods.RunningPod | pods.PendingPod | pods.FinishedPod] = {}
+        self._pods = PodStore()
         self._pod_groups: dict[str, objects.PodGroup] = {}
         self._topologies: dict[str, objects.NetworkTopology] = {}
         self._budgets: dict[tuple[str, str], objects.Budget] = {}
@@ -86,7 +106,7 @@ class Collector:
             "ConfigMap": self._take_config_map,
             "Event": self._take_event,
         }
-        self._held: dict[str, tuple[_Key, tuple[dict[Any, Any], ...]]] = {
+        self._held: dict[str, tuple[_Key, tuple[_Store, ...]]] = {
             "Node": (_by_bare_name, (self._nodes, self._node_annotations)),
             "Pod": (_by_pair, (self._pods, self._allocated, self._traces)),
             "PodGroup": (_by_whole_name, (self._pod_groups,)),
@@ -112,13 +132,27 @@ class Collector:
             KoordError: naming the object whose value cannot be read.
 
         """
+        self.add_all(kind, (written,))
+
+    def add_all(self, kind: str, written: Sequence[Any]) -> None:
+        """Take decoded objects of one kind (of `WIRE_TYPES[kind]`).
+
+        Raises:
+            KoordError: naming the object whose value cannot be read.
+
+        """
+        if not written:
+            return
         self.kinds.add(kind)
-        try:
-            self._take[kind](written)
-        except quantity.QuantityError as problem:
-            meta = written.metadata
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-            raise KoordError(f"error: {kind} {name}: {problem}") from None
+        self._seen[kind] = self._seen.get(kind, 0) + len(written)
+        take = self._take[kind]
+        for one in written:
+            try:
+                take(one)
+            except quantity.QuantityError as problem:
+                meta = one.metadata
+                name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+                raise KoordError(f"error: {kind} {name}: {problem}") from None
 
     def remove(self, kind: str, meta: wire.Meta) -> None:
         """Forget the object of this name; one that was never taken is no fault."""
@@ -137,7 +171,7 @@ class Collector:
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
-        return Collector(self._memo, traced=self._traced)
+        return Collector(self._memo, self._seen, traced=self._traced)
 
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
@@ -150,12 +184,13 @@ class Collector:
         name = written.metadata.name
         self._nodes[name] = decode.node(written, self._memo)
         self._node_annotations.pop(name, None)
-        if written.metadata.annotations:
-            self._node_annotations[name] = decode.strings(written.metadata.annotations)
+        told = decode_load.annotations_of(written.metadata.annotations)
+        if told:
+            self._node_annotations[name] = told
 
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
-        self._pods[pod.namespace, pod.name] = pod
+        self._pods.add(pod)
         self._allocated.pop((pod.namespace, pod.name), None)
         if self._traced:
             self._traces[pod.namespace, pod.name] = decode_traces.trace(written)
@@ -204,7 +239,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(isinstance(pod, pods.PendingPod) and pod.shape.claims for pod in self._pods.values())
+        return any(pod.shape.claims for pod in self._pods.waiting())
 
     def snapshot(
         self,
@@ -220,17 +255,15 @@ class Collector:
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
-        waiting = [pod for pod in self._pods.values() if isinstance(pod, pods.PendingPod)]
-        finished = [pod for pod in self._pods.values() if isinstance(pod, pods.FinishedPod)]
-        running = self._running()
+        running, waiting, finished = self._pods.sorted(self._reserved())
         config_map = next(iter(self._config_maps.values()), None)
         config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
             running=running,
-            pending=tuple(sorted(waiting, key=_by_name)),
-            finished=tuple(sorted(finished, key=_by_name)),
+            pending=waiting,
+            finished=finished,
             pod_groups=dict(sorted(self._pod_groups.items())),
             topologies=dict(sorted(self._topologies.items())),
             budgets=tuple(budget for _, budget in sorted(self._budgets.items())),
@@ -273,22 +306,18 @@ class Collector:
             node, load=load, volume_limits=decode.volume_limits(limits), unseen=(*node.unseen, *unseen)
         )
 
-    def _running(self) -> dict[str, tuple[pods.RunningPod, ...]]:
-        by_node: dict[str, list[pods.RunningPod]] = defaultdict(list)
-        for pod in self._pods.values():
-            if isinstance(pod, pods.RunningPod):
-                by_node[pod.node].append(pod)
-        for name, reserved in self._reservations.items():
-            if decode.reservation(reserved) is not None:
-                rest = decode.reserved_rest(reserved, self._drawn_from(name))
-                by_node[rest.node].append(rest)
-        return {name: tuple(sorted(held, key=_by_name)) for name, held in sorted(by_node.items())}
+    def _reserved(self) -> list[pods.RunningPod]:
+        return [
+            decode.reserved_rest(reserved, self._drawn_from(name))
+            for name, reserved in sorted(self._reservations.items())
+            if decode.reservation(reserved) is not None
+        ]
 
     def _drawn_from(self, reservation: str) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
         drawn: dict[str, int] = {}
         for key, name in self._allocated.items():
-            owner = self._pods[key]
+            owner = self._pods.get(*key)
             if name == reservation and isinstance(owner, pods.RunningPod):
                 for resource, amount in owner.shape.requests:
                     drawn[resource] = drawn.get(resource, 0) + amount
@@ -316,7 +345,3 @@ def _by_whole_name(meta: wire.Meta) -> str:
 
 def _by_pair(meta: wire.Meta) -> tuple[str, str]:
     return decode.namespace(meta), meta.name
-
-
-def _by_name(pod: pods.RunningPod | pods.PendingPod | pods.FinishedPod) -> tuple[str, str]:
-    return pod.namespace, pod.name

@@ -1,4 +1,4 @@
-"""The namespace of the current context, asked of kubectl while other things go on."""
+"""What the current context says, asked of kubectl while other things go on."""
 
 import os
 import select
@@ -13,6 +13,7 @@ SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 DEFAULT = "default"
 
 _SECONDS = 30.0
+_WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
 
 
 class NamespaceLookup:
@@ -23,6 +24,7 @@ class NamespaceLookup:
         self._lock = threading.Lock()
         self._pid = self._output = 0
         self._answer = connection.namespace
+        self._server = ""
         if not self._answer:
             self._limit = time.monotonic() + (connection.request_timeout or _SECONDS)
             self._pid, self._output = _start(kubectl, connection)
@@ -35,10 +37,19 @@ class NamespaceLookup:
 
         """
         with self._lock:
-            if not self._answer and self._pid:
-                self._answer = self._read().strip() or in_pod() or DEFAULT
-                self._reap()
+            self._await()
             return self._answer or DEFAULT
+
+    def server(self) -> str:
+        """Return the address of the context's server, empty where it is not known or was not asked for.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        with self._lock:
+            self._await()
+            return self._server
 
     def close(self) -> None:
         """End kubectl, if its answer was not wanted."""
@@ -46,6 +57,12 @@ class NamespaceLookup:
             if self._pid:
                 os.kill(self._pid, signal.SIGKILL)
                 self._reap()
+
+    def _await(self) -> None:
+        if not self._answer and self._pid:
+            self._server, _, namespace = self._read().partition(" ")
+            self._answer = namespace.strip() or in_pod() or DEFAULT
+            self._reap()
 
     def _read(self) -> str:
         poll = select.poll()
@@ -81,7 +98,7 @@ def in_pod() -> str:
 def _start(kubectl: str, connection: Connection) -> tuple[int, int]:
     """Start kubectl; what it says of a kubeconfig without a context is left unheard: the proxy tells of real faults."""
     output, child_output = os.pipe()
-    argv = [kubectl, "config", "view", "--minify", "-o=jsonpath={.contexts[0].context.namespace}", *connection.flags]
+    argv = [kubectl, "config", "view", "--minify", _WANTED, *connection.flags]
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, child_output, 1),

@@ -35,14 +35,24 @@ _BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koord
 Strings: TypeAlias = Mapping[str, str]
 
 
+class PodLabels(msgspec.Struct, frozen=True, gc=False):
+    """What a set of labels tells of a pod."""
+
+    labels: selectors.Labels
+    job: str
+    protected: bool
+
+
 class ShapeMemo:
-    """Shapes and label sets seen so far, so that equal ones are one object."""
+    """Shapes, label sets and amounts seen so far, so that equal ones are one object and are reckoned once."""
 
     def __init__(self) -> None:
         """Start with nothing seen."""
         self._shapes: dict[pods.Shape, pods.Shape] = {}
         self._by_spec: dict[tuple[object, ...], pods.Shape] = {}
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
+        self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
+        self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
 
     def shape(self, pod: wire.Pod) -> pods.Shape:
         """Return the pod's shape, the one object for all equal shapes."""
@@ -58,9 +68,37 @@ class ShapeMemo:
         new = tuple(sorted((intern(key), intern(value or "")) for key, value in (written or {}).items()))
         return self._labels.setdefault(new, new)
 
+    def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
+        """Return what a pod's labels tell."""
+        key = tuple(written.items()) if written else ()
+        found = self._pod_labels.get(key)
+        if found is None:
+            labels = written or {}
+            job = intern(labels.get(JOB_LABEL) or "")
+            found = self._pod_labels[key] = PodLabels(self.labels(labels), job, is_protected(labels))
+        return found
+
+    def allocatable(self, written: wire.Amounts | None) -> pods.Resources:
+        """Return a node's amounts, one object for all equal lists.
+
+        Raises:
+            QuantityError: when an amount is no quantity.
+
+        """
+        key = tuple(written.items()) if written else ()
+        found = self._allocatable.get(key)
+        if found is None:
+            found = self._allocatable[key] = decode_shape.resources(decode_shape.amounts(written))
+        return found
+
 
 def _without_node(spec: wire.PodSpec) -> bytes:
-    """Return the spec as bytes, equal for pods that differ only in where they are."""
+    """Return the spec as bytes, equal for pods that differ only in where they are and in names of volumes.
+
+    Volumes that tie a pod to no node are left out for good: each pod's service account volume has its own name.
+    """
+    if spec.volumes:
+        spec.volumes = decode_shape.ties(spec.volumes)
     node, spec.node_name = spec.node_name, None
     encoded = msgspec.msgpack.encode(spec)
     spec.node_name = node
@@ -116,7 +154,10 @@ def _finished(written: wire.Pod) -> pods.FinishedPod:
 
 def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
     meta = written.metadata
-    labels = meta.labels or {}
+    told = memo.pod_labels(meta.labels)
+    annotations = meta.annotations
+    created = meta.creation_timestamp or ""
+    scheduled, preempted = _course_of(written.status.conditions)
     return pods.RunningPod(
         namespace=namespace(meta),
         name=meta.name,
@@ -124,21 +165,28 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         priority=written.spec.priority or 0,
         shape=memo.shape(written),
         gang=gang_of(written)[0],
-        job=intern(labels.get(JOB_LABEL) or ""),
-        protected=is_protected(labels),
+        job=told.job,
+        protected=told.protected,
         terminating=meta.deletion_timestamp is not None,
-        preempted=_is_preempted(written.status.conditions),
-        created=meta.creation_timestamp or "",
+        preempted=preempted,
+        created=created,
         owner=owner(meta),
-        selector=(meta.annotations or {}).get(SELECTOR_ANNOTATION) or "",
-        labels=memo.labels(meta.labels),
-        scheduled=_scheduled_at(written.status.conditions),
+        selector=(annotations.get(SELECTOR_ANNOTATION) or "") if annotations else "",
+        labels=told.labels,
+        scheduled=created if scheduled == created else scheduled,
     )
 
 
-def _scheduled_at(conditions: list[wire.PodCondition] | None) -> str:
-    found = (c.last_transition_time for c in conditions or () if c.type == "PodScheduled" and c.status == "True")
-    return next(found, None) or ""
+def _course_of(conditions: list[wire.PodCondition] | None) -> tuple[str, bool]:
+    """Return since when a pod has been scheduled (or nothing), and whether the scheduler has preempted it."""
+    scheduled, target = "", None
+    for condition in conditions or ():
+        if condition.type == "PodScheduled":
+            if condition.status == "True" and not scheduled:
+                scheduled = condition.last_transition_time or ""
+        elif condition.type == "DisruptionTarget" and target is None:
+            target = condition
+    return scheduled, target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
 
 def is_protected(labels: Mapping[str, str | None]) -> bool:
@@ -152,10 +200,6 @@ def is_protected(labels: Mapping[str, str | None]) -> bool:
     )
 
 
-def _is_preempted(conditions: list[wire.PodCondition] | None) -> bool:
-    return any(tells_preemption(condition) for condition in conditions or ())
-
-
 def tells_preemption(condition: wire.PodCondition) -> bool:
     """Tell whether a condition says that a scheduler preempted the pod."""
     wanted = ("DisruptionTarget", "True", "PreemptionByScheduler")
@@ -164,9 +208,11 @@ def tells_preemption(condition: wire.PodCondition) -> bool:
 
 def owner(meta: wire.Meta) -> str:
     """Return who owns the object, its controller first: `Kind/name`, empty for nobody."""
-    owners = meta.owner_references or []
-    found = next((o for o in owners if o.controller), owners[0] if owners else None)
-    return f"{found.kind}/{found.name}" if found else ""
+    owners = meta.owner_references
+    if not owners:
+        return ""
+    found = next((o for o in owners if o.controller), owners[0]) if len(owners) > 1 else owners[0]
+    return intern(f"{found.kind}/{found.name}")
 
 
 def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
@@ -245,24 +291,27 @@ def node(written: wire.Node, memo: ShapeMemo) -> objects.Node:
 
     """
     meta = written.metadata
-    allocatable = decode_shape.amounts(written.status.allocatable)
-    reserved = strings(meta.annotations).get(_RESERVATION)
-    if reserved:
-        _take_off(allocatable, reserved)
+    annotations = meta.annotations or {}
+    reserved = annotations.get(_RESERVATION)
     ready = next((c.status == "True" for c in written.status.conditions or () if c.type == "Ready"), False)
     return objects.Node(
         name=intern(meta.name),
-        allocatable=decode_shape.resources(allocatable),
+        allocatable=_left(written, reserved) if reserved else memo.allocatable(written.status.allocatable),
         labels=memo.labels(meta.labels),
         taints=tuple(selectors.Taint(t.key, t.value, t.effect) for t in written.spec.taints or ()),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready,
-        unseen=tuple(_node_unseen(meta)),
+        unseen=tuple(_node_unseen(meta.labels or {}, annotations)),
     )
 
 
-def _node_unseen(meta: wire.Meta) -> list[str]:
-    labels, annotations = strings(meta.labels), strings(meta.annotations)
+def _left(written: wire.Node, reserved: str) -> pods.Resources:
+    allocatable = decode_shape.amounts(written.status.allocatable)
+    _take_off(allocatable, reserved)
+    return decode_shape.resources(allocatable)
+
+
+def _node_unseen(labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> list[str]:
     found = []
     if labels.get("node.koordinator.sh/numa-topology-policy"):
         found.append("NUMA topology policy")
@@ -442,8 +491,12 @@ def reserved_rest(written: wire.Reservation, allocated: Mapping[str, int]) -> po
 
 def reservation_of(written: wire.Pod) -> str:
     """Return the name of the Reservation that the pod was allocated from, empty for none."""
+    annotations = written.metadata.annotations
+    told = annotations.get(_ALLOCATED_FROM) if annotations else None
+    if not told:
+        return ""
     try:
-        allocated: Any = json.loads(strings(written.metadata.annotations).get(_ALLOCATED_FROM) or "{}")
+        allocated: Any = json.loads(told)
     except (ValueError, RecursionError):
         return ""
     name = allocated.get("name") if isinstance(allocated, dict) else ""

@@ -55,6 +55,11 @@ def check(metric: wire.NodeMetric) -> None:
         _measured(one.pod_usage)
 
 
+def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
+    """Return the annotations of a node that are read here."""
+    return {name: value for name in (THRESHOLDS, RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
+
+
 def is_customised(annotations: Mapping[str, str]) -> bool:
     """Tell whether the node sets thresholds that are not evaluated (for prod pods, or aggregated)."""
     written = _object(annotations.get(THRESHOLDS))

@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.cluster.transport import no_body_in_time, no_headers_in_time, unable
+from kubectl_koord.cluster.transport import interrupted, no_body_in_time, no_headers_in_time, unable
 from kubectl_koord.errors import KoordError
 
 _BUFFER = 256 * 1024
@@ -120,7 +120,7 @@ class SocketBody:
             raise no_body_in_time() from None
         except (OSError, EOFError, ValueError):
             self.close()
-            raise unable("unexpected EOF") from None
+            raise interrupted() from None
 
     def _some(self, view: memoryview) -> int:
         if self._left == 0 and self._chunked:

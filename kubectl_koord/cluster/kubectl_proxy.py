@@ -18,10 +18,10 @@ from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.context import NamespaceLookup
 from kubectl_koord.cluster.http1 import Deadline, SocketBody
 from kubectl_koord.cluster.transport import (
-    ACCEPT_ENCODING,
     USER_AGENT,
     Reply,
     checked,
+    is_loopback,
     no_credentials,
     no_headers_in_time,
     refused,
@@ -34,7 +34,6 @@ _HEADERS = {
     "Host": "localhost",
     "User-Agent": USER_AGENT,
     "Accept": "application/json",
-    "Accept-Encoding": ACCEPT_ENCODING,
     "Connection": "close",
 }
 # Go's expressions know no negation, and kubectl splits the list at commas.
@@ -63,6 +62,8 @@ class KubectlProxy:
         self._lock = threading.Lock()
         self._relay: threading.Thread | None = None
         self._failed = ""
+        self._server = connection.value("server")
+        self._headers: dict[str, str] | None = None
 
     def open(self, path: str) -> SocketBody:
         """Send a GET and return once the status is known.
@@ -136,13 +137,24 @@ class KubectlProxy:
         self._wait_until_ready()
         deadline = Deadline(self._timeout)
         connection = self._connect(deadline)
-        answer = http1.exchange(connection, deadline, target, _HEADERS | headers, body)
+        answer = http1.exchange(connection, deadline, target, self._common() | headers, body)
         if _is_fault_of_proxy(answer):
             try:
                 raise _fault(answer.read().decode("utf-8", "replace"))
             finally:
                 answer.close()
         return answer
+
+    def _common(self) -> dict[str, str]:
+        """Return the headers of every request.
+
+        Where nothing is said of packing, kubectl asks the server for it, unpacks, and leaves it alone when its user
+        forbids it; only a server on this machine is told not to pack.
+        """
+        if self._headers is None:
+            near = is_loopback(self._server or self._lookup.server())
+            self._headers = _HEADERS | {"Accept-Encoding": "identity"} if near else _HEADERS
+        return self._headers
 
     def _connect(self, deadline: Deadline) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX)

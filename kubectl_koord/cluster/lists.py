@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kubectl_koord.cluster.replies import failure, is_gap, message_of
-from kubectl_koord.cluster.transport import Body, Transport
+from kubectl_koord.cluster.transport import Body, Interrupted, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, GapCode
 
@@ -90,7 +90,7 @@ class Pages:
 
 
 Decode = Callable[[str, Pages], T]
-"""Reads the pages of a kind into one value; called again, from the start, when a list has expired."""
+"""Reads the pages of a kind into one value; called again, from the start, when a list expires or breaks off."""
 
 
 def read_lists(
@@ -167,7 +167,7 @@ class _Stoppable:
 
 
 class _Reader(Generic[T]):
-    """Reads one list: in the namespace after a refusal, anew when it has expired."""
+    """Reads one list: in the namespace after a refusal, anew when it has expired or the connection broke."""
 
     def __init__(
         self,
@@ -199,12 +199,15 @@ class _Reader(Generic[T]):
             return _gap(request, whole)
 
     def _list(self, kind: str, path: str) -> T:
-        for _ in range(_RESTARTS):
+        for left in reversed(range(_RESTARTS)):
             pages = Pages(self._transport, path, self._stop)
             try:
                 return self._decode(kind, pages)
             except Expired:
                 continue
+            except Interrupted:
+                if not left:
+                    raise
             except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
             finally:

@@ -87,14 +87,22 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
     return [_EVERY_POD if kind == "Pod" and "PodGroup" in kinds else REQUESTS[kind] for kind in kinds]
 
 
-def live(transport: Transport, kinds: Sequence[str], namespace: Callable[[], str], chosen_version: str) -> Snapshot:
+def live(
+    transport: Transport,
+    kinds: Sequence[str],
+    namespace: Callable[[], str],
+    chosen_version: str,
+    seen: dict[str, int] | None = None,
+) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
+
+    `seen` is counted up, by kind, while objects come.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = Collector()
+    collector = Collector(seen=seen)
     found = read(transport, requests(kinds), namespace, collector)
     gaps = absorb(found, collector)
     if "PodGroup" in kinds and collector.has_claims:
@@ -127,7 +135,7 @@ def read(
         part = collector.part()  # a list that expires is read anew, into a part of its own
         meta, date = ListMeta(), ""
         for page in pages:
-            meta = read_page(page, WIRE_TYPES[kind], partial(part.add, kind))
+            meta = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind))
             pages.continue_token = meta.continue_ or ""
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
@@ -253,14 +261,18 @@ def _crd_version(transport: Transport) -> str | None:
         return None
 
 
-def from_files(names: Iterable[str], chosen_version: str, *, traced: bool = False) -> Snapshot:
+def from_files(
+    names: Iterable[str], chosen_version: str, seen: dict[str, int] | None = None, *, traced: bool = False
+) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
+
+    `seen` is counted up, by kind, while objects come.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
-    collector = Collector(traced=traced)
+    collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
     return _whole(collector, _now(), "file", chosen_version)
 

@@ -1,29 +1,66 @@
-"""A list of the API server, decoded slice by slice as it arrives, so that memory stays flat.
+"""A JSON list, decoded slice by slice as it arrives, so that memory stays flat.
 
-The server's own layout is taken advantage of: `{..."metadata":{...},"items":[{"metadata":{...`, one
-item after the other, without blanks. Any other layout is read whole, with the same result.
+What stands between the first two items is taken to stand between all of them. The guess need not
+be right: a slice that does not end where an item ends is no JSON, and then all that is left of the
+list is decoded at once, with the same result. What does decode is right, whatever follows it.
 """
 
+import re
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 SLICE = 1 << 20
 """Bytes to decode at once: about what a processor's cache holds."""
-_ITEMS = b'"items":['
-_BORDER = b'},{"metadata":{'
-_LONGEST_HEAD = 4096
+LONGEST_HEAD = 4096
+"""Bytes within which a list must have begun its first item, if it is to be read in slices."""
+
+_ITEMS = re.compile(rb'"items"\s*:\s*\[')
+_FIRST = re.compile(rb'(\s*)\{\s*"\w+"\s*:( ?)')
+# An item tells its kind, if anything, and then its metadata; nothing within a Pod or Node begins like that.
+_ITEM = re.compile(rb'\s*\{(?:\s*"\w+"\s*:\s*"[^"\\]*"\s*,)*\s*"metadata"\s*:\s*\{')
+_POSITION = re.compile(r"\(byte (\d+)\)")
+_REST = b'{"items":'
+
+Slice: TypeAlias = bytes | memoryview
+TakeSlice: TypeAlias = Callable[[Slice], None]
+"""Takes a JSON array of whole items, of which it keeps nothing; with a `DecodeError` it has taken no item of it."""
 
 
 class Source(Protocol):
     """What bytes come from; see `transport.Body`."""
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes."""
+        """Return the next bytes; fewer than asked for come only at the end."""
 
     def readinto(self, buffer: bytearray | memoryview, /) -> int:
         """Fill the buffer; fewer bytes come only at the end."""
+
+
+class Rejoined:
+    """A source of which the first bytes were read already."""
+
+    def __init__(self, first: bytes, rest: Source) -> None:
+        """Put them in front again."""
+        self._first = first
+        self._rest = rest
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes."""
+        first = self._first if size < 0 else self._first[:size]
+        self._first = self._first[len(first) :]
+        if size < 0 or len(first) < size:
+            first += self._rest.read(size if size < 0 else size - len(first))
+        return first
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        """Fill the buffer."""
+        view = memoryview(buffer)
+        count = min(len(self._first), len(view))
+        view[:count] = self._first[:count]
+        self._first = self._first[count:]
+        return count + (self._rest.readinto(view[count:]) if count < len(view) else 0)
 
 
 class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
@@ -33,104 +70,149 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str | None = None
 
 
-class _Head(msgspec.Struct):
+class Opening(NamedTuple):
+    """Where the bracket before the items stands, what was told before it, and what parts two items."""
+
+    start: int
+    meta: ListMeta | None
+    border: bytes
+
+
+class _Outside(msgspec.Struct):
+    """What a list tells besides its items."""
+
     metadata: ListMeta | None = None
 
 
-class _Rest(msgspec.Struct):
-    items: msgspec.Raw
+class _Whole(_Outside):
+    items: msgspec.Raw = msgspec.Raw(b"[]")
+
+    @property
+    def array(self) -> bytes:
+        """The items, apart from the bytes of the list."""
+        items = bytes(self.items)
+        return b"[]" if items == b"null" else items
 
 
-class _Whole(msgspec.Struct):
-    metadata: ListMeta | None = None
-    items: list[msgspec.Raw] | None = None
+def opening(head: bytes) -> Opening | None:
+    """Return how a list begins; None where these bytes do not show it, or it is no list, or an empty one."""
+    items = _ITEMS.search(head)
+    first = _FIRST.match(head, items.end()) if items else None
+    if items is None or first is None:
+        return None
+    try:
+        outside = msgspec.json.decode(head[: items.start()].rstrip(b", \t\r\n") + b"}", type=_Outside)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    # Whoever puts blanks behind colons puts them behind commas too.
+    gap = first[1] or first[2]
+    key = head[first.end(1) : first.end() - len(first[2])]
+    return Opening(items.end() - 1, outside.metadata, b"}," + gap + key)
 
 
-def read_list(source: Source, kind: Any, take: Callable[[Any], None], size: int = SLICE) -> str:  # noqa: ANN401
-    """Hand every item of a list to `take`, in order, and return the token of the next page (or empty).
+def read_list(
+    source: Source,
+    kind: Any,  # noqa: ANN401
+    take: Callable[[list[Any]], None],
+    size: int = SLICE,
+) -> str:
+    """Hand the items of a list to `take`, in order, and return the token of the next page (or empty).
 
     As `read_page`, of which only the token is kept.
     """
     return read_page(source, kind, take, size).continue_ or ""
 
 
-def read_page(source: Source, kind: Any, take: Callable[[Any], None], size: int = SLICE) -> ListMeta:  # noqa: ANN401
-    """Hand every item of a list to `take`, in order, and return what the list says of itself.
+def read_page(
+    source: Source,
+    kind: Any,  # noqa: ANN401
+    take: Callable[[list[Any]], None],
+    size: int = SLICE,
+) -> ListMeta:
+    """Hand the items of a list to `take`, in order, and return what the list says of itself.
 
     Args:
         source: the bytes of one JSON list.
         kind: the msgspec type of an item.
-        take: called with each item as soon as it is there.
-        size: how much to decode at once.
+        take: called with some items as soon as they are there.
+        size: how many bytes to decode at once.
 
     Raises:
         msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
 
     """
-    buffer = bytearray(max(size, _LONGEST_HEAD))
-    filled = source.readinto(memoryview(buffer))
-    start = buffer.find(_ITEMS, 0, min(filled, _LONGEST_HEAD))
-    head = _head(bytes(buffer[:start])) if start >= 0 else None
-    if head is None:
-        return _whole(bytes(buffer[:filled]) + source.read(), kind, take)
-    _slices(source, buffer, start + len(_ITEMS) - 1, filled, msgspec.json.Decoder(list[kind]), take)
-    return head.metadata or ListMeta()
+    decoder = msgspec.json.Decoder(list[kind])
+    head = source.read(LONGEST_HEAD)
+    found = opening(head)
+    if found is not None:
+        return read_slices(Rejoined(head, source), found, lambda part: take(decoder.decode(part)), size)
+    whole = msgspec.json.decode(head + source.read(), type=_Whole)
+    take(decoder.decode(whole.array))
+    return whole.metadata or ListMeta()
 
 
-def _head(written: bytes) -> _Head | None:
-    """Return what stands before the items; None unless that is all there is besides them."""
-    try:
-        head = msgspec.json.decode(written.rstrip(b", ") + b"}", type=_Head)
-    except msgspec.MsgspecError:
-        return None
-    return head if head.metadata is not None else None
+def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE) -> ListMeta:
+    """Hand a list's items to `take` as JSON arrays, in order, and return what the list says of itself.
 
+    Args:
+        source: the bytes of the list, from the beginning.
+        found: how it begins.
+        take: called with some items as soon as they are there.
+        size: how many bytes to hand on at once, unless a single item has more.
 
-def _whole(content: bytes, kind: Any, take: Callable[[Any], None]) -> ListMeta:  # noqa: ANN401
-    found = msgspec.json.decode(content, type=_Whole)
-    decoder = msgspec.json.Decoder(kind)
-    for item in found.items or ():
-        take(decoder.decode(item))
-    return found.metadata or ListMeta()
+    Raises:
+        msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
 
-
-def _slices(
-    source: Source,
-    buffer: bytearray,
-    start: int,
-    filled: int,
-    decoder: Any,  # noqa: ANN401
-    take: Callable[[Any], None],
-) -> None:
-    """Decode up to the last complete item in the buffer, move the rest to the front, read on.
-
-    `start` is where the bracket before the items stands; the bracket or comma before the rest is
-    made one, and the comma behind the slice its end, so that every slice is a list of its own.
     """
-    at_end = filled < len(buffer)
-    while not at_end:
-        border = buffer.rfind(_BORDER, start, filled)
-        if border >= 0:
-            comma = border + 1
-            buffer[comma] = ord("]")
-            with memoryview(buffer) as view:
-                _hand_on(decoder.decode(view[start : comma + 1]), take)
-            buffer[comma] = ord("[")
-            start = comma
-        if start == 0 and filled == len(buffer):
+    begin = len(source.read(found.start))
+    buffer = bytearray(size)
+    filled = source.readinto(buffer)
+    while filled == len(buffer):
+        comma = _last_comma(buffer, found.border)
+        if comma < 0:
             buffer.extend(bytes(len(buffer)))
-        buffer[: filled - start] = buffer[start:filled]
-        filled -= start
-        start = 0
-        with memoryview(buffer) as view:
-            more = source.readinto(view[filled:])
-        filled += more
-        at_end = filled < len(buffer)
-    # What is left is the end of the list's object: it must be complete, and may hold more fields.
-    rest = msgspec.json.decode(b'{"items":' + buffer[start:filled], type=_Rest)
-    _hand_on(decoder.decode(rest.items), take)
+        else:
+            buffer[comma] = ord("]")
+            try:
+                _hand_on(buffer, comma + 1, take)
+            except msgspec.ValidationError:
+                raise
+            except msgspec.DecodeError:
+                buffer[comma] = ord(",")
+                buffer = bytearray(buffer) + source.read()
+                filled = len(buffer)
+                break
+            # The rest is an array again: the comma before it becomes its bracket.
+            buffer[comma] = ord("[")
+            begin += comma
+            filled -= comma
+            buffer[:filled] = buffer[comma:]
+        filled += source.readinto(memoryview(buffer)[filled:])
+    return _end(buffer[:filled], begin, take) or found.meta or ListMeta()
 
 
-def _hand_on(items: list[Any], take: Callable[[Any], None]) -> None:
-    for item in items:
-        take(item)
+def _last_comma(buffer: bytearray, border: bytes) -> int:
+    """Return where the comma behind the last whole item stands, -1 where there is none."""
+    at = buffer.rfind(border)
+    while at >= 0 and not _ITEM.match(buffer, at + 2):
+        at = buffer.rfind(border, 0, at)
+    return at + 1 if at >= 0 else -1
+
+
+def _hand_on(buffer: bytearray, end: int, take: TakeSlice) -> None:
+    view = memoryview(buffer)[:end]
+    take(view)
+    view.release()
+
+
+def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListMeta | None:
+    """Take the last items and return what is told behind them: the list must be complete, and may hold more fields."""
+    try:
+        whole = msgspec.json.decode(_REST + rest, type=_Whole)
+        take(whole.array)
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError as problem:
+        shown = _POSITION.sub(lambda found: f"(byte {int(found[1]) - len(_REST) + begin})", str(problem))
+        raise msgspec.DecodeError(shown) from None
+    return whole.metadata

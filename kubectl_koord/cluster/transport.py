@@ -1,5 +1,6 @@
 """What a way to the API server offers, whichever it is."""
 
+import re
 from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Protocol, Self
@@ -10,10 +11,12 @@ from kubectl_koord import __version__
 from kubectl_koord.errors import KoordError
 
 USER_AGENT = f"kubectl-koord/{__version__}"
-# What runs between kubectl's child and us is a loopback socket: kubectl inflates, we do not.
-ACCEPT_ENCODING = "identity"
 
 _FAILED = "Unable to connect to the server: "
+
+
+class Interrupted(KoordError):  # noqa: N818
+    """The connection broke within an answer: who asks again may get all of it."""
 
 
 class Reply(Struct, frozen=True):
@@ -26,8 +29,8 @@ class Reply(Struct, frozen=True):
 class Body(Protocol):
     """An answer whose body is still to be read.
 
-    Reading raises KoordError when the connection breaks before the body is complete, or when
-    the time limit of the request has passed. Header names are in lower case.
+    Reading raises Interrupted when the connection breaks before the body is complete, KoordError
+    when the time limit of the request has passed. Header names are in lower case.
     """
 
     @property
@@ -98,6 +101,18 @@ def unable(reason: str) -> KoordError:
 def refused(address: str) -> KoordError:
     """Return kubectl's sentence for a port on which nobody listens."""
     return KoordError(f"The connection to the server {address} was refused - did you specify the right host or port?")
+
+
+def interrupted() -> Interrupted:
+    """Return kubectl's sentence for a connection that breaks within an answer."""
+    return Interrupted(f"{_FAILED}unexpected EOF")
+
+
+def is_loopback(server: str) -> bool:
+    """Tell whether a server's address is on this machine, where packing costs more than it spares."""
+    host = server.partition("://")[2].partition("/")[0]
+    name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    return name in {"localhost", "::1"} or re.fullmatch(r"127(\.\d+){3}", name) is not None
 
 
 def no_headers_in_time() -> KoordError:

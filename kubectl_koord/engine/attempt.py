@@ -13,7 +13,7 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.gather import Gathering, Wish, gather
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import NodeSlots, in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Claim, Node
@@ -97,10 +97,9 @@ def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) 
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     gathering = gather(tree, view, job.pods, wish, slots, job.rules)
-    rejections = {name: node.rejection for name, node in slots.items() if node.rejection is not None}
     failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
     placement = gathering.seats if gathering.seats and not failing and is_enough(job, gathering.seats) else None
-    return Attempt(trigger, prepared, gathering, placement, rejections, left=job.pods, invalid=failing)
+    return Attempt(trigger, prepared, gathering, placement, slots.refusals, left=job.pods, invalid=failing)
 
 
 def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[str, str]) -> str:
@@ -169,7 +168,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
-        return Attempt(trigger, prepared, None, placement, _refusals(slots))
+        return Attempt(trigger, prepared, None, placement, slots.refusals)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     for pod in queue:
         if pod.key in placement:
@@ -178,11 +177,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
-    return Attempt(trigger, job.prepared(trigger, view), None, None, _refusals(slots), waiting, left)
-
-
-def _refusals(slots: Mapping[str, NodeSlots]) -> dict[str, Reason]:
-    return {name: node.rejection for name, node in slots.items() if node.rejection is not None}
+    return Attempt(trigger, job.prepared(trigger, view), None, None, slots.refusals, waiting, left)
 
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import NodeSlots, in_index_order
+from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
@@ -54,15 +54,15 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
     slots = [0] * len(tree.domains)
     if not nodes:
         return tuple(slots)
-    for name, count in nodes.items():
-        if name in tree.leaf:
-            slots[tree.leaf[name]] = count
+    for name, index in tree.leaf.items():
+        slots[index] = nodes.get(name, 0)
+    parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
-        domain = tree.domains[index]
+        count = slots[index]
         if multiples:
-            slots[index] -= slots[index] % multiples.get(domain.layer, 1)
-        if domain.parent >= 0:
-            slots[domain.parent] += slots[index]
+            count = slots[index] = count - count % multiples.get(tree.domains[index].layer, 1)
+        if count and index:
+            slots[parents[index]] += count
     return tuple(slots)
 
 
@@ -145,7 +145,7 @@ def gather(
     view: View,
     pods: Sequence[PendingPod],
     wish: Wish,
-    nodes: Mapping[str, NodeSlots],
+    nodes: Offer,
     rules: Rules,
     scores: Mapping[str, int] | None = None,
 ) -> Gathering:
@@ -162,15 +162,16 @@ def gather(
 
     """
     multiples = {layer: n for layer, n in wish.multiples.items() if n > 1} if rules.pod_count_multiple else {}
-    counts = {name: node.slots for name, node in nodes.items()}
-    slots = domain_slots(tree, counts, multiples)
+    # The tree stands for itself: what is kept keeps it alive, so that no other can have its identity.
+    key = (id(tree), tuple(multiples.items()))
+    _, slots = nodes.once(key, lambda offer: (tree, domain_slots(tree, offer.counts, multiples)))
     start = start_set(tree, wish)
     existing = sums(tree, _existing(view, pods, nodes, rules))
     order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))
     desired = len(pods)
     enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
     seats, chosen = _first_that_fits(order, enough, pods, multiples)
-    raw = sums(tree, counts) if multiples else slots
+    raw = sums(tree, nodes.counts) if multiples else slots
     return Gathering(desired, start, slots, raw, nodes, seats, chosen)
 
 

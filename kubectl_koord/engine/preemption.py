@@ -5,7 +5,9 @@ members of plain gangs that are not counted against each other, and slots that s
 victims are given back.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,14 +16,25 @@ from kubectl_koord.engine.attempt import Attempt, Job
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.gather import gather
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts nobody."""
 
-Meeting: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
-"""The order in which the scheduler's cache lists a node's victims: in no object, so we try several."""
+Order: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
+"""A node's victims, given in name order, in another order."""
+
+
+class Meeting(Struct, frozen=True):
+    """The order in which the scheduler's cache lists each node's victims: in no object, so we try several.
+
+    `usual` is the order on all nodes, or on all but one `node`, where it is `there`.
+    """
+
+    usual: Order
+    node: str = ""
+    there: Order | None = None
 
 
 class Preemption(Struct, frozen=True):
@@ -40,36 +53,31 @@ class Preemption(Struct, frozen=True):
     domain: int | None = None
 
 
-def by_name(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    """List a node's pods in name order, as a scheduler does that has just started."""
-    return victims
-
-
-def last_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    """List them the other way round."""
+def _last_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
     return victims[::-1]
 
 
-def dearest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    """List the highest priority first."""
-    return sorted(victims, key=lambda pod: (-pod.priority, pod.key))
+def _dearest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    return sorted(victims, key=_PRIORITY, reverse=True)
 
 
-def cheapest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    """List the lowest priority first."""
-    return sorted(victims, key=lambda pod: (pod.priority, pod.key))
+def _cheapest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
+    return sorted(victims, key=_PRIORITY)
+
+
+_PRIORITY = attrgetter("priority")
+
+by_name = Meeting(tuple)  # as a scheduler lists them that has just started
+last_first = Meeting(_last_first)
+dearest_first = Meeting(_dearest_first)
+cheapest_first = Meeting(_cheapest_first)
+MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
 
 
 def favouring(node: str, *, cheap: bool) -> Meeting:
     """Return the order in which one node is met at its lowest cost and all others at their highest, or reversed."""
-
-    def meeting(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-        return (cheapest_first if (victims[0].node == node) == cheap else dearest_first)(victims)
-
-    return meeting
-
-
-MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
+    orders = (_dearest_first, _cheapest_first)
+    return Meeting(orders[not cheap], node, orders[cheap])
 
 
 def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -> Preemption:
@@ -89,12 +97,13 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
     considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
-    possible = {name: possible_victims(now, name, failed.trigger) for name in considered}
-    possible = {name: victims for name, victims in possible.items() if victims}
+    every = _victims(now, failed.trigger)
+    possible = {name: victims for name in considered if (victims := every[name])}
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
-    emptied = now.without([victim for victims in possible.values() for victim in victims])
-    costs = node_costs(possible, meeting)
+    # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
+    emptied = now.without_any(("preemptible", failed.trigger.priority), partial(_is_preemptible, failed.trigger))
+    costs = node_costs(now, possible, failed.trigger, meeting)
     if job.wish is not None and job.tree is not None:
         return _gathered(job, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
@@ -129,20 +138,51 @@ def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[Runnin
     )
 
 
-def node_costs(possible: Mapping[str, Sequence[RunningPod]], meeting: Meeting) -> dict[str, int]:
+def _is_preemptible(trigger: PendingPod, pod: Occupant) -> bool:
+    return isinstance(pod, RunningPod) and pod.priority < trigger.priority and not pod.protected
+
+
+def _victims(view: View, trigger: PendingPod) -> Mapping[str, tuple[RunningPod, ...]]:
+    return view.per_node(("victims", trigger.priority), lambda view, name: possible_victims(view, name, trigger))
+
+
+def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> dict[str, int]:
     """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
 
     A job counts with the first of its pods that is met. Mirrors `estimatePreemptionCost`.
+
+    Args:
+        view: the cluster; its nodes keep what was reckoned of them.
+        nodes: those that are considered; only their victims are ranked.
+        trigger: the pod that preempts.
+        meeting: the order of each node's victims.
+
     """
-    priorities = sorted({victim.priority for victims in possible.values() for victim in victims})
-    rank = {priority: position for position, priority in enumerate(priorities)}
-    costs = {}
-    for name, victims in possible.items():
-        first: dict[str, int] = {}
-        for victim in meeting(victims) if victims else ():
-            first.setdefault(victim.job, rank[victim.priority])
-        costs[name] = sum(first.values())
+    own = trigger.priority
+
+    def levels(view: View, name: str) -> frozenset[int]:
+        return frozenset(victim.priority for victim in _victims(view, trigger)[name])
+
+    def usually_met(view: View, name: str) -> tuple[int, ...]:
+        return _first_met(meeting.usual(_victims(view, trigger)[name]))
+
+    names = tuple(nodes)
+    by_node = view.per_node(("priorities", own), levels)
+    rank = {level: at for at, level in enumerate(sorted(frozenset[int]().union(*map(by_node.__getitem__, names))))}
+    met = view.per_node(("met", meeting.usual, own), usually_met)
+    costs = {name: sum(map(rank.__getitem__, met[name])) for name in names}
+    if meeting.there is not None and meeting.node in costs:
+        there = _first_met(meeting.there(_victims(view, trigger)[meeting.node]))
+        costs[meeting.node] = sum(map(rank.__getitem__, there))
     return costs
+
+
+def _first_met(victims: Iterable[RunningPod]) -> tuple[int, ...]:
+    """Return the priority of each job's first pod."""
+    first: dict[str, int] = {}
+    for victim in victims:
+        first.setdefault(victim.job, victim.priority)
+    return tuple(first.values())
 
 
 def _gathered(

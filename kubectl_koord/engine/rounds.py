@@ -14,7 +14,6 @@ from kubectl_koord.engine.preemption import (
     dearest_first,
     favouring,
     node_costs,
-    possible_victims,
     preempt,
 )
 from kubectl_koord.engine.view import View
@@ -80,16 +79,16 @@ def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
     cheapest among dear ones, and the other way round.
     """
     considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
-    possible = {name: possible_victims(view, name, failed.trigger) for name in considered}
-    low, high = (node_costs(possible, meeting) for meeting in (cheapest_first, dearest_first))
-    unsure = [name for name in sorted(possible) if low[name] != high[name]][:MOST_BRANCHES]
+
+    def costs(meeting: Meeting) -> dict[str, int]:
+        return node_costs(view, considered, failed.trigger, meeting)
+
+    low, high = costs(cheapest_first), costs(dearest_first)
+    unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
+    singled_out = [favouring(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], Meeting] = {}
-    for meeting in MEETINGS:
-        distinct.setdefault(tuple(node_costs(possible, meeting).values()), meeting)
-    for name in unsure if len(unsure) > 1 else ():
-        for cheap, one, others in ((True, low, high), (False, high, low)):
-            costs = {**others, name: one[name]}
-            distinct.setdefault(tuple(costs.values()), favouring(name, cheap=cheap))
+    for meeting in (*MEETINGS, *(singled_out if len(unsure) > 1 else ())):
+        distinct.setdefault(tuple(costs(meeting).values()), meeting)
     return tuple(distinct.values())
 
 

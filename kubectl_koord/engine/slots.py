@@ -1,7 +1,9 @@
 """Offer slots: how many of a gang's pods each node takes, one after the other."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -10,12 +12,39 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
 
+T = TypeVar("T")
+
 
 class NodeSlots(Struct, frozen=True, gc=False):
     """How many pods went onto a node, and why the next did not; no reason when all did."""
 
     slots: int
     rejection: Reason | None
+
+
+class Offer(dict[str, NodeSlots]):
+    """The slots of nodes by name, not to be changed: jobs that are alike share it, and what follows from it."""
+
+    def once(self, key: object, reckon: Callable[["Offer"], T]) -> T:
+        """Return what follows from it, reckoned once per key."""
+        if key not in self._reckoned:
+            self._reckoned[key] = reckon(self)
+        found: T = self._reckoned[key]
+        return found
+
+    @cached_property
+    def _reckoned(self) -> dict[object, Any]:
+        return {}
+
+    @cached_property
+    def counts(self) -> Mapping[str, int]:
+        """How many pods each node takes."""
+        return {name: node.slots for name, node in self.items()}
+
+    @cached_property
+    def refusals(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, of those that do not take all."""
+        return {name: node.rejection for name, node in self.items() if node.rejection is not None}
 
 
 def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
@@ -26,22 +55,33 @@ def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
     return tuple(sorted(pods, key=lambda pod: (pod.index is None, pod.index or 0, pod.name, pod.namespace)))
 
 
-def offer_slots(
-    view: View, names: Iterable[str], pods: Sequence[PendingPod], prepared: Prepared
-) -> dict[str, NodeSlots]:
+def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return the offer slots of the named nodes for the pods, which must be in index order.
 
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
     runs = _runs(pods)
     if len(runs) > 1 or not prepared.counts_only_room or pods[0].shape != prepared.trigger.shape:
-        return {name: _on_node(view.state(name), runs, prepared) for name in names}
-    most = len(pods)
-    all_in = NodeSlots(most, None)
-    room_for = without_limit(view, prepared)
-    slots = {name: found if (found := room_for[name]).slots < most else all_in for name in names}
-    slots.update((name, _on_node(view.state(name), runs, prepared)) for name in prepared.nominated if name in slots)
+        return Offer((name, _on_node(view.state(name), runs, prepared)) for name in names)
+    every = _alike(view, len(pods), prepared)
+    slots = every if len(names) == len(every) else Offer((name, every[name]) for name in names)
+    crossed = [name for name in prepared.nominated if name in slots]
+    if crossed:
+        slots = Offer(slots)
+        slots.update((name, _on_node(view.state(name), runs, prepared)) for name in crossed)
     return slots
+
+
+def _alike(view: View, most: int, prepared: Prepared) -> Offer:
+    """Return the slots of all nodes for so many pods like the trigger, the one object for all jobs of that kind."""
+    all_in = NodeSlots(most, None)
+    key = ("offer", prepared.trigger.shape, prepared.rules, most)
+
+    def at_most(view: View, name: str) -> NodeSlots:
+        found = without_limit(view, prepared)[name]
+        return found if found.slots < most else all_in
+
+    return view.once(key, lambda view: Offer(view.per_node(key, at_most)))
 
 
 def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:

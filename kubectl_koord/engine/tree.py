@@ -45,7 +45,8 @@ class Outside(Struct, frozen=True):
 class Tree(Struct, frozen=True):
     """The tree. `domains` is in pre-order (root first, children by name), nodes are its leaves.
 
-    `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index.
+    `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index;
+    `parents` and `by_layer` say by domain and by layer what the domains say of themselves.
     """
 
     layers: tuple[str, ...]
@@ -53,10 +54,12 @@ class Tree(Struct, frozen=True):
     leaf: Mapping[str, int]
     outside: tuple[Outside, ...]
     merged: tuple[Merged, ...]
+    parents: tuple[int, ...]
+    by_layer: Mapping[str, tuple[int, ...]]
 
     def at_layer(self, layer: str) -> tuple[int, ...]:
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
-        return tuple(index for index, domain in enumerate(self.domains) if domain.layer == layer)
+        return self.by_layer.get(layer, ())
 
     def ancestors(self, index: int) -> Iterator[int]:
         """Yield the domain itself, its parent, and so on up to the root."""
@@ -117,13 +120,14 @@ def find(topologies: Mapping[str, NetworkTopology]) -> NetworkTopology | NoTree:
 
 
 class _Growing:
-    """A domain while the tree is built."""
+    """A domain while the tree is built; `nodes` are those right below it, in name order."""
 
-    __slots__ = ("children", "key", "virtual")
+    __slots__ = ("children", "key", "nodes", "virtual")
 
     def __init__(self, key: tuple[str, str], *, virtual: bool) -> None:
         self.key = key
         self.children: dict[str, _Growing] = {}
+        self.nodes: list[str] = []
         self.virtual = virtual
 
 
@@ -144,41 +148,45 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
     index = {root.key: root}
     parents: dict[tuple[str, str], dict[str, None]] = {}
     outside = []
+    last: tuple[object, _Growing] = ((), root)
     for name in sorted(nodes):
         path, missing = _path(order, nodes[name])
         if missing:
             outside.append(Outside(name, missing))
             continue
-        parent = root
-        for key, virtual in path:
-            parents.setdefault(key, {})[parent.key[1]] = None
-            domain = index.get(key)
-            if domain is None:
-                domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
-            parent = domain
+        if last[0] != path:  # neighbours by name are mostly neighbours in the tree
+            parent = root
+            for key, virtual in path:
+                parents.setdefault(key, {})[parent.key[1]] = None
+                domain = index.get(key)
+                if domain is None:
+                    domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
+                parent = domain
+            last = (path, parent)
+        last[1].nodes.append(name)
     merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)
     return _settle(root, tuple(layer.name for layer in order), tuple(outside), merged)
 
 
 def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, str], bool]], tuple[str, ...]]:
-    """Return the node's domains from the top (and whether each is virtual), and the label keys it lacks."""
+    """Return the domains above a node, from the top (and whether each is virtual), and the label keys it lacks."""
     labels = dict(node.labels)
     path = []
     missing = []
-    for position, layer in enumerate(order):
-        named = node.name if layer.name == NODE_LAYER else _first_label(layer, labels)
-        is_virtual = not named and position == len(order) - 2
-        if named or is_virtual:
-            path.append(((layer.name, named or node.name), is_virtual))
+    for layer in order[:-1]:
+        named = ""
+        for key in layer.label_keys:
+            if named := labels.get(key, ""):
+                break
+        if named:
+            path.append(((layer.name, named), False))
+        elif layer is order[-2]:
+            path.append(((layer.name, node.name), True))
         else:
             missing.append("|".join(layer.label_keys) or layer.name)
     if not order:
         missing.append(NODE_LAYER)
     return path, tuple(missing)
-
-
-def _first_label(layer: Layer, labels: Mapping[str, str]) -> str:
-    return next((labels[key] for key in layer.label_keys if labels.get(key)), "")
 
 
 def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...], merged: tuple[Merged, ...]) -> Tree:
@@ -188,14 +196,28 @@ def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...
     def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
         index = len(domains)
         domains.append(None)
-        below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
         layer, name = growing.key
-        nodes = 1 if layer == NODE_LAYER else sum(count for _, count in below)
-        if layer == NODE_LAYER:
-            leaf[name] = index
+        below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
+        for node in growing.nodes:
+            below.append((len(domains), 1))
+            leaf[node] = len(domains)
+            domains.append(Domain(NODE_LAYER, node, index, (), depth + 1, 1))
         children = tuple(child for child, _ in below)
+        nodes = sum(count for _, count in below)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
         return index, nodes
 
     place(root, -1, 0)
-    return Tree(layers, tuple(domain for domain in domains if domain is not None), leaf, outside, merged)
+    settled = tuple(domain for domain in domains if domain is not None)
+    by_layer: dict[str, list[int]] = {}
+    for index, domain in enumerate(settled):
+        by_layer.setdefault(domain.layer, []).append(index)
+    return Tree(
+        layers=layers,
+        domains=settled,
+        leaf=leaf,
+        outside=outside,
+        merged=merged,
+        parents=tuple(domain.parent for domain in settled),
+        by_layer={layer: tuple(indices) for layer, indices in by_layer.items()},
+    )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import HostPort, RunningPod, Shape
+from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -57,6 +57,13 @@ class NodeState:
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
         self.occupants: list[Occupant] = []
+        if isinstance(occupants, Held):
+            for resource, amount in occupants.requested.items():
+                self.free[resource] = self.free.get(resource, 0) - amount
+            self.ports.extend(occupants.ports)
+            self.occupants.extend(occupants)
+            self.places -= len(occupants)
+            return
         for occupant in occupants:
             self.add(occupant)
 
@@ -146,10 +153,10 @@ class View:
         """
         found = self._by_node.get(key)
         if found is None:
-            if self._base and len(self._nodes) + len(self._occupants) < len(self.names()):
+            if self._base:
                 found = dict(self._base.per_node(key, reckon))
-                changed = [name for name in (*self._nodes, *self._occupants) if name in found]
-                found.update((name, reckon(self, name)) for name in changed)
+                changed = self._nodes.keys() | self._occupants.keys()
+                found.update((name, reckon(self, name)) for name in changed if name in found)
             else:
                 found = {name: reckon(self, name) for name in self.names()}
             self._by_node[key] = found
@@ -164,10 +171,28 @@ class View:
 
     def without(self, gone: Collection[Occupant]) -> "View":
         """Return the view once these pods are gone."""
-        keys = {pod.key for pod in gone}
+        keys = {(pod.namespace, pod.name) for pod in gone}
         touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
-        left = {name: tuple(pod for pod in self.occupants(name) if pod.key not in keys) for name in touched}
+        left = {
+            name: tuple(pod for pod in self.occupants(name) if (pod.namespace, pod.name) not in keys)
+            for name in touched
+        }
         return self._with({}, left)
+
+    def without_any(self, key: object, leaves: Callable[[Occupant], bool]) -> "View":
+        """Return the view without all who leave, on every node; reckoned once per key, of a what-if only what differs.
+
+        Args:
+            key: names the question.
+            leaves: tells of one pod whether it goes.
+
+        """
+
+        def left(view: View) -> View:
+            stay = {name: tuple(pod for pod in pods if not leaves(pod)) for name, pods in view._occupants.items()}
+            return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)
+
+        return self.once(("without", key), left)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""

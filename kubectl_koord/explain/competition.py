@@ -1,5 +1,7 @@
 """Who is tried before a gang: pending jobs of higher priority, and whether they leave room for it."""
 
+from itertools import takewhile
+
 from msgspec import Struct
 
 from kubectl_koord.engine.view import View
@@ -22,23 +24,52 @@ class Ahead(Struct, frozen=True):
     certain: bool
 
 
+class _Step(Struct, frozen=True):
+    """One job of the line, and the cluster once it was tried: `planned` is None when it is not placed."""
+
+    subject: Subject
+    planned: bool | None
+    view: View
+
+
+class _Line:
+    """The pending jobs of a cluster in the order in which they are tried, each tried once for all who ask."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        found = ((-_priority(other), other.key, other) for other in pending_subjects(question.snapshot))
+        self._waiting = [other for *_, other in sorted(found, key=lambda entry: entry[:2])]
+        self._tried: list[_Step] = []
+
+    def before(self, priority: int) -> list[_Step]:
+        """Return the steps of the jobs of strictly higher priority, the first of them if they are many."""
+        untried = self._waiting[len(self._tried) : _MOST_AHEAD]
+        for other in takewhile(lambda other: _priority(other) > priority, untried):
+            self._tried.append(self._try(other))
+        return [step for step in self._tried if _priority(step.subject) > priority]
+
+    def _try(self, other: Subject) -> _Step:
+        view = self._tried[-1].view if self._tried else self._question.view
+        placement = _placement(self._question, other, view)
+        if placement is None:
+            return _Step(other, None, view)
+        seats, planned = placement
+        return _Step(other, planned, view.with_pods(_by_node(other.pending, seats)))
+
+
 def ahead(question: Question) -> Ahead:
     """Return what jobs of strictly higher priority take before the subject is tried.
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
-    names: list[str] = []
-    view = question.view
-    certain = True
-    for other in rivals(question):
-        placement = _placement(question, other, view)
-        if placement is None:
-            continue
-        seats, planned = placement
-        certain = certain and (planned or _takes_like_places(question, other))
-        names.append(other.key)
-        view = view.with_pods(_by_node(other.pending, seats))
-    return Ahead(tuple(names), view, certain)
+    line = question.view.once("line of pending jobs", lambda _: _Line(question))
+    steps = line.before(_priority(question.subject))
+    placed = [step for step in steps if step.planned is not None]
+    return Ahead(
+        names=tuple(step.subject.key for step in placed),
+        view=steps[-1].view if steps else question.view,
+        certain=all(step.planned or _takes_like_places(question, step.subject) for step in placed),
+    )
 
 
 def rivals(question: Question) -> list[Subject]:

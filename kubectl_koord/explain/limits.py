@@ -1,6 +1,7 @@
 """What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import Basis, Notice
@@ -11,6 +12,7 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 
+_UNSEEN = attrgetter("unseen")
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _RESERVED = "reservation"
@@ -111,7 +113,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     if not snapshot.sees("Reservation"):
         yield "reservations (Reservation objects could not be read)"
     yield from _reservations(pods, snapshot)
-    settings = sorted({item for node in snapshot.nodes.values() for item in node.unseen})
+    settings = sorted({item for unseen in set(map(_UNSEEN, snapshot.nodes.values())) for item in unseen})
     if settings and wanted:
         yield f"node settings ({listed(settings)})"
 

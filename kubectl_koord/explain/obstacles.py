@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.gather import domain_slots, sums
+from kubectl_koord.engine.gather import Gathering, domain_slots, sums
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
@@ -74,16 +74,28 @@ def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tup
     gathering, tree = first.gathering, question.tree
     if gathering is None or not isinstance(tree, Tree):
         return ()
-    empty = {} if brief else slots_in(empty_view(question.view), question, first)
+    key = ("slot rows", gathering.start, gathering.slots, gathering.desired)
+    rows = question.view.once(key, lambda _: tuple(_bare_rows(tree, gathering)))  # gangs that are alike share them
+    if brief:
+        return rows
+    empty = slots_in(empty_view(question.view), question, first)
     room = sums(tree, empty)
-    if_what = {} if brief or first.placement is not None else _what_ifs(question, first, tree, gathering.start)
-    rows = []
+    if_what = {} if first.placement is not None else _what_ifs(question, first, tree, gathering.start)
+    return tuple(
+        structs.replace(
+            row,
+            in_the_way=_in_the_way(question, first, index, empty, room[index]) if row.short else "",
+            what_if=if_what.get(index),
+        )
+        for index, row in zip(gathering.start, rows, strict=True)
+    )
+
+
+def _bare_rows(tree: Tree, gathering: Gathering) -> Iterator[SlotRow]:
     for index in gathering.start:
         domain = tree.domains[index]
         short = max(0, gathering.desired - gathering.slots[index])
-        way = _in_the_way(question, first, index, empty, room[index]) if short and not brief else ""
-        rows.append(SlotRow(domain.layer, domain.name, gathering.slots[index], short, way, if_what.get(index)))
-    return tuple(rows)
+        yield SlotRow(domain.layer, domain.name, gathering.slots[index], short)
 
 
 def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:

@@ -65,7 +65,7 @@ class Question(Struct, frozen=True):
         if group is None or not self.has_topology:
             return Wish()
         spec = next(spec for spec in group.specs if spec is not None)
-        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), ())
+        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {})
         return gangs.wish(spec, known)
 
 

@@ -48,26 +48,35 @@ def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
     apart by what exists.
     """
     every = gangs.all_gangs(snapshot)
+    return _found(snapshot, every, name, namespace) or _unknown(snapshot, every, name, namespace)
+
+
+def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: str) -> Subject | None:
     first, slash, second = name.partition("/")
     if not slash:
-        return _plain(snapshot, every, namespace, name) or _unknown(snapshot, every, name, namespace)
+        return _plain(snapshot, every, namespace, name)
     kind = first.lower()
     found: Subject | None = None
     if kind in _GROUP_KINDS:
         found = _gang(every, f"{namespace}/{second}")
     elif kind in _POD_KINDS:
         found = _pod(snapshot, every, f"{namespace}/{second}")
-    found = found or _plain(snapshot, every, first, second) or _owned(snapshot, every, namespace, kind, second)
-    return found or _unknown(snapshot, every, name, namespace)
+    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, namespace, kind, second)
 
 
 def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
     """Return whom a plain name means in any namespace, None where that is nobody or more than one."""
+    every = gangs.all_gangs(snapshot)
+    bare = name.rpartition("/")[2]
     namespaces = {*(key.partition("/")[0] for key in snapshot.pod_groups), *(pod.namespace for pod in snapshot.pending)}
+    named = {key.partition("/")[0] for key in every if key.endswith(f"/{bare}")}
+    for pod in chain(snapshot.pending, _placed(snapshot)):
+        if pod.name == bare or pod.owner.endswith(f"/{bare}"):
+            named.add(pod.namespace)
     found = {
         subject.key: subject
-        for namespace in sorted(namespaces)
-        if isinstance(subject := find(snapshot, name, namespace), Subject)
+        for namespace in sorted(namespaces & named)
+        if (subject := _found(snapshot, every, name, namespace)) is not None
     }
     return next(iter(found.values())) if len(found) == 1 else None
 
@@ -108,8 +117,10 @@ def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: 
     if not name:
         return None
     for pod in chain(snapshot.pending, _placed(snapshot)):
+        if pod.namespace != namespace:
+            continue
         owner_kind, _, owner = pod.owner.partition("/")
-        if pod.namespace == namespace and owner == name and kind in {"", owner_kind.lower(), f"{owner_kind.lower()}s"}:
+        if owner == name and kind in {"", owner_kind.lower(), f"{owner_kind.lower()}s"}:
             return _gang(every, pod.gang) if pod.gang else _pod(snapshot, every, pod.key)
     return None
 

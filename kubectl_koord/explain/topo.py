@@ -1,18 +1,19 @@
 """The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, NoTree, Tree, build
-from kubectl_koord.engine.view import View, of
+from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.explain import limits
 from kubectl_koord.explain.question import ask, open_courses
 from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode, TopologyReport, Verdict
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import count, listed, obstacle
 from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import Held
 from kubectl_koord.model.snapshot import Snapshot
 
 
@@ -76,11 +77,10 @@ def _rows(
 ) -> tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]]:
     nodes = {name: view.node(name) for name in tree.leaf}
     total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
-    free_by_node = {name: max(0, view.state(name).free.get(resource, 0)) for name in nodes}
     total = sums(tree, total_by_node)
-    free = sums(tree, free_by_node) if are_pods_seen else (None,) * len(tree.domains)
-    cordoned = sums(tree, {name: int(node.unschedulable) for name, node in nodes.items()})
-    not_ready = sums(tree, {name: int(not node.ready) for name, node in nodes.items()})
+    free = sums(tree, _free(view, resource, total_by_node)) if are_pods_seen else (None,) * len(tree.domains)
+    cordoned = sums(tree, {name: 1 for name, node in nodes.items() if node.unschedulable})
+    not_ready = sums(tree, {name: 1 for name, node in nodes.items() if not node.ready})
     gathering = course.first.gathering if course is not None else None
     domains, leaves = [], []
     for index, domain in enumerate(tree.domains):
@@ -107,6 +107,17 @@ def _rows(
             )
         )
     return tuple(domains), tuple(leaves)
+
+
+def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
+    """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
+    return {name: max(0, total - _taken(view.occupants(name), resource)) for name, total in totals.items()}
+
+
+def _taken(pods: tuple[Occupant, ...], resource: str) -> int:
+    if isinstance(pods, Held):
+        return pods.requested.get(resource, 0)
+    return sum(amount for pod in pods for name, amount in pod.shape.requests if name == resource)
 
 
 def _state(node: Node) -> str:

@@ -1,6 +1,7 @@
 """Pods: a compact record for those that run, a full value for those that wait."""
 
-from typing import TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Self, TypeAlias
 
 from msgspec import Struct
 
@@ -102,6 +103,24 @@ class RunningPod(Struct, frozen=True, gc=False):
     def key(self) -> str:
         """The name as reports print it: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+
+class Held(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
+    """The running pods of one node, and what they take up together: whoever has it need not go through them.
+
+    Whatever is made of it is a mere tuple, so that the sums always belong to these pods.
+    """
+
+    requested: Mapping[str, int]
+    ports: tuple[HostPort, ...]
+
+    @classmethod
+    def of(cls, pods: Iterable[RunningPod], requested: Mapping[str, int], ports: Iterable[HostPort]) -> Self:
+        """Return the pods with the sums of their requests, by resource, and their host ports."""
+        held = cls(pods)
+        held.requested = requested
+        held.ports = tuple(ports)
+        return held
 
 
 class Condition(Struct, frozen=True, gc=False):

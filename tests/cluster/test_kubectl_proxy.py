@@ -1,3 +1,4 @@
+import gzip
 import os
 import signal
 import subprocess
@@ -264,3 +265,16 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+@pytest.mark.parametrize(("host", "asked"), [("127.0.0.1", "identity"), ("0.0.0.0", "gzip")])  # noqa: S104
+def test_lists_are_packed_on_their_way_unless_the_server_is_on_this_machine(
+    server: ApiServer, reach: Reach, host: str, asked: str
+) -> None:
+    plain = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[]}'
+    packed = Rule(PODS, raw=gzip.compress(plain), headers={"Content-Encoding": "gzip"})
+    server.rules.append(packed if asked == "gzip" else Rule(PODS, raw=plain))
+    body = reach(f"--server=http://{host}:{server.port}").open(PODS)
+    assert body.read() == plain
+    body.close()
+    assert [request.headers["accept-encoding"] for request in server.requests(PODS)] == [asked]

@@ -151,6 +151,13 @@ def test_any_other_failure_ends_the_reading_of_all(server: ApiServer, reach: Rea
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize("cut", ["chunked", "length"])
+def test_a_list_that_breaks_off_is_begun_anew(server: ApiServer, reach: Reach, cut: str) -> None:
+    server.rules.append(Rule(PODS, cut=cut, times=2))
+    assert read_lists(reach(), [POD_LIST], no_namespace, names).values["Pod"] == ["c", "a", "b"]
+    assert len(server.requests(PODS)) == 3
+
+
 def test_the_other_lists_are_told_to_stop(server: ApiServer, reach: Reach) -> None:
     gate, stopped = threading.Event(), threading.Event()
     server.rules.append(Rule(PODS, 500, "InternalError", "etcd"))

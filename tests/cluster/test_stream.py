@@ -12,14 +12,23 @@ from hypothesis import strategies as st
 from kubectl_koord.cluster import wire
 from kubectl_koord.cluster.stream import read_list
 
-HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", ""]
+HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", '},\n        {\n            "metadata": {', ""]
 NAMES = st.text(max_size=20) | st.sampled_from(HOSTILE)
+KINDS = st.sampled_from([{}, {"apiVersion": "v1", "kind": "Pod"}, {"kind": "Pod", "apiVersion": "v1"}])
+OWNERS = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "no item"}}, {"metadata": {}, "kind": "Pod"}] * 2
+LAYOUTS = st.sampled_from(
+    [{"separators": (",", ":")}, {}, {"indent": 4}, {"indent": 2}, {"indent": 0}, {"separators": (" , ", " : ")}]
+)
 
 
-def listed(names: list[str], token: str = "", *, padding: int = 0) -> dict[str, Any]:
-    items = [{"metadata": {"name": name, "annotations": {"x": "y" * padding}}, "spec": {}} for name in names]
+def listed(
+    names: list[str], token: str = "", *, padding: int = 0, kind: dict[str, str] | None = None, behind: bool = False
+) -> dict[str, Any]:
+    metas = [{"name": name, "annotations": {"x": "y" * padding}} for name in names]
+    items = [(kind or {}) | {"metadata": meta, "spec": {}, "status": {"owners": OWNERS}} for meta in metas]
     meta = {"resourceVersion": "1", **({"continue": token} if token else {})}
-    return {"kind": "PodList", "apiVersion": "v1", "metadata": meta, "items": items}
+    head = {"kind": "PodList", "apiVersion": "v1"}
+    return head | ({"items": items, "metadata": meta} if behind else {"metadata": meta, "items": items})
 
 
 def compact(value: object) -> bytes:
@@ -28,14 +37,84 @@ def compact(value: object) -> bytes:
 
 def read(content: bytes, size: int) -> tuple[list[str], str]:
     found: list[wire.Pod] = []
-    token = read_list(io.BytesIO(content), wire.Pod, found.append, size)
+    token = read_list(io.BytesIO(content), wire.Pod, found.extend, size)
     return [pod.metadata.name for pod in found], token
 
 
-@settings(derandomize=True, max_examples=150, deadline=None)
-@given(st.lists(NAMES, max_size=40), st.sampled_from(["", "next"]), st.integers(0, 900), st.integers(4096, 9000))
-def test_any_slicing_yields_what_a_plain_decode_yields(names: list[str], token: str, padding: int, size: int) -> None:
-    assert read(compact(listed(names, token, padding=padding)), size) == (names, token)
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(
+    names=st.lists(NAMES, max_size=40),
+    token=st.sampled_from(["", "next"]),
+    padding=st.integers(0, 900),
+    size=st.integers(1, 9000),
+    kind=KINDS,
+    layout=LAYOUTS,
+    behind=st.booleans(),
+)
+def test_any_slicing_of_any_layout_yields_what_a_plain_decode_yields(
+    names: list[str], token: str, padding: int, size: int, kind: dict[str, str], layout: dict[str, Any], *, behind: bool
+) -> None:
+    content = json.dumps(listed(names, token, padding=padding, kind=kind, behind=behind), **layout).encode()
+    assert read(content, size) == (names, token)
+
+
+@pytest.mark.soak
+@settings(max_examples=20_000, deadline=None)
+@given(
+    names=st.lists(NAMES, max_size=60),
+    padding=st.integers(0, 300),
+    size=st.integers(1, 3000),
+    kind=KINDS,
+    layout=LAYOUTS,
+    behind=st.booleans(),
+)
+def test_many_slicings_yield_what_a_plain_decode_yields(
+    names: list[str], padding: int, size: int, kind: dict[str, str], layout: dict[str, Any], *, behind: bool
+) -> None:
+    content = json.dumps(listed(names, padding=padding, kind=kind, behind=behind), **layout).encode()
+    assert read(content, size) == (names, "")
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(data=st.data(), size=st.integers(1, 3000), layout=LAYOUTS)
+def test_corrupt_bytes_are_an_error_or_what_a_plain_decode_yields(
+    data: st.DataObject, size: int, layout: dict[str, Any]
+) -> None:
+    content = bytearray(json.dumps(listed([f"p{number}" for number in range(20)]), **layout).encode())
+    for _ in range(data.draw(st.integers(1, 3))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        plain = msgspec.json.decode(bytes(content), type=Plain)
+        expected: object = ([pod.metadata.name for pod in plain.items or ()], plain.metadata.get("continue") or "")
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        expected = "an error"
+    try:
+        found: object = read(bytes(content), size)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        found = "an error"
+    assert found == expected
+
+
+class Plain(msgspec.Struct):
+    """A list as a plain decode sees it."""
+
+    metadata: dict[str, str] = {}
+    items: list[wire.Pod] | None = None
+
+
+def test_slices_are_handed_on_before_the_last_bytes_are_there() -> None:
+    source = io.BytesIO(compact(listed([f"p{number}" for number in range(100)], padding=1000)))
+    positions: list[int] = []
+    read_list(source, wire.Pod, lambda _: positions.append(source.tell()), 8192)
+    assert len(positions) > 10
+    assert positions[0] < 20_000
+
+
+def test_the_place_of_a_fault_is_that_in_the_whole_input() -> None:
+    content = compact(listed([f"p{number}" for number in range(100)], padding=100))
+    broken = content[:-3] + b"?" + content[-2:]
+    with pytest.raises(msgspec.DecodeError, match=rf"\(byte {len(content) - 3}\)"):
+        read(broken, 4096)
 
 
 def test_an_item_larger_than_a_slice_is_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from kubectl_koord.cluster.connect import connect, current_namespace
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.replies import failure
-from kubectl_koord.cluster.transport import USER_AGENT
+from kubectl_koord.cluster.transport import USER_AGENT, is_loopback
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cluster.conftest import Reach, pod
@@ -354,3 +354,20 @@ def write_plugin(folder: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
+
+
+@pytest.mark.parametrize(
+    ("server", "near"),
+    [
+        ("https://127.0.0.1:6443", True),
+        ("https://localhost/path", True),
+        ("https://[::1]:6443", True),
+        ("https://[fd00::1]:6443", False),
+        ("https://127.example.com", False),
+        ("https://10.0.0.1:6443", False),
+        ("https://localhost.example.com", False),
+        ("", False),
+    ],
+)
+def test_a_server_on_this_machine_is_known_by_its_address(server: str, *, near: bool) -> None:
+    assert is_loopback(server) is near

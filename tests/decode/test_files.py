@@ -3,15 +3,22 @@
 import gzip
 import io
 import json
+import os
 import sys
+import threading
+import zlib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Snapshot
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}
 LIST = {"apiVersion": "v1", "kind": "List", "items": [NODE, {"kind": "Secret", "metadata": {"name": "s"}}]}
@@ -101,6 +108,48 @@ def test_a_broken_gzip(tmp_path: Path, content: bytes) -> None:
         files.read([str(path)], Collector())
 
 
+class IsalError(Exception):
+    """What isal raises."""
+
+
+class Unpacker(gzip.GzipFile):
+    """What isal offers in the place of the standard library's."""
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401
+        try:
+            return super().readinto(buffer)
+        except zlib.error as problem:
+            raise IsalError(str(problem)) from None
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            return super().read(size)
+        except zlib.error as problem:
+            raise IsalError(str(problem)) from None
+
+
+def corrupt(size: int, at: int) -> bytes:
+    nodes = [NODE | {"metadata": {"name": f"n{number}"}} for number in range(size)]
+    packed = bytearray(
+        gzip.compress(json.dumps({"apiVersion": "v1", "items": nodes, "kind": "List"}).encode(), mtime=0)
+    )
+    packed[at:at] = b"\xff" * 40
+    return bytes(packed)
+
+
+@pytest.mark.parametrize("fast", [False, True], ids=["zlib", "isal"])
+@pytest.mark.parametrize("at", [12, -2000], ids=["at its beginning", "behind the first slice"])
+def test_packed_bytes_that_cannot_be_unpacked_are_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int, *, fast: bool
+) -> None:
+    fake = SimpleNamespace(igzip=SimpleNamespace(IGzipFile=Unpacker), isal_zlib=SimpleNamespace(IsalError=IsalError))
+    monkeypatch.setitem(sys.modules, "isal", fake if fast else None)
+    path = tmp_path / "corrupt.gz"
+    path.write_bytes(corrupt(30_000, at))
+    with pytest.raises(KoordError, match=r"^error: .*corrupt\.gz: broken gzip: "):
+        files.read([str(path)], Collector(), 1000)
+
+
 def listed(*items: object) -> str:
     return json.dumps({"kind": "List", "items": items})
 
@@ -169,3 +218,94 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "NodeMetric",
         "Event",
     )
+
+
+GROUP = {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "g"}}
+SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+OBJECTS = st.lists(
+    st.builds(
+        lambda base, name, note: base | {"metadata": {"name": name, "annotations": {"note": note}}},
+        st.sampled_from([NODE, {"apiVersion": "v1", "kind": "Pod"}, GROUP, SECRET, {"kind": "Node", "spec": {}}]),
+        st.text("abc", min_size=1, max_size=3),
+        st.text(max_size=300) | st.just('},\\n        {\\n            "kind": "Node'),
+    ),
+    max_size=30,
+)
+LAYOUTS = st.sampled_from([{"indent": 4}, {}, {"separators": (",", ":")}, {"indent": 4, "sort_keys": True}])
+
+
+def taken(path: Path, size: int) -> Snapshot:
+    collector = Collector()
+    files.read([str(path)], collector, size)
+    return collector.snapshot(moment="", source="file")
+
+
+@settings(
+    derandomize=True, max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(objects=OBJECTS, size=st.integers(1, 5000), layout=LAYOUTS, packed=st.booleans())
+def test_a_file_read_in_slices_holds_what_it_holds_as_a_whole(
+    tmp_path: Path, objects: list[dict[str, Any]], size: int, layout: dict[str, Any], *, packed: bool
+) -> None:
+    text = {"apiVersion": "v1", "items": objects, "kind": "List", "metadata": {"resourceVersion": ""}}
+    content = json.dumps(text, **layout).encode()
+    whole = Collector()
+    files.take("f", content, whole)
+    path = tmp_path / "list"
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    assert taken(path, size) == whole.snapshot(moment="", source="file")
+
+
+@settings(
+    derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data(), size=st.integers(1, 3000), layout=LAYOUTS, packed=st.booleans())
+def test_a_file_that_is_cut_off_is_one_error_that_names_it(
+    tmp_path: Path, data: st.DataObject, size: int, layout: dict[str, Any], *, packed: bool
+) -> None:
+    nodes = [NODE | {"metadata": {"name": f"n{number}"}} for number in range(30)]
+    content = json.dumps({"apiVersion": "v1", "items": nodes, "kind": "List"}, **layout).encode()
+    content = gzip.compress(content, 1) if packed else content
+    path = tmp_path / "cut.json"
+    path.write_bytes(content[: data.draw(st.integers(3, len(content) - 1))])
+    with pytest.raises(KoordError, match=r"^error: .*cut\.json: [^\n]+$"):
+        taken(path, size)
+
+
+def test_what_is_wrong_in_a_long_file_is_named(tmp_path: Path) -> None:
+    nodes: list[Any] = [NODE | {"metadata": {"name": f"n{number}"}} for number in range(300)]
+    nodes[200] = NODE | {"metadata": {"name": "odd"}, "status": {"allocatable": 5}}
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "items": nodes, "kind": "List"}, indent=4))
+    with pytest.raises(KoordError) as refused:
+        taken(path, 4096)
+    assert (
+        refused.value.message
+        == f"error: {path}: Node odd: Expected `object | null`, got `int` - at `$.status.allocatable`"
+    )
+
+
+def test_a_long_file_with_a_nameless_object_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"items": [NODE, {"apiVersion": "v1", "kind": "Node", "metadata": {}}]}, indent=4))
+    with pytest.raises(KoordError, match=r"a Node without metadata\.name"):
+        taken(path, 4096)
+
+
+def test_standard_input_that_comes_in_drops_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [NODE | {"metadata": {"name": f"n{number}"}} for number in range(3000)]
+    reading, writing = os.pipe()
+    content = json.dumps({"apiVersion": "v1", "items": nodes, "kind": "List"}, indent=4).encode()
+
+    def drip() -> None:
+        with os.fdopen(writing, "wb", buffering=0) as pipe:
+            pipe.writelines(content[at : at + 777] for at in range(0, len(content), 777))
+
+    writer = threading.Thread(target=drip)
+    writer.start()
+    with os.fdopen(reading, "rb") as pipe:
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=pipe))
+        collector = Collector()
+        files.read(["-"], collector)
+    writer.join()
+    assert len(collector.snapshot(moment="", source="file").nodes) == 3000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, RunningPod
-from tests.decode.wire import finished, pending, pod, read, running
+from tests.decode.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
 LABEL = "pod-group.scheduling.sigs.k8s.io"
@@ -213,3 +213,13 @@ def test_the_marker_of_another_gang_scheduler_is_kept_where_it_is_the_only_one(
     fields: dict[str, Any], marker: str
 ) -> None:
     assert pending(**fields).foreign_gang == marker
+
+
+def test_names_of_volumes_that_tie_a_pod_to_nothing_do_not_part_shapes() -> None:
+    def with_token(name: str, *more: Json) -> Json:
+        return pod(name, nodeName="n1", volumes=[{"name": f"kube-api-access-{name}", "projected": {}}, *more])
+
+    claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    one, other, tied = read(with_token("a"), with_token("b"), with_token("c", claim)).running["n1"]
+    assert one.shape is other.shape
+    assert (one.shape.claims, tied.shape.claims) == ((), ("data",))

@@ -11,15 +11,15 @@ from kubectl_koord.engine.preemption import (
     by_name,
     cheapest_first,
     dearest_first,
+    favouring,
     last_first,
     node_costs,
     possible_victims,
     preempt,
 )
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Toleration
-from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, running, short
+from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, short
 
 VERSIONS = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
 WORKED = (
@@ -226,23 +226,22 @@ def test_possible_victims_rank_lower_are_not_protected_and_run() -> None:
     [(by_name, 0 + 2), (last_first, 1 + 2), (cheapest_first, 0 + 2), (dearest_first, 1 + 2)],
 )
 def test_a_node_costs_the_ranks_of_the_first_pod_of_each_job(meeting: Meeting, cost: int) -> None:
-    def victim(name: str, priority: int, job: str) -> RunningPod:
-        return running(name, on="n1", priority=priority, job=job)
-
-    possible = {"n1": (victim("a", 10, "x"), victim("b", 20, "x"), victim("c", 30, "y")), "n2": (victim("d", 10, ""),)}
-    assert node_costs(possible, meeting) == {"n1": cost, "n2": 0}
+    drawing = cluster("s0: b0[n1 n2]").with_running("a", on="n1", priority=10, job="x")
+    drawing = drawing.with_running("b", on="n1", priority=20, job="x").with_running("c", on="n1", priority=30, job="y")
+    view = of(drawing.with_running("d", on="n2", priority=10))
+    assert node_costs(view, ("n1", "n2"), pending("p", priority=99), meeting) == {"n1": cost, "n2": 0}
 
 
 def test_pods_without_a_job_key_count_as_one_job() -> None:
-    held = tuple(running(f"p-{number}", on="n1", priority=7) for number in range(3))
-    dear = (running("q", on="n2", priority=9),)
-    assert node_costs({"n1": held, "n2": dear}, by_name) == {"n1": 0, "n2": 1}
+    drawing = cluster("s0: b0[n1 n2]").with_running("q", on="n2", priority=9)
+    for number in range(3):
+        drawing = drawing.with_running(f"p-{number}", on="n1", priority=7)
+    assert node_costs(of(drawing), ("n1", "n2"), pending("p", priority=99), by_name) == {"n1": 0, "n2": 1}
 
 
-def test_costs_may_depend_on_the_order_of_the_schedulers_cache() -> None:
-    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 1, 8, priority=9)
-    drawing = drawing.with_running("a", on="n1", cpu=4, priority=1).with_running("b", on="n1", cpu=4, priority=3)
-    drawing = drawing.with_running("c", on="n2", cpu=8, priority=2)
-    meetings = (by_name, last_first, cheapest_first, dearest_first)
-    nominations = [short(preemption_of(drawing, meeting=meeting).nominations)["job-0"] for meeting in meetings]
-    assert nominations == ["n1", "n2", "n1", "n2"]
+@pytest.mark.parametrize(("cheap", "costs"), [(True, {"n1": 0, "n2": 1}), (False, {"n1": 1, "n2": 0})])
+def test_one_node_may_be_met_in_another_order_than_the_rest(cheap: bool, costs: dict[str, int]) -> None:  # noqa: FBT001
+    drawing = cluster("s0: b0[n1 n2]")
+    for name in ("n1", "n2"):
+        drawing = drawing.with_running(f"a-{name}", on=name, priority=1).with_running(f"b-{name}", on=name, priority=2)
+    assert node_costs(of(drawing), ("n1", "n2"), pending("p", priority=9), favouring("n1", cheap=cheap)) == costs

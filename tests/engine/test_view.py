@@ -1,7 +1,7 @@
 """What-ifs over a cluster."""
 
-from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import HostPort
+from kubectl_koord.engine.view import NodeState, View, of
+from kubectl_koord.model.pods import Held, HostPort
 from tests.build import cluster, node, pending, running
 
 DRAWN = cluster("s0: b0[n1:8 n2:8]").with_running("a", on="n1", cpu=3, ports=(HostPort(80),))
@@ -47,3 +47,41 @@ def test_views_lie_over_views() -> None:
 
 def test_nobody_is_on_a_node_that_no_pod_names() -> None:
     assert of(DRAWN).occupants("n2") == ()
+
+
+def test_a_view_without_all_of_some_kind_follows_what_ifs() -> None:
+    drawn = DRAWN.with_running("b", on="n1", cpu=1, priority=9).with_running("c", on="n2", cpu=1)
+    view, late = of(drawn), running("late", on="n2", cpu=2, priority=9)
+    emptied = view.without_any("low", lambda pod: pod.priority < 9)
+    assert [pod.name for name in emptied.names() for pod in emptied.occupants(name)] == ["b"]
+    assert view.without_any("low", lambda pod: pod.priority < 9) is emptied
+    changed = view.with_pods({"n2": [late]}).without_any("low", lambda pod: pod.priority < 9)
+    assert (changed.occupants("n2"), changed.state("n2").free) == ((late,), {"cpu": 6000})
+    assert changed.state("n1") is emptied.state("n1")
+
+
+def test_a_value_by_node_is_reckoned_anew_only_where_a_what_if_differs() -> None:
+    asked: list[str] = []
+
+    def count(view: View, name: str) -> int:
+        asked.append(name)
+        return len(view.occupants(name))
+
+    view = of(DRAWN)
+    assert view.per_node("count", count) == {"n1": 1, "n2": 0}
+    assert view.without([A]).with_nodes([node("n2", 4)]).per_node("count", count) == {"n1": 0, "n2": 0}
+    assert asked == ["n1", "n2", "n1", "n2"]
+    assert view.without([A]).per_node("count", count) == {"n1": 0, "n2": 0}
+    assert asked[4:] == ["n1"]
+
+
+def test_pods_whose_sums_are_known_are_not_gone_through() -> None:
+    held = Held.of(DRAWN.running["n1"], {"cpu": 3000}, (HostPort(80),))
+    state, plain = NodeState(DRAWN.nodes["n1"], held), of(DRAWN).state("n1")
+    assert (state.free, state.places, state.occupants, state.ports) == (
+        plain.free,
+        plain.places,
+        plain.occupants,
+        plain.ports,
+    )
+    assert type(of(DRAWN).without([A]).occupants("n1")) is tuple

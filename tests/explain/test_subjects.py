@@ -105,6 +105,13 @@ def test_a_name_of_nobody_or_of_two_is_nobodys(name: str) -> None:
     assert find_anywhere(DRAWN.with_gang("twin", 1).with_gang("ml/twin", 1), name) is None
 
 
+@pytest.mark.parametrize("name", ["deep", "job/one", "one", "single", "pod/single"])
+def test_any_kind_of_name_may_be_looked_for_in_every_namespace(name: str) -> None:
+    found = find_anywhere(DRAWN, name)
+    assert found is not None
+    assert found.key == ("ml/deep" if name == "deep" else "default/single")
+
+
 def test_everybody_who_waits_is_a_subject_once() -> None:
     assert [subject.key for subject in pending_subjects(DRAWN)] == [
         "default/train",

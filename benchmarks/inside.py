@@ -1,0 +1,65 @@
+"""Run a command as the program does, and tell how long after the last byte of the server its answer was printed.
+
+    python -m benchmarks.inside WORDS...
+
+prints the seconds as the last line on standard error.
+"""
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from kubectl_koord.cli.app import invoke
+from kubectl_koord.cli.options import take_globals
+from kubectl_koord.cluster.connect import connect
+from kubectl_koord.cluster.connection import take_connection
+from kubectl_koord.cluster.transport import Body, Transport
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class _Clock:
+    """When the last bytes came."""
+
+    last = 0.0
+
+
+class _Timed:
+    """A body that notes when bytes come."""
+
+    def __init__(self, body: Body, clock: _Clock) -> None:
+        self.status: int = body.status
+        self.headers: Mapping[str, str] = body.headers
+        self.close = body.close
+        self._body, self._clock = body, clock
+
+    def read(self, size: int = -1, /) -> bytes:
+        content = self._body.read(size)
+        self._clock.last = time.perf_counter()
+        return content
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:
+        count = self._body.readinto(buffer)
+        self._clock.last = time.perf_counter()
+        return count
+
+
+def main() -> None:
+    """Run the command."""
+    connection, words = take_connection(sys.argv[1:])
+    chosen, words = take_globals(words)
+    transport: Transport = connect(connection, writes=False)
+    clock, opened = _Clock(), transport.open
+    transport.open = lambda path: _Timed(opened(path), clock)  # type: ignore[method-assign]
+    code = invoke(words, chosen, connection, transport)
+    sys.stdout.flush()
+    sys.stderr.write(f"{time.perf_counter() - clock.last:.4f}\n")
+    sys.stderr.flush()
+    transport.close()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    main()

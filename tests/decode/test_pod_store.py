@@ -1,0 +1,66 @@
+"""Pods as they come, in order or not: the same snapshot, and the sums that go with them."""
+
+import random
+
+from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
+from kubectl_koord.model.pods import FinishedPod, Held, HostPort
+from tests.build import pending, running
+
+PODS: list[AnyPod] = [
+    running("a", on="n2", cpu=1, ports=(HostPort(80),)),
+    FinishedPod("default", "b", "", was_bound=True),
+    running("c", on="n1", cpu=2),
+    pending("d"),
+    running("e", on="n2", cpu=4),
+]
+
+
+def stored(*pods: AnyPod) -> PodStore:
+    store = PodStore()
+    for pod in pods:
+        store.add(pod)
+    return store
+
+
+def told(found: Sorted) -> tuple[object, ...]:
+    sums = {node: (held.requested, held.ports) for node, held in found.running.items()}
+    return (*found, sums, list(found.running))
+
+
+def test_pods_in_order_come_out_by_node_with_what_they_take_up() -> None:
+    found = stored(*PODS).sorted()
+    assert found == Sorted({"n1": Held((PODS[2],)), "n2": Held((PODS[0], PODS[4]))}, (PODS[3],), (PODS[1],))  # type: ignore[arg-type]
+    held = found.running["n2"]
+    assert (held.requested, held.ports, list(found.running)) == ({"cpu": 5000}, (HostPort(80),), ["n1", "n2"])
+
+
+def test_the_order_in_which_they_come_does_not_matter() -> None:
+    rng = random.Random(1)  # noqa: S311
+    for _ in range(20):
+        mixed = rng.sample(PODS, len(PODS))
+        assert told(stored(*mixed).sorted()) == told(stored(*PODS).sorted())
+
+
+def test_of_one_name_the_later_counts() -> None:
+    late = running("c", on="n2", cpu=8)
+    found = stored(*PODS, late).sorted()
+    assert (list(found.running), found.running["n2"].requested) == (["n2"], {"cpu": 13000})
+
+
+def test_a_part_is_taken_over_as_it_is_and_two_parts_are_one_cluster() -> None:
+    whole = PodStore()
+    for part in (stored(), stored(*PODS[:2]), stored(), stored(*PODS[2:])):
+        whole.update(part)
+    assert told(whole.sorted()) == told(stored(*PODS).sorted())
+    assert whole.get("default", "d") is PODS[3]
+
+
+def test_those_that_wait_are_known_at_any_time() -> None:
+    assert [pod.key for pod in stored(*PODS).waiting()] == ["default/d"]
+    assert [pod.key for pod in stored(*reversed(PODS)).waiting()] == ["default/d"]
+
+
+def test_what_is_reserved_goes_first_on_its_node() -> None:
+    rest = running("reservation r", on="n2", cpu=16)
+    found = stored(*PODS).sorted([rest])
+    assert (found.running["n2"], found.running["n2"].requested) == ((rest, PODS[0], PODS[4]), {"cpu": 21000})
