@@ -64,6 +64,7 @@ _Odd: TypeAlias = Literal[
     "virtual-domains",
     "stale-status",
     "slots-not-shown",
+    "contended",
     "ignores-budgets",
     "wasted-victims",
     "mixed-policies",

@@ -1,16 +1,21 @@
-"""Who is tried before a gang: pending jobs of higher priority, and whether they leave room for it."""
+"""Who else wants the place: pending jobs that are tried before a gang, or may be, and whether they leave room."""
 
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 
 from msgspec import Struct
 
+from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import causes, limits
-from kubectl_koord.explain.question import Question, ask, open_courses
+from kubectl_koord.explain.question import Question, ask, next_attempt, open_courses
+from kubectl_koord.explain.reports import Contention
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.model.pods import PendingPod
 
 _MOST_AHEAD = 64
+_MOST_EQUALS = 16
+_MOST_LINED = 200
 
 
 class Ahead(Struct, frozen=True):
@@ -70,6 +75,55 @@ def ahead(question: Question) -> Ahead:
         view=steps[-1].view if steps else question.view,
         certain=all(step.planned or _takes_like_places(question, step.subject) for step in placed),
     )
+
+
+def contentions(question: Question, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
+    """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
+
+    They are lined up by priority, then age; which of equal priority is tried first is in no object.
+    """
+    found: list[Contention] = []
+    view = question.view
+    seated: dict[str, set[str]] = {}
+    for subject in sorted(subjects, key=_in_line)[:_MOST_LINED]:
+        placement = _placement(question, subject, view)
+        if placement is None:
+            wanted = _wanted(question, subject)
+            others = [key for key, nodes in seated.items() if nodes & wanted]
+            found.append(Contention(subject.key, tuple(others or seated)))
+            continue
+        seated[subject.key] = set(placement[0].values())
+        view = view.with_pods(_by_node(subject.pending, placement[0]))
+    return tuple(found)
+
+
+def _wanted(question: Question, subject: Subject) -> set[str]:
+    """Return the nodes that a subject wants: those of its plan, or for one without a plan all that take a pod."""
+    first = next_attempt(ask(question.snapshot, subject, question))[0].first
+    if first.gathering is not None:
+        return set((first.placement or {}).values())
+    slots = offer_slots(question.view, question.view.names(), in_index_order(subject.pending), first.prepared)
+    return {name for name, node in slots.items() if node.slots}
+
+
+def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
+    """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
+    own = _priority(question.subject)
+    others = [other for other in pending_subjects(question.snapshot) if _priority(other) == own]
+    nodes = set(placement.values())
+    found = []
+    for other in [other for other in others if other.key != question.subject.key][:_MOST_EQUALS]:
+        seats = _placement(question, other, question.view)
+        if seats is None or not nodes & set(seats[0].values()):
+            continue
+        after = question.view.with_pods(_by_node(other.pending, seats[0]))
+        if not all(course.placed_at_once for course in next_attempt(question, after)):
+            found.append(other.key)
+    return tuple(found)
+
+
+def _in_line(subject: Subject) -> tuple[int, str, str]:
+    return -_priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
 
 
 def rivals(question: Question) -> list[Subject]:

@@ -544,6 +544,14 @@ PAGES: Mapping[Code, Page] = {
         "See whether koord-scheduler runs.",
         ("kubectl get lease -A", "kubectl get pods -A -l koord-app=koord-scheduler"),
     ),
+    "contended": Page(
+        "Others want the same place",
+        "A gang of the same priority would take the place, too, and there is no room for both: whoever is tried"
+        " first gets it, and that is in no object.",
+        "The queue is sorted by priority, then by how long a pod has waited in it.",
+        "Wait and look again, or give the one that must run first a higher priority.",
+        ("kubectl koord why-pending -A",),
+    ),
     "member-by-name": Page(
         "Told by the name alone",
         "The pod is gone, and only an event is left: that it was a member of the gang is guessed from its name.",

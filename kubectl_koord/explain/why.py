@@ -95,10 +95,19 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
     first = ask(snapshot, Subject("", None))
-    items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in pending_subjects(snapshot, namespace))
+    subjects = pending_subjects(snapshot, namespace)
+    items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
+    startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
     verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
-    return PendingGangsReport(verdict, limits.basis(snapshot), warnings, items, morning.by_cause(items))
+    return PendingGangsReport(
+        verdict=verdict,
+        basis=limits.basis(snapshot),
+        warnings=warnings,
+        items=items,
+        causes=morning.by_cause(items),
+        contending=competition.contentions(first, startable),
+    )
 
 
 def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
@@ -129,7 +138,12 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         helps = ways_out.Found(retry.steps(question))
     return _report(
         question,
-        (*warnings, *surplus.notices(question, verdict), *retry.notices(question, verdict)),
+        (
+            *warnings,
+            *surplus.notices(question, verdict),
+            *retry.notices(question, verdict),
+            *(_contended(question, likeliest.first) if not brief else ()),
+        ),
         verdict=verdict,
         cause=cause,
         first=likeliest.first,
@@ -140,6 +154,14 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
+
+
+def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
+    others = competition.equals(question, first.placement) if first.placement is not None else ()
+    if others:
+        wants = "wants" if len(others) == 1 else "want"
+        message = f"{listed(others)} of the same priority {wants} the same place: whoever is tried first gets it."
+        yield Notice("contended", message)
 
 
 def _ways_out(question: Question, stuck: Course) -> ways_out.Found:

@@ -1,9 +1,9 @@
 """The morning screen: what waits, by cause."""
 
 from kubectl_koord.explain.morning import asked_for
-from kubectl_koord.explain.reports import CauseGroup
+from kubectl_koord.explain.reports import CauseGroup, Contention, Notice
 from kubectl_koord.explain.why import every_pending
-from tests.build import SPINE, cluster, pending
+from tests.build import SPINE, cluster, pending, why_of
 
 
 def test_what_waits_is_grouped_by_cause_the_worst_first_and_the_oldest_first_within() -> None:
@@ -31,3 +31,23 @@ def test_what_waits_is_grouped_by_cause_the_worst_first_and_the_oldest_first_wit
 def test_requests_are_summed_and_spelled_exactly() -> None:
     pods = (pending("a", 0.4, requests=(("cpu", 400), ("memory", 1 << 30), ("nvidia.com/gpu", 8))),) * 2
     assert asked_for(pods) == {"cpu": "800m", "memory": "2Gi", "nvidia.com/gpu": "16"}
+
+
+def test_gangs_of_one_priority_that_want_one_place_are_shown_as_such() -> None:
+    drawing = (
+        cluster("s0: b0[n1 n2]; s1: b1[n3]")
+        .with_gang("one", 2, 8, must_gather=SPINE)
+        .with_gang("two", 2, 8, must_gather=SPINE)
+        .with_gang("single", 1, 8, must_gather=SPINE)
+    )
+    report = every_pending(drawing)
+    assert [item.verdict for item in report.items] == ["yes", "yes", "yes"]
+    assert report.contending == (Contention("default/two", ("default/one",)),)
+    message = "default/two of the same priority wants the same place: whoever is tried first gets it."
+    assert Notice("contended", message) in why_of(drawing, "one").warnings
+    assert [notice for notice in why_of(drawing, "single").warnings if notice.code == "contended"] == []
+
+
+def test_gangs_that_only_together_are_too_many_name_all_before_them() -> None:
+    drawing = cluster("s0: b0[n1:4 n2:4]").with_gang("a", 1, 3).with_gang("b", 1, 3).with_gang("c", 1, 4)
+    assert every_pending(drawing).contending == (Contention("default/c", ("default/a", "default/b")),)
