@@ -148,13 +148,17 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
     index = {root.key: root}
     parents: dict[tuple[str, str], dict[str, None]] = {}
     outside = []
-    last: tuple[object, _Growing] = ((), root)
+    keys = [key for layer in order[:-1] for key in layer.label_keys]
+    known: dict[tuple[str | None, ...], _Growing] = {}
     for name in sorted(nodes):
-        path, missing = _path(order, nodes[name])
-        if missing:
-            outside.append(Outside(name, missing))
-            continue
-        if last[0] != path:  # neighbours by name are mostly neighbours in the tree
+        labels = dict(nodes[name].labels)
+        values = tuple(map(labels.get, keys))
+        parent = known.get(values)
+        if parent is None:
+            path, missing = _path(order, name, labels)
+            if missing:
+                outside.append(Outside(name, missing))
+                continue
             parent = root
             for key, virtual in path:
                 parents.setdefault(key, {})[parent.key[1]] = None
@@ -162,15 +166,17 @@ def build(topologies: Mapping[str, NetworkTopology], nodes: Mapping[str, Node]) 
                 if domain is None:
                     domain = index[key] = parent.children[key[1]] = _Growing(key, virtual=virtual)
                 parent = domain
-            last = (path, parent)
-        last[1].nodes.append(name)
+            if not parent.virtual:
+                known[values] = parent
+        parent.nodes.append(name)
     merged = tuple(Merged(*key, tuple(above)) for key, above in sorted(parents.items()) if len(above) > 1)
     return _settle(root, tuple(layer.name for layer in order), tuple(outside), merged)
 
 
-def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, str], bool]], tuple[str, ...]]:
+def _path(
+    order: tuple[Layer, ...], name: str, labels: Mapping[str, str]
+) -> tuple[list[tuple[tuple[str, str], bool]], tuple[str, ...]]:
     """Return the domains above a node, from the top (and whether each is virtual), and the label keys it lacks."""
-    labels = dict(node.labels)
     path = []
     missing = []
     for layer in order[:-1]:
@@ -181,7 +187,7 @@ def _path(order: tuple[Layer, ...], node: Node) -> tuple[list[tuple[tuple[str, s
         if named:
             path.append(((layer.name, named), False))
         elif layer is order[-2]:
-            path.append(((layer.name, node.name), True))
+            path.append(((layer.name, name), True))
         else:
             missing.append("|".join(layer.label_keys) or layer.name)
     if not order:

@@ -1,11 +1,11 @@
 """The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
-from kubectl_koord.engine.tree import NODE_LAYER, NoTree, Tree, build
+from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.explain import limits
 from kubectl_koord.explain.question import ask, open_courses
@@ -17,10 +17,11 @@ from kubectl_koord.model.pods import Held
 from kubectl_koord.model.snapshot import Snapshot
 
 
-def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
+def topo(snapshot: Snapshot, subject: Subject | None = None, *, with_nodes: bool = True) -> TopologyReport:
     """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
 
-    The verdict is no when no tree can be built, unknown when nodes or topology could not be read.
+    The verdict is no when no tree can be built, unknown when nodes or topology could not be read. A row for
+    each node is left out unless `with_nodes`: of thousands nobody looks at them all.
     """
     view = of(snapshot)
     tree = build(snapshot.topologies, snapshot.nodes)
@@ -35,7 +36,8 @@ def topo(snapshot: Snapshot, subject: Subject | None = None) -> TopologyReport:
         warnings.append(Notice(tree.code, f"{tree.message}."))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         course = _course(snapshot, subject)
-        rows = _rows(tree, view, resource, course, are_pods_seen=snapshot.sees("Pod"))
+        figures = _figures(tree, view, resource, are_pods_seen=snapshot.sees("Pod"))
+        rows = (_domain_rows(tree, figures, course), _node_rows(tree, view, figures, course) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
@@ -63,50 +65,68 @@ def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
 
 def counted_resource(snapshot: Snapshot) -> str:
     """Return the resource that matters: the GPU that most nodes have, else CPU."""
-    found = Counter(
-        resource
-        for node in snapshot.nodes.values()
-        for resource, _ in node.allocatable
-        if resource.endswith("/gpu") or resource == "huawei.com/Ascend910"
-    )
+    found: dict[str, int] = {}
+    for node in snapshot.nodes.values():
+        for resource, _ in node.allocatable:
+            if resource.endswith("/gpu") or resource == "huawei.com/Ascend910":
+                found[resource] = found.get(resource, 0) + 1
     return max(found, key=lambda resource: (found[resource], resource)) if found else "cpu"
 
 
-def _rows(
-    tree: Tree, view: View, resource: str, course: Course | None, *, are_pods_seen: bool
-) -> tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]]:
-    nodes = {name: view.node(name) for name in tree.leaf}
-    total_by_node = {name: dict(node.allocatable).get(resource, 0) for name, node in nodes.items()}
-    total = sums(tree, total_by_node)
-    free = sums(tree, _free(view, resource, total_by_node)) if are_pods_seen else (None,) * len(tree.domains)
-    cordoned = sums(tree, {name: 1 for name, node in nodes.items() if node.unschedulable})
-    not_ready = sums(tree, {name: 1 for name, node in nodes.items() if not node.ready})
+class _Figures(NamedTuple):
+    """By domain index: what is free (None where pods went unseen) and what there is, and how many nodes are out."""
+
+    free: Sequence[int | None]
+    total: Sequence[int]
+    cordoned: Sequence[int]
+    not_ready: Sequence[int]
+
+
+def _figures(tree: Tree, view: View, resource: str, *, are_pods_seen: bool) -> _Figures:
+    nodes = [view.node(name) for name in tree.leaf]
+    totals = {node.name: dict(node.allocatable).get(resource, 0) for node in nodes}
+    return _Figures(
+        free=sums(tree, _free(view, resource, totals)) if are_pods_seen else (None,) * len(tree.domains),
+        total=sums(tree, totals),
+        cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
+        not_ready=sums(tree, {node.name: 1 for node in nodes if not node.ready}),
+    )
+
+
+def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[DomainRow, ...]:
     gathering = course.first.gathering if course is not None else None
-    domains, leaves = [], []
-    for index, domain in enumerate(tree.domains):
-        above = tree.domains[domain.parent] if domain.parent >= 0 else None
-        parent = DomainName(above.layer, above.name) if above is not None else None
-        slots = gathering.slots[index] if gathering is not None else None
-        if domain.layer == NODE_LAYER and parent is not None:
-            reason = course.first.rejections.get(domain.name) if course is not None else None
-            words = obstacle(reason) if reason is not None and slots == 0 else ""
-            state = _state(nodes[domain.name])
-            leaves.append(NodeRow(domain.name, parent, free[index], total[index], state, slots, words))
-            continue
-        domains.append(
-            DomainRow(
-                layer=domain.layer,
-                name=domain.name,
-                parent=parent,
-                nodes=domain.nodes,
-                free=free[index],
-                total=total[index],
-                cordoned=cordoned[index],
-                not_ready=not_ready[index],
-                offer_slots=slots,
-            )
+    return tuple(
+        DomainRow(
+            layer=domain.layer,
+            name=domain.name,
+            parent=_named(tree.domains[domain.parent]) if domain.parent >= 0 else None,
+            nodes=domain.nodes,
+            free=figures.free[index],
+            total=figures.total[index],
+            cordoned=figures.cordoned[index],
+            not_ready=figures.not_ready[index],
+            offer_slots=gathering.slots[index] if gathering is not None else None,
         )
-    return tuple(domains), tuple(leaves)
+        for index, domain in enumerate(tree.domains)
+        if domain.layer != NODE_LAYER
+    )
+
+
+def _node_rows(tree: Tree, view: View, figures: _Figures, course: Course | None) -> tuple[NodeRow, ...]:
+    gathering = course.first.gathering if course is not None else None
+    rows = []
+    for name, index in tree.leaf.items():
+        slots = gathering.slots[index] if gathering is not None else None
+        reason = course.first.rejections.get(name) if course is not None else None
+        words = obstacle(reason) if reason is not None and slots == 0 else ""
+        parent = _named(tree.domains[tree.parents[index]])
+        state = _state(view.node(name))
+        rows.append(NodeRow(name, parent, figures.free[index], figures.total[index], state, slots, words))
+    return tuple(rows)
+
+
+def _named(domain: Domain) -> DomainName:
+    return DomainName(domain.layer, domain.name)
 
 
 def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:

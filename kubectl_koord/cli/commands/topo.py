@@ -30,4 +30,5 @@ def command(
     session: Session = context.obj
     snapshot = session.snapshot(source.GANG_KINDS if gang else source.TOPOLOGY_KINDS)
     subject = session.subject(snapshot, gang) if gang else None
-    session.show(topo(snapshot, subject), TopoOptions(depth, nodes))
+    report = topo(snapshot, subject, with_nodes=nodes or bool(session.options.output))
+    session.show(report, TopoOptions(depth, nodes))
