@@ -86,9 +86,9 @@ class BigServer(ApiServer):
         self._lists = {
             ("nodes", ""): store(folder / "nodes", "NodeList", map(_bare, nodes(size))),
             ("pods", _UNFINISHED): store(folder / "pods", "PodList", (_bare(pod) for pod, _ in _unfinished(size))),
+            ("pods", ""): store(folder / "all", "PodList", map(_bare, pods(size))),
         }
         if options.tables:
-            self._lists["pods", ""] = store(folder / "all", "PodList", map(_bare, pods(size)))
             self._lists["pods", "Table"] = store(folder / "table", "Table", map(_row, pods(size)))
 
     def rule_for(self, request: Request) -> Rule | None:
@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("nodes", type=int)
     parser.add_argument("pods", type=int)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--tables", action="store_true", help="also what kubectl asks for: all pods, and their table")
+    parser.add_argument("--tables", action="store_true", help="also the table of all pods that kubectl asks for")
     parser.add_argument("--file", action="store_true", help="also write cluster.json as kubectl prints it")
     parser.add_argument("--tls", action="store_true", help="serve over TLS")
     parser.add_argument("--gzip", action="store_true", help="pack lists for whoever accepts it")

@@ -15,7 +15,7 @@ from kubectl_koord.model.pods import PendingPod
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
-_MOST_LINED = 200
+_FEWEST_LINED, _NODES_IN_ALL = 20, 300_000
 
 
 class Ahead(Struct, frozen=True):
@@ -80,12 +80,14 @@ def ahead(question: Question) -> Ahead:
 def contentions(question: Question, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
     """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
 
-    They are lined up by priority, then age; which of equal priority is tried first is in no object.
+    They are lined up by priority, then age; which of equal priority is tried first is in no object. Of very
+    many in a very large cluster only the first are tried.
     """
     found: list[Contention] = []
     view = question.view
     seated: dict[str, set[str]] = {}
-    for subject in sorted(subjects, key=_in_line)[:_MOST_LINED]:
+    most = max(_FEWEST_LINED, _NODES_IN_ALL // max(1, len(view.names())))
+    for subject in sorted(subjects, key=_in_line)[:most]:
         placement = _placement(question, subject, view)
         if placement is None:
             wanted = _wanted(question, subject)

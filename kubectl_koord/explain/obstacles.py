@@ -19,7 +19,7 @@ from kubectl_koord.explain.words import amounts, count, listed, obstacle, stage
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 
-_MOST_NODES = 2
+_MOST_NODES, _FEW_NODES = 2, 4
 _MOST_PODS = 3
 
 
@@ -131,8 +131,9 @@ def _in_the_way(question: Question, first: Attempt, index: int, empty: dict[str,
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
         return "the pods cannot be divided up by podCountMultiple"
-    shown = [_on_node(question.view, name, first) for name in blocked[:_MOST_NODES]]
-    more = f" and {count(len(blocked) - _MOST_NODES, 'more node')}" if len(blocked) > _MOST_NODES else ""
+    most = _MOST_NODES if len(blocked) <= _FEW_NODES else 1
+    shown = [_on_node(question.view, name, first) for name in blocked[:most]]
+    more = f" and {count(len(blocked) - most, 'more node')}" if len(blocked) > most else ""
     return ", ".join(shown) + more
 
 
