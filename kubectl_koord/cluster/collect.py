@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias
 from msgspec import structs
 
 from kubectl_koord.cluster import decode, decode_load, decode_traces, version, wire
-from kubectl_koord.cluster.pod_store import PodStore
+from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
@@ -307,18 +307,17 @@ class Collector:
         )
 
     def _reserved(self) -> list[pods.RunningPod]:
-        return [
-            decode.reserved_rest(reserved, self._drawn_from(name))
-            for name, reserved in sorted(self._reservations.items())
-            if decode.reservation(reserved) is not None
+        held = [
+            name for name, reserved in sorted(self._reservations.items()) if decode.reservation(reserved) is not None
         ]
+        owners = self._pods.find(self._allocated) if held and self._allocated else {}
+        return [decode.reserved_rest(self._reservations[name], self._drawn_from(name, owners)) for name in held]
 
-    def _drawn_from(self, reservation: str) -> dict[str, int]:
+    def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
         drawn: dict[str, int] = {}
-        for key, name in self._allocated.items():
-            owner = self._pods.get(*key)
-            if name == reservation and isinstance(owner, pods.RunningPod):
+        for key, owner in owners.items():
+            if self._allocated[key] == reservation and isinstance(owner, pods.RunningPod):
                 for resource, amount in owner.shape.requests:
                     drawn[resource] = drawn.get(resource, 0) + amount
         return drawn

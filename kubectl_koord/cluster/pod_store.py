@@ -1,7 +1,7 @@
 """The pods of a cluster while it is read: of one name the later counts, and all come out in name order."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -64,73 +64,92 @@ class _Line:
             self.finished.append(pod)
         return True
 
+    def every(self) -> Iterator[AnyPod]:
+        """Yield all, in no order."""
+        for place in self.running.values():
+            yield from place.pods
+        yield from self.waiting
+        yield from self.finished
+
 
 class PodStore:
     """Takes pods one by one.
 
-    API servers list in name order, mostly: then they are in order when the last one is there, and nobody waits
-    until hundreds of thousands of them are sorted.
+    API servers list in name order, mostly: then they are in order when the last one is there, nobody waits until
+    hundreds of thousands of them are sorted, and no index of their names is held. The first pod that is not in
+    order, or that goes, makes it one.
     """
 
     def __init__(self) -> None:
         """Start with none."""
-        self.by_namespace: dict[str, dict[str, AnyPod]] = {}
-        self.line: _Line | None = _Line()  # None once a pod came out of order
+        self._line = _Line()
+        self._by_name: dict[tuple[str, str], AnyPod] | None = None  # None while they come in order
+        self._is_shared = False
 
     def add(self, pod: AnyPod) -> None:
         """Take a pod."""
-        if self.line is not None and not self.line.append(pod):
-            self.line = None
-        try:
-            self.by_namespace[pod.namespace][pod.name] = pod
-        except KeyError:
-            self.by_namespace[pod.namespace] = {pod.name: pod}
+        if self._by_name is None and not self._is_shared and self._line.append(pod):
+            return
+        self._indexed()[pod.namespace, pod.name] = pod
 
     def pop(self, key: tuple[str, str], default: None) -> AnyPod | None:
         """Forget a pod; one that is not there is no fault."""
-        self.line = None
-        return self.by_namespace.get(key[0], {}).pop(key[1], default)
+        return self._indexed().pop(key, default)
 
     def clear(self) -> None:
         """Forget all."""
-        self.by_namespace, self.line = {}, _Line()
+        self._line, self._by_name, self._is_shared = _Line(), None, False
 
     def update(self, other: "PodStore") -> None:
         """Take the pods of another store, which is not used any more."""
-        if not other.by_namespace:
+        if other.is_empty():
             return
-        if not self.by_namespace:
-            self.by_namespace, self.line = other.by_namespace, other.line
-            return
-        for namespace, found in other.by_namespace.items():
-            self.by_namespace.setdefault(namespace, {}).update(found)
-        self.line = None
+        if self.is_empty():
+            self.__dict__.update(other.__dict__)
+        else:
+            self._indexed().update(((pod.namespace, pod.name), pod) for pod in other.every())
 
-    def get(self, namespace: str, name: str) -> AnyPod:
-        """Return a pod that was taken."""
-        return self.by_namespace[namespace][name]
+    def is_empty(self) -> bool:
+        """Tell whether there is none."""
+        return next(iter(self.every()), None) is None
+
+    def every(self) -> Iterable[AnyPod]:
+        """Return all, in no order."""
+        return self._line.every() if self._by_name is None else self._by_name.values()
+
+    def find(self, keys: Container[tuple[str, str]]) -> dict[tuple[str, str], AnyPod]:
+        """Return the pods of these names."""
+        return {key: pod for pod in self.every() if (key := (pod.namespace, pod.name)) in keys}
 
     def waiting(self) -> Iterable[pods.PendingPod]:
         """Return the pods that wait, in no order."""
-        every = (pod for found in self.by_namespace.values() for pod in found.values())
-        return self.line.waiting if self.line else (pod for pod in every if isinstance(pod, pods.PendingPod))
+        if self._by_name is None:
+            return self._line.waiting
+        return (pod for pod in self._by_name.values() if isinstance(pod, pods.PendingPod))
 
     def sorted(self, reserved: Iterable[pods.RunningPod] = ()) -> Sorted:
         """Return all pods; those that stand for reservations belong to no namespace and go first on their nodes."""
-        line = self.line or self._lined_up()
-        self.line = None  # reservations come in between: whoever asks again gets a line of its own
-        running = line.running
+        if self._by_name is not None:
+            self._line = _Line()
+            for key in sorted(self._by_name):
+                self._line.append(self._by_name[key])
+        self._is_shared = True  # the sums of what is given away must not change any more
+        running: dict[str, _Place] = dict(self._line.running)
         for rest in reversed(list(reserved)):
-            place = running[rest.node]
-            place.append(rest)
-            place.pods.insert(0, place.pods.pop())
+            running[rest.node] = _before(rest, running.get(rest.node))
         places = sorted(running.items(), key=itemgetter(0))
         by_node = {node: pods.Held.of(place.pods, place.requested, place.ports) for node, place in places}
-        return Sorted(by_node, tuple(line.waiting), tuple(line.finished))
+        return Sorted(by_node, tuple(self._line.waiting), tuple(self._line.finished))
 
-    def _lined_up(self) -> _Line:
-        line = _Line()
-        for _, found in sorted(self.by_namespace.items()):
-            for name in sorted(found):
-                line.append(found[name])
-        return line
+    def _indexed(self) -> dict[tuple[str, str], AnyPod]:
+        if self._by_name is None:
+            self._by_name = {(pod.namespace, pod.name): pod for pod in self._line.every()}
+        return self._by_name
+
+
+def _before(rest: pods.RunningPod, place: _Place | None) -> _Place:
+    """Return a place with one more pod in front."""
+    found = _Place()
+    for pod in (rest, *(place.pods if place else ())):
+        found.append(pod)
+    return found

@@ -52,7 +52,22 @@ def test_a_part_is_taken_over_as_it_is_and_two_parts_are_one_cluster() -> None:
     for part in (stored(), stored(*PODS[:2]), stored(), stored(*PODS[2:])):
         whole.update(part)
     assert told(whole.sorted()) == told(stored(*PODS).sorted())
-    assert whole.get("default", "d") is PODS[3]
+    assert whole.find({("default", "d"), ("default", "x")}) == {("default", "d"): PODS[3]}
+
+
+def test_a_pod_that_comes_or_goes_later_changes_nothing_that_was_given_away() -> None:
+    store = stored(*PODS)
+    before = told(store.sorted())
+    first = store.sorted()
+    store.add(running("f", on="n2", cpu=8))
+    assert store.pop(("default", "c"), None) is PODS[2]
+    assert store.pop(("default", "c"), None) is None
+    later = store.sorted()
+    assert told(first) == before
+    assert (list(later.running), later.running["n2"].requested) == (["n2"], {"cpu": 13000})
+    store.clear()
+    assert store.is_empty()
+    assert store.sorted() == Sorted({}, (), ())
 
 
 def test_those_that_wait_are_known_at_any_time() -> None:
