@@ -48,7 +48,9 @@ def test_a_host_port_is_held_by_whoever_is_there() -> None:
         (THREE, Funnel(4, (), 4)),
         (
             THREE.cordon("n1").taint("n2", "a").taint("n3", "a"),
-            Funnel(4, (("taint a:NoSchedule", 2), ("cordoned", 1)), 1),
+            Funnel(
+                4, (("taint a:NoSchedule", 2), ("cordoned", 1)), 1, (("not cordoned", 3), ("with taints tolerated", 1))
+            ),
         ),
     ],
 )

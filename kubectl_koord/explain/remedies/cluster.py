@@ -83,7 +83,8 @@ def uncordon(search: Search) -> Iterator[WayOut]:
     alone: list[str] = []
     for short in search.shorts():
         ranked = in_domain(short.nodes, gains)
-        alone += [name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),))]
+        each = (name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),)))
+        alone += islice(each, _MOST_NAMED + 1 - len(alone))
         if ranked and not alone:
             found.append(search.fewest([(gain, (Uncordon(name),)) for gain, name in ranked], short.missing))
     sets = [(Uncordon(name),) for name in sorted(alone)[:1]] or sorted(filter(None, found), key=len)[:1]

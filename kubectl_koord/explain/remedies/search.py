@@ -48,7 +48,8 @@ def is_placed(question: Question, budget: Budget) -> bool:
         return False
     if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
         return False
-    rivals = question.view.once(("rivals", question.subject.key), lambda _: len(competition.rivals(question)))
+    own = (question.subject.key, competition.priority(question.subject))
+    rivals = question.view.once(("rivals", *own), lambda _: len(competition.rivals(question)))
     if not rivals:
         return True
     if not budget.spend(rivals):
