@@ -91,7 +91,8 @@ class Search:
             return
         ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
         for index in ranked:
-            missing = max(1, gathering.desired - gathering.raw[index])
+            multiple = self.question.multiples.get(tree.domains[index].layer, 1)
+            missing = max(1, -(-gathering.desired // multiple) * multiple - gathering.raw[index])
             yield Short(index, missing, tuple(tree.nodes_below(index)))
 
     @property
