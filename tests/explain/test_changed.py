@@ -56,7 +56,11 @@ def seen(question: Question) -> tuple[object, ...]:
         ),
         (GANG.cordon("n2"), Uncordon("n2"), GANG),
         (GANG.cordon("n2").taint("n2", "gpu"), Uncordon("n2"), GANG.taint("n2", "gpu")),
-        (GANG.cordon("n2"), AddNode("a", "n2"), GANG.cordon("n2").with_nodes(node("a", labels=BARE.nodes["n2"].labels))),
+        (
+            GANG.cordon("n2"),
+            AddNode("a", "n2"),
+            GANG.cordon("n2").with_nodes(node("a", labels=BARE.nodes["n2"].labels)),
+        ),
         (HOSTS.with_gang("job"), AddNode("twin", "n1"), HOSTS.with_nodes(TWIN).with_gang("job")),
         (
             BARE.with_gang("job", 2),
@@ -70,7 +74,11 @@ def seen(question: Question) -> tuple[object, ...]:
         (GANG, SetMinimum("default/job", "PodGroup", 1), GANG.with_gang("job", 2, 4, must_gather=SPINE, minimum=1)),
         (PAIR, SetMinimum("default/peer", "PodGroup", 0), PAIR.with_gang("peer", 1, groups=BOTH, minimum=0)),
         (BARE.with_members(("job-0",), "job"), CreatePodGroup("default/job", 1), BARE.with_gang("job", 1)),
-        (BARE.with_gang("job", 1, groups=BOTH), CreatePodGroup("default/peer", 1), BARE.with_gang("job", 1, groups=BOTH)),
+        (
+            BARE.with_gang("job", 1, groups=BOTH),
+            CreatePodGroup("default/peer", 1),
+            BARE.with_gang("job", 1, groups=BOTH),
+        ),
     ],
 )
 def test_each_edit_yields_the_question_in_the_cluster_that_it_describes(
