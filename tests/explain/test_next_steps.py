@@ -72,6 +72,12 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             ],
         ),
         (
+            FREE.with_light_gang("job", 1, wish=GangWish("2", match_policy="only-waiting")).with_running(
+                "a", "n1", gang="default/job"
+            ),
+            [("set-match-policy", "")],
+        ),
+        (
             FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False),
             [("set-topology-aware", "kubectl edit configmap koord-scheduler-config -n koordinator-system")],
         ),

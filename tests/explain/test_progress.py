@@ -48,6 +48,13 @@ def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> No
     assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (and 4 more)"
 
 
+def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
+    before = why_of(FULL)
+    after = replace(before, unblock=before.unblock[1:])
+    assert progress.news(before, after) == f"no longer helps: {before.unblock[0].message}"
+    assert progress.news(after, before) == f"now helps: {before.unblock[0].message}"
+
+
 def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
     assert told(FULL, GANG) == "would be placed now: 2 pods on n1 and n2"
     gained = "now helps: Prefer the layer instead of insisting on it (and 8 more)"

@@ -1,5 +1,7 @@
 """Remedies on the side of the cluster: each whole, as it is offered."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
@@ -15,7 +17,7 @@ def ways(drawing: Drawing, action: str, name: str = "job") -> tuple[WayOut, ...]
     return tuple(way for way in report.unblock if way.action == action)
 
 
-def two(drawing: Drawing, **fields: object) -> Drawing:
+def two(drawing: Drawing, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_gang` has them
     return drawing.with_gang("job", 2, 8, must_gather=SPINE, **fields)
 
 

@@ -1,7 +1,10 @@
 """Remedies at the cost of running pods: each whole, as it is offered."""
 
+from typing import Any
+
 import pytest
 
+from kubectl_koord.explain.remedies import pods
 from kubectl_koord.explain.reports import DeletePod, MovePod, WayOut
 from tests.build import SPINE, Drawing, cluster, rules, why_of
 
@@ -64,7 +67,7 @@ def test_pods_of_several_namespaces_are_deleted_in_each() -> None:
     [{"of_daemon_set": True}, {"gang": "default/job"}, {"terminating": True}],
     ids=["daemon set", "own member", "going anyway"],
 )
-def test_some_pods_are_never_freed(fields: dict[str, object]) -> None:
+def test_some_pods_are_never_freed(fields: dict[str, Any]) -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, minimum=1, match_policy="only-waiting", priority=5)
     drawing = drawing.change_pods(never_preempts=True).with_running("x", on="n1", cpu=4, **fields)
     assert ways(drawing) == ()
@@ -124,3 +127,35 @@ def test_no_more_than_three_moves_are_offered() -> None:
     assert [way.edits for way in ways(drawing, "move-pod")] == [
         (MovePod(f"default/m{number}", f"n{number}", "n1" if number > 1 else "n2"),) for number in (1, 2, 3)
     ]
+
+
+@pytest.mark.parametrize("number", [1, 9])
+def test_a_node_that_is_promised_to_another_is_not_freed_in_vain(number: int) -> None:
+    drawing = cluster("s0: b0[n1:9]").with_gang("job", 1, 9, priority=5, never_preempts=True)
+    for at in range(number):
+        drawing = drawing.with_running(f"low-{at}", on="n1", cpu=9 / number)
+    assert len(ways(drawing)) == 1
+    assert ways(drawing.with_pod("other", cpu=9, nominated="n1", priority=9)) == ()
+
+
+SPREAD = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, must_gather=SPINE, priority=5)
+SPREAD = SPREAD.change_pods(never_preempts=True).with_running("a", on="n1", cpu=1).with_running("b", on="n3", cpu=1)
+SPREAD = SPREAD.with_running("c", on="n2", cpu=1).with_running("d", on="n2", cpu=1)
+
+
+def test_what_may_be_counted_is_a_number_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert freed(SPREAD) == [("b",), ("a", "c", "d")]
+    monkeypatch.setattr(pods, "_MOST_COUNTED", 1)
+    assert freed(SPREAD) == [("b",)]
+    monkeypatch.setattr(pods, "_MOST_COUNTED", 2)
+    assert freed(SPREAD) == [("b",)]
+
+
+def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pods, "_MOST_CELLS", 0)
+    assert freed(SPREAD) == [("b",), ("a", "c", "d")]
+    drawing = cluster("s0: b0[n1 n2:16]").with_gang("job", 2, 8, priority=5, never_preempts=True)
+    drawing = drawing.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=12)
+    assert freed(drawing) == [("b",)]
