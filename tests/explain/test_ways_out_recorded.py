@@ -36,9 +36,13 @@ UNPROVEN = {
 }
 
 
-def answers(name: str) -> Iterator[tuple[str, Subject, WhyReport]]:
-    """Yield what each version answers no to."""
-    case = cases()[name]
+@cache
+def answers(name: str) -> tuple[tuple[str, Subject, WhyReport], ...]:
+    """Return what each version answers no to."""
+    return tuple(_answers(cases()[name]))
+
+
+def _answers(case: Case) -> Iterator[tuple[str, Subject, WhyReport]]:
     for recorded in case.records:
         snapshot = snapshot_of(case.cluster, VERSIONS[recorded])
         subject = subject_of(snapshot)

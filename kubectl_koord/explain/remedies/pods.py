@@ -20,7 +20,7 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_PLACES = 3
 _MOST_SUBSETS = 8
-_MOST_COUNTED = 18_000
+_MOST_COUNTED = 6_000
 _CELLS_A_COUNT = 4
 _MOST_CELLS = 8_000
 _MOST_MOVED = 3
@@ -38,13 +38,17 @@ class _Piece(Struct, frozen=True):
 
 def free_lower(search: Search) -> Iterator[WayOut]:
     """Yield the fewest pods of lower priority to free in each of the cheapest of the places nearest to enough."""
-    yield from _freed(search, partial(_lower, search), _MOST_FREED, "of lower priority")
+    yield from search.once("free lower", _freed_lower)
 
 
 def free_any(search: Search) -> Iterator[WayOut]:
     """Yield the same for pods of any priority, where those of lower are too few."""
-    if next(free_lower(search), None) is None:
+    if not search.once("free lower", _freed_lower):
         yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+
+
+def _freed_lower(search: Search) -> tuple[WayOut, ...]:
+    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "of lower priority"))
 
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
