@@ -8,7 +8,7 @@ from msgspec import structs
 
 from kubectl_koord.engine import tree
 from kubectl_koord.engine.gangs import gather_rules
-from kubectl_koord.engine.view import Occupant, View
+from kubectl_koord.engine.view import View
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import (
     AddNode,
@@ -61,7 +61,8 @@ def _one(question: Question, edit: Edit) -> Question:
             return question  # all at once, above
         case MovePod(pod=key, node=node, to=to):
             pod = _occupant(question.view, node, key)
-            return structs.replace(question, view=question.view.without([pod]).with_pods({to: [pod]}))
+            view = question.view.without([pod]).with_pods({to: [structs.replace(pod, node=to)]})
+            return structs.replace(question, view=view)
         case Tolerate() | SetRequest():
             return _with_pods(question, set(edit.pods), partial(_altered, edit=edit))
         case SetTopology() | SetMinimum() | CreatePodGroup():
@@ -77,8 +78,8 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest) -> PendingPod:
     return structs.replace(pod, shape=structs.replace(pod.shape, tolerations=(*pod.shape.tolerations, more)))
 
 
-def _occupant(view: View, node: str, key: str) -> Occupant:
-    return next(pod for pod in view.occupants(node) if pod.key == key)
+def _occupant(view: View, node: str, key: str) -> RunningPod:
+    return next(pod for pod in view.occupants(node) if pod.key == key and isinstance(pod, RunningPod))
 
 
 def like_but_empty(node: Node, name: str) -> Node:

@@ -130,9 +130,9 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
 
 def rivals(question: Question) -> list[Subject]:
     """Return the pending jobs of strictly higher priority, the highest first."""
-    own = _priority(question.subject)
-    found = (other for other in pending_subjects(question.snapshot) if _priority(other) > own)
-    return sorted(found, key=lambda other: (-_priority(other), other.key))[:_MOST_AHEAD]
+    own = priority(question.subject)
+    found = (other for other in pending_subjects(question.snapshot) if priority(other) > own)
+    return sorted(found, key=lambda other: (-priority(other), other.key))[:_MOST_AHEAD]
 
 
 def _takes_like_places(question: Question, other: Subject) -> bool:
@@ -141,7 +141,8 @@ def _takes_like_places(question: Question, other: Subject) -> bool:
     return len(shapes) == 1 and not question.has_topology
 
 
-def _priority(subject: Subject) -> int:
+def priority(subject: Subject) -> int:
+    """Return the priority with which a subject is tried: the highest of its pending pods."""
     return max((pod.priority for pod in subject.pending), default=0)
 
 

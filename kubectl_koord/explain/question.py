@@ -29,12 +29,8 @@ class Question(Struct, frozen=True):
     view: View
     tree: Tree | NoTree
 
-    def answered_in(self, view: View) -> tuple[Course, ...]:
-        """Return the courses without preemption in another variant of the cluster."""
-        return open_courses(self, view, preemption=False)
-
     def answered_alone(self, view: View) -> tuple[Course, ...]:
-        """Return them as if no other pod were nominated anywhere."""
+        """Return the courses without preemption in another variant, as if no other pod were nominated anywhere."""
         alone = structs.replace(self.snapshot, pending=self.subject.pending)
         return open_courses(structs.replace(self, snapshot=alone), view, preemption=False)
 

@@ -54,7 +54,8 @@ def proven(question: Question, stuck: Course) -> Found:
 def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
-    if limits.not_evaluated(question.subject, question.snapshot):
+    subject, snapshot = question.subject, question.snapshot
+    if limits.not_evaluated(subject, snapshot) or limits.blind_spots(subject, snapshot):
         return (), steps
     budget = Budget(len(question.view.names()))
     proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))

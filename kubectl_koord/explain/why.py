@@ -123,7 +123,7 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
     unseen = limits.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unseen)
     if verdict == "yes":
-        behind = _behind_others(question, warnings)
+        behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
     likeliest = courses[0]
@@ -216,7 +216,7 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
     )
 
 
-def _behind_others(question: Question, warnings: tuple[Notice, ...]) -> WhyReport | None:
+def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
     before = competition.ahead(question)
     if not before.names:
@@ -227,12 +227,15 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...]) -> WhyRepor
     takes = "takes" if len(before.names) == 1 else "take"
     message = f"{listed(before.names)} of higher priority {takes} its place: it would be placed alone."
     code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
+    helps = _ways_out(question, left[0]) if before.certain and not brief else ways_out.Found(())
     return _report(
         question,
         warnings,
         verdict="no" if before.certain else "unknown",
         cause=Cause(code, message, _names(question.subject.pending)),
         first=left[0].first,
+        unblock=helps.ways,
+        no_way_out=helps.why_none,
     )
 
 

@@ -1,8 +1,7 @@
 """Attempt after attempt, for each outcome that the API leaves open."""
 
-import pytest
+from typing import Any
 
-from kubectl_koord.engine import rounds
 from kubectl_koord.engine.rounds import Course, courses
 from kubectl_koord.engine.view import of
 from tests.build import SPINE, Drawing, cluster, jobs_of
@@ -10,8 +9,8 @@ from tests.build import SPINE, Drawing, cluster, jobs_of
 WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)
 
 
-def courses_of(drawing: Drawing, *, preemption: bool = True) -> list[Course]:
-    return [course for job in jobs_of(drawing) for course in courses(job, of(drawing), preemption=preemption)]
+def courses_of(drawing: Drawing, **options: Any) -> list[Course]:  # noqa: ANN401 - as `courses` has them
+    return [course for job in jobs_of(drawing) for course in courses(job, of(drawing), **options)]
 
 
 def killed(course: Course) -> list[list[str]]:
@@ -80,12 +79,11 @@ def test_nodes_beyond_preemption_open_nothing() -> None:
     assert len(courses_of(drawing)) == 1
 
 
-def test_a_job_that_needs_too_many_rounds_is_not_followed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "MOST_ROUNDS", 0)
+def test_a_job_that_needs_too_many_rounds_is_not_followed_on() -> None:
     drawing = cluster("s0: b0[n0:4 n1:4 n2:4]").with_gang("job", 3, 3, priority=9)
     for number in range(3):
         drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=4)
-    (course,) = courses_of(drawing)
+    (course,) = courses_of(drawing, most_rounds=0)
     assert (len(course.rounds), course.last, course.runs) == (1, None, None)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.explain.codes import CauseCode
-from kubectl_koord.explain.reports import Cause, WayOut
+from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangWish
 from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, rules, why_of
@@ -46,9 +46,10 @@ def test_gated_pods_are_held_back() -> None:
     drawing = FREE.with_gang("job", 2, gates=("kueue",))
     message = "its pods are held back by scheduling gate kueue."
     assert stopped(drawing) == no("scheduling-gated", message, "job-0", "job-1")
-    assert why_of(drawing).unblock == (
-        WayOut("ungate", "Whoever set gate kueue must lift it: look at that controller"),
-    )
+    report = why_of(drawing)
+    assert report.unblock == ()
+    assert report.no_way_out == "what stops it must be mended first; whether that is enough is open."
+    assert report.next_steps == (WayOut("ungate", "Whoever set gate kueue must lift it: look at that controller"),)
 
 
 def test_where_some_are_gated_what_comes_of_it_is_not_known() -> None:
@@ -66,7 +67,7 @@ def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
         " namespace: default}\\nspec: {minMember: 2}\\n' | kubectl apply -f -"
     )
     remedy = "Create PodGroup job with spec.minMember 2 (or fewer) in namespace default"
-    assert why_of(drawing).unblock == (WayOut("create-podgroup", remedy, command),)
+    assert why_of(drawing).unblock == (WayOut("create-podgroup", remedy, command, (CreatePodGroup("default/job", 2),)),)
 
 
 @pytest.mark.parametrize(
@@ -81,15 +82,16 @@ def test_too_few_pods_wait_for_more() -> None:
     drawing = FREE.with_gang("job", 2, minimum=4)
     assert stopped(drawing) == no("too-few-pods", "it has 2 pods of the 4 that it needs.", "job-0", "job-1")
     command = 'kubectl patch podgroup job -n default --type merge -p \'{"spec":{"minMember":2}}\''
-    assert why_of(drawing).unblock == (
-        WayOut("add-pods", "Create the 2 missing pods: look at what should create them"),
-        WayOut("lower-minimum", "Let it start with 2", command),
-    )
+    report = why_of(drawing)
+    lower = WayOut("lower-minimum", "Let it start with 2", command, (SetMinimum("default/job", "PodGroup", 2),))
+    assert report.unblock == (lower,)
+    assert report.next_steps == (WayOut("add-pods", "Create the 2 missing pods: look at what should create them"),)
 
 
 def test_the_minimum_of_a_gang_that_its_pods_define_is_not_lowered_on_a_pod_group() -> None:
     drawing = FREE.with_light_gang("job", 1, wish=GangWish("2"))
-    assert [way.action for way in why_of(drawing).unblock] == ["add-pods"]
+    report = why_of(drawing)
+    assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["add-pods"])
 
 
 def test_finished_and_running_members_count_as_children() -> None:
@@ -191,7 +193,9 @@ def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
     message = f"it must gather in layer spinelayer, which the topology does not have ({layers})."
     assert report.cause == Cause("unknown-layer", message)
     command = "kubectl koord annotate podgroup job -n default --must-gather SpineLayer --overwrite"
-    assert report.unblock == (WayOut("use-layer", "Gather on SpineLayer, the nearest name in the topology", command),)
+    edit = SetTopology("default/job", "PodGroup", rules(f"MustGather {SPINE}"))
+    message = "Gather on SpineLayer, the nearest name in the topology"
+    assert report.unblock == (WayOut("use-layer", message, command, (edit,)),)
 
 
 def test_an_unknown_layer_above_the_hard_one_stops_nobody() -> None:

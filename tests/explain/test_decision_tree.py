@@ -36,6 +36,7 @@ class Row(NamedTuple):
     pods: tuple[str, ...] = ()
     also_wrong: tuple[CauseCode, ...] = ()
     steps: tuple[str, ...] = ()
+    ways: tuple[str, ...] = ()
 
 
 def no(
@@ -46,8 +47,9 @@ def no(
     *pods: str,
     also: tuple[CauseCode, ...] = (),
     steps: tuple[str, ...] = (),
+    ways: tuple[str, ...] = (),
 ) -> Row:
-    return Row(number, drawing, "no", code, message, tuple(f"default/{pod}" for pod in pods), also, steps)
+    return Row(number, drawing, "no", code, message, tuple(f"default/{pod}" for pod in pods), also, steps, ways)
 
 
 def gang(pods: int = 2, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_gang` has them
@@ -122,7 +124,7 @@ ROWS = (
         "no-podgroup",
         "its pods name PodGroup job, which does not exist.",
         *JOB,
-        steps=("create-podgroup",),
+        ways=("create-podgroup",),
     ),
     *(
         no(
@@ -155,7 +157,8 @@ ROWS = (
         "too-few-pods",
         "it has 2 pods of the 4 that it needs.",
         *JOB,
-        steps=("add-pods", "lower-minimum"),
+        steps=("add-pods",),
+        ways=("lower-minimum",),
     ),
     no(
         "5 finished pods count and never wait",
@@ -164,7 +167,8 @@ ROWS = (
         "default/job has 2 pending pods, but 3 must wait at once: its finished pods (1) count as members, but never"
         " wait.",
         *JOB,
-        steps=("add-pods", "lower-minimum"),
+        steps=("add-pods",),
+        ways=("lower-minimum",),
     ),
     no(
         "5 gang of the group missing",
@@ -207,7 +211,8 @@ ROWS = (
         "group-member-too-few-pods",
         "gang default/peer of its group has 1 pod of the 2 that it needs.",
         "peer-0",
-        steps=("add-pods", "lower-minimum"),
+        steps=("add-pods",),
+        ways=("lower-minimum",),
     ),
     no(
         "5 groups differ",
@@ -291,7 +296,7 @@ ROWS = (
         "unknown-layer",
         "it must gather in layer Rack, which the topology does not have (SpineLayer, BlockLayer and"
         " NodeTopologyLayer).",
-        steps=("use-layer",),
+        ways=("use-layer",),
     ),
     no(
         "15 slots",
@@ -301,7 +306,7 @@ ROWS = (
         "job-0",
         "job-1",
         "job-2",
-        steps=("prefer-gather",),
+        ways=("prefer-gather", "fewer-pods", "smaller-request", "add-nodes", "add-nodes", "add-nodes"),
     ),
     no(
         "15 slots for the minimum alone",
@@ -312,7 +317,7 @@ ROWS = (
         "job-1",
         "job-2",
         also=("surplus-pods",),
-        steps=("free-pod", "prefer-gather", "drop-surplus"),
+        ways=("prefer-gather", "fewer-pods", "smaller-request", "move-pod", "free-pods", "add-nodes", "add-nodes"),
     ),
     no(
         "17 no node",
@@ -320,6 +325,7 @@ ROWS = (
         "no-feasible-node",
         "no node takes default/job-0 (8 CPU): 4 taint x:NoSchedule.",
         "job-0",
+        ways=("tolerate",),
     ),
     no(
         "18 victims terminating",
@@ -329,7 +335,7 @@ ROWS = (
         "waiting-for-preemption",
         "it waits for 1 preempted pod to be gone: default/low.",
         "low",
-        steps=("wait-for-terminating", "free-pod"),
+        ways=("wait-for-terminating", "add-nodes"),
     ),
     no(
         "21 only those that wait count",
@@ -359,6 +365,7 @@ ROWS = (
         "it would be placed now; the scheduler has not tried again yet: it does within 5 minutes, or at once when its"
         " PodGroup changes or a pod joins it.",
         ("default/job-0", "default/job-1"),
+        (),
         (),
         ("touch-podgroup",),
     ),
@@ -399,12 +406,14 @@ def test_each_row_of_the_tree_is_answered_whole(row: Row) -> None:
     answer = (report.verdict, cause and cause.code, cause and cause.message, cause.pods if cause else ())
     assert answer == row[2:6]
     assert report.also_wrong == row.also_wrong
-    assert tuple(step.action for step in report.unblock) == row.steps
+    assert tuple(step.action for step in report.next_steps) == row.steps
+    assert tuple(way.action for way in report.unblock) == row.ways
+    assert bool(report.no_way_out) == (row.verdict == "no" and not row.ways)
 
 
 def test_a_lone_pod_is_answered_as_one() -> None:
     drawing = FREE.with_pod("lone", terminating=True)
-    assert why_of(drawing, "lone").unblock[0].command == (
+    assert why_of(drawing, "lone").next_steps[0].command == (
         "kubectl get pod lone -n default -o jsonpath='{.metadata.finalizers}'"
     )
 
@@ -545,7 +554,7 @@ def test_what_a_restart_may_have_lost_leaves_two_outcomes(drawing: Drawing, code
     report = why_of(drawing)
     assert (report.verdict, report.cause and report.cause.code) == ("unknown", code)
     assert [(one.verdict, one.cause and one.cause.code) for one in report.alternatives] == [("yes", None), ("no", code)]
-    assert [step.action for step in report.unblock] == ["touch-podgroup"]
+    assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["touch-podgroup"])
 
 
 @pytest.mark.parametrize(

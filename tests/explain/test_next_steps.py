@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.reports import WayOut
+from kubectl_koord.explain.reports import CreatePodGroup, DeletePod, WayOut
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition, GangWish
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
@@ -17,7 +17,7 @@ MANIFEST = (
 
 
 def steps(drawing: Drawing) -> list[tuple[str, str]]:
-    return [(step.action, step.command) for step in why_of(drawing).unblock]
+    return [(step.action, step.command) for step in why_of(drawing).next_steps]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,12 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             ],
         ),
         (
+            FREE.with_light_gang("job", 1, wish=GangWish("2", match_policy="only-waiting")).with_running(
+                "a", "n1", gang="default/job"
+            ),
+            [("set-match-policy", "")],
+        ),
+        (
             FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False),
             [("set-topology-aware", "kubectl edit configmap koord-scheduler-config -n koordinator-system")],
         ),
@@ -86,14 +92,13 @@ def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[
 
 
 def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
-    (step,) = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).unblock
-    assert step == WayOut(
-        "create-podgroup", "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default"
-    )
+    (step,) = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
+    message = "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default"
+    assert step == WayOut("create-podgroup", message, edits=(CreatePodGroup("default/$(reboot)", 1),))
 
 
 def test_the_owners_template_is_what_names_the_scheduler() -> None:
-    (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).unblock
+    (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).next_steps
     message = "Set schedulerName koord-scheduler in the pod template of Job/train and create the pods anew"
     assert step == WayOut("set-scheduler-name", message)
 
@@ -111,8 +116,8 @@ SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
 def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_anew(
     drawing: Drawing, command: str
 ) -> None:
-    message = "Scale the job down to its minimum of 2: without 1 pod it fits"
-    assert why_of(drawing).unblock[-1] == WayOut("drop-surplus", message, command)
+    way = next(way for way in why_of(drawing).unblock if way.action == "fewer-pods")
+    assert way == WayOut("fewer-pods", "Run it with 2 pods instead of 3", command, (DeletePod("default/job-2"),))
 
 
 @pytest.mark.parametrize(
@@ -125,13 +130,15 @@ def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_a
     ],
 )
 def test_who_would_not_fit_without_them_is_not_told_to_drop_pods(drawing: Drawing) -> None:
-    assert "drop-surplus" not in [action for action, _ in steps(drawing)]
+    report = why_of(drawing)
+    assert "surplus-pods" not in report.also_wrong
+    assert "drop-surplus" not in [way.action for way in report.unblock]
 
 
 def test_a_gang_without_pod_group_cannot_be_touched() -> None:
     wish = GangWish("1", topology='{"gatherStrategy":[]}')
     drawing = FREE.with_light_gang("job", 1, wish=wish, condition=Condition("Unschedulable", "no room", ""))
-    assert steps(drawing) == [("touch-podgroup", "")]
+    assert [(way.action, way.command) for way in why_of(drawing).unblock] == [("touch-podgroup", "")]
 
 
 def test_a_partly_foreign_satisfied_group_is_only_warned_of() -> None:

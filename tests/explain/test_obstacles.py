@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.reports import Funnel
+from kubectl_koord.engine import reasons
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.explain.obstacles import by_node
+from kubectl_koord.explain.question import ask, next_attempt
+from kubectl_koord.explain.reports import Funnel, NodeReason
+from kubectl_koord.explain.words import stage
 from kubectl_koord.model.pods import HostPort
-from tests.build import SPINE, Drawing, cluster, why_of
+from tests.build import SPINE, Drawing, cluster, rules, why_of
 
 THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
 
@@ -48,7 +53,9 @@ def test_a_host_port_is_held_by_whoever_is_there() -> None:
         (THREE, Funnel(4, (), 4)),
         (
             THREE.cordon("n1").taint("n2", "a").taint("n3", "a"),
-            Funnel(4, (("taint a:NoSchedule", 2), ("cordoned", 1)), 1),
+            Funnel(
+                4, (("taint a:NoSchedule", 2), ("cordoned", 1)), 1, (("not cordoned", 3), ("with taints tolerated", 1))
+            ),
         ),
     ],
 )
@@ -62,3 +69,46 @@ def test_nominations_of_others_do_not_fill_an_empty_cluster() -> None:
     cause = why_of(drawing).cause
     assert cause is not None
     assert cause.code == "no-feasible-node"
+
+
+def nodes_of(drawing: Drawing) -> tuple[NodeReason, ...]:
+    question = ask(drawing, drawing.subject("job"))
+    return by_node(question, next_attempt(question)[0].first)
+
+
+MIXED = cluster("s0: b0[n1 n2:16]; -: b1[n3]").cordon("n1")
+SEEN = (NodeReason("n1", "b0", 0, "cordoned"), NodeReason("n2", "b0", 2, "too little CPU"))
+
+
+def test_every_node_is_told_with_what_it_takes_and_why_the_next_pod_does_not_fit() -> None:
+    outside = NodeReason("n3", "", 1, "too little CPU")
+    assert nodes_of(MIXED.with_gang("job", 3, 8, must_gather=SPINE)) == (*SEEN, outside)
+    assert nodes_of(MIXED.with_gang("job", 3, 8)) == (*SEEN, outside)
+
+
+def test_without_a_tree_nodes_have_no_domain() -> None:
+    drawing = cluster("s0: b0[n1]").but(topologies={}).with_gang("job", 1, 8)
+    assert nodes_of(drawing) == (NodeReason("n1", "", 1, ""),)
+
+
+def test_slots_enough_on_nodes_that_no_multiple_divides_are_told_as_such() -> None:
+    drawing = cluster("s0: b0[n1:8]").with_gang("job", 1, 8, topology=rules(f"MustGather {SPINE} x2"))
+    (row,) = why_of(drawing).domains
+    assert (row.short, row.in_the_way) == (1, "the pods cannot be divided up by podCountMultiple")
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (reasons.TooManyPods(3), "with a pod place free"),
+        (reasons.SidecarsUnknown(), "that know sidecars"),
+        (reasons.PortTaken(80), "with its ports free"),
+        (reasons.NoClaim("data"), "that reach its volumes"),
+        (reasons.SpreadLabelMissing("zone"), "within its topology spread"),
+        (reasons.NotAffine(), "that pod affinity allows"),
+        (reasons.Overloaded("cpu", 90, 65), "below the load thresholds"),
+        (reasons.NotSelected(), "selected"),
+    ],
+)
+def test_a_stage_of_the_funnel_names_who_passes(reason: Reason, words: str) -> None:
+    assert stage(reason, ())[1] == words

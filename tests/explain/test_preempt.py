@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine import rounds
+from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.explain.reports import BrokenGang, BudgetHit, Notice, PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
 
@@ -227,10 +227,10 @@ def test_but_leaves_a_no_a_no() -> None:
     assert preempt_of(drawing).verdict == "no"
 
 
-def test_attempts_without_end_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds, "MOST_ROUNDS", 0)
-    drawing = cluster("s0: b0[n0:4 n1:4 n2:4]").with_gang("job", 3, 3, priority=9)
-    for number in range(3):
-        drawing = drawing.with_running(f"low-{number}", on=f"n{number}", cpu=4)
+def test_attempts_without_end_are_not_followed() -> None:
+    nodes = [f"n{number}" for number in range(MOST_ROUNDS + 3)]
+    drawing = cluster(f"s0: b0[{' '.join(f'{name}:4' for name in nodes)}]").with_gang("job", len(nodes), 3, priority=9)
+    for name in nodes:
+        drawing = drawing.with_running(f"low-{name}", on=name, cpu=4)
     report = preempt_of(drawing)
-    assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, 1)
+    assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, MOST_ROUNDS + 1)

@@ -41,14 +41,23 @@ def test_nothing_is_told_where_nothing_that_counts_has_changed() -> None:
 
 def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> None:
     fuller = FULL.with_running("low-2", on="n2", cpu=8)
-    before = "Free 8 CPU: move or end default/low-1 on n1 (then s0)"
-    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); no longer helps: {before} (and 1 more)"
-    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {before} (and 1 more)"
+    low_1, low_2 = (f"default/low-{number} on n{number} (8 CPU, priority 0)" for number in (1, 2))
+    both = f"Free 2 pods of any priority in spine s0: {low_1} and {low_2}"
+    prefer = "Prefer the layer instead of insisting on it"
+    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (and 1 more)"
+    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (and 4 more)"
+
+
+def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
+    before = why_of(FULL)
+    after = replace(before, unblock=before.unblock[1:])
+    assert progress.news(before, after) == f"no longer helps: {before.unblock[0].message}"
+    assert progress.news(after, before) == f"now helps: {before.unblock[0].message}"
 
 
 def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
     assert told(FULL, GANG) == "would be placed now: 2 pods on n1 and n2"
-    gained = "now helps: Free 8 CPU: move or end default/low-1 on n1 (then s0) (and 2 more)"
+    gained = "now helps: Prefer the layer instead of insisting on it (and 8 more)"
     assert told(GANG, FULL) == f"pending: {SHORT} 1; {gained}"
     unseen = "it depends on reservations (Reservation objects could not be read), which is not evaluated here"
     assert told(FULL, FULL.with_gap("Reservation")) == f"cannot tell: {unseen}"

@@ -23,8 +23,8 @@ QUOTING = (
     ' with reason "' + OWN + '", alreadyWaitForBound: 0.'
 )
 NOTHING_NAMED = (
-    "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4, used: cpu:4, pod's request: cpu:1,"
-    " exceedDimensions: []."
+    "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4, used: cpu:4, pod's request:"
+    " cpu:1, exceedDimensions: []."
 )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.reports import Cause, Funnel, SlotRow
+from kubectl_koord.explain.reports import Cause, Funnel, SetTopology, SlotRow, WhatIf
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import HostPort
 from kubectl_koord.model.snapshot import Gap
@@ -48,12 +48,14 @@ def test_a_gang_that_is_short_of_slots_is_shown_what_is_in_the_way() -> None:
     report = why_of(FULL.with_gang("job", 4, 8, must_gather=SPINE, priority=1000))
     cause = Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", PODS)
     assert (report.verdict, report.cause, report.placement) == ("no", cause, None)
+    low_0, low_1 = "node-0: low-0 (8 CPU, priority 0)", "node-1: low-1 (8 CPU, priority 0)"
+    never = "has 3 nodes with room for 3 when empty: can never take 4"
     assert report.domains == (
-        SlotRow(SPINE, "spine-0", 3, 1, "node-0: low-0 (8 CPU, priority 0), node-1: low-1 (8 CPU, priority 0)"),
-        SlotRow(SPINE, "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 0)"),
-        SlotRow(SPINE, "spine-2", 3, 1, "has 3 nodes with room for 3 when empty: can never take 4"),
+        SlotRow(SPINE, "spine-0", 3, 1, f"{low_0}, {low_1}", WhatIf(3, 3, 5, 5)),
+        SlotRow(SPINE, "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 0)", WhatIf(3, 3, 4, 4)),
+        SlotRow(SPINE, "spine-2", 3, 1, never, WhatIf(3, 3, 3, 3)),
     )
-    assert report.funnel == Funnel(12, (("too little CPU", 3),), 9)
+    assert report.funnel == Funnel(12, (("too little CPU", 3),), 9, (("with 8 CPU free", 9),))
 
 
 def test_without_a_hard_layer_the_cluster_is_what_is_short() -> None:
@@ -67,7 +69,7 @@ def test_a_number_that_is_no_multiple_is_named_as_such() -> None:
     report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
     message = "2 pods cannot be divided up by podCountMultiple, though 2 would fit."
     assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
-    assert report.domains == (SlotRow(BLOCK, "b0", 0, 2, "n1: low (1 CPU, priority 0)"),)
+    assert report.domains == (SlotRow(BLOCK, "b0", 0, 2, "n1: low (1 CPU, priority 0)", WhatIf(0, 0, 0, 3)),)
 
 
 def test_slots_enough_that_cannot_be_divided_up_are_a_multiple_mismatch() -> None:
@@ -96,14 +98,14 @@ def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:
     report = why_of(drawing)
     assert report.cause is not None
     assert report.cause.code == "insufficient-slots"
-    assert report.domains == (SlotRow(SPINE, "s0", 1, 1, "n1: cordoned"),)
+    assert report.domains == (SlotRow(SPINE, "s0", 1, 1, "n1: cordoned", WhatIf(1, 2, 1, 2)),)
 
 
 def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
     report = why_of(cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1").with_gang("job", 3, 8))
     message = "2 of its 3 pods fit at once, 3 must (8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-0",))
-    assert report.funnel == Funnel(3, (("too little CPU", 3),), 0)
+    assert report.funnel == Funnel(3, (("too little CPU", 3),), 0, (("with 8 CPU free", 0),))
 
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
@@ -123,7 +125,9 @@ def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> No
 
 def test_multiples_are_never_given_up_silently_for_another_layer() -> None:
     drawing = cluster("s0: b0[n1 n2] b1[n3 n4]").with_gang("job", 4, 8, topology=rules(f"MustGather {BLOCK} x2"))
-    assert [way.action for way in why_of(drawing).unblock] == []
+    wider = next(way for way in why_of(drawing).unblock if way.action == "gather-wider")
+    kept = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")
+    assert wider.edits == (SetTopology("default/job", "PodGroup", kept),)
 
 
 def test_a_lone_pod_is_spoken_of_as_it() -> None:
@@ -199,7 +203,7 @@ def test_a_replacement_pod_goes_alone_unless_the_scheduler_has_forgotten() -> No
         ("yes", None),
         ("no", "replacement-waits"),
     ]
-    assert [way.action for way in report.unblock] == ["touch-podgroup"]
+    assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["touch-podgroup"])
 
 
 def test_a_replacement_pod_of_a_plain_gang_goes_alone() -> None:
@@ -334,4 +338,4 @@ def test_a_listing_without_pods_or_nodes_is_unknown() -> None:
 def test_host_ports_in_the_way_are_named() -> None:
     drawing = cluster("s0: b0[n1]").with_running("web", on="n1", ports=(HostPort(80),))
     report = why_of(drawing.with_gang("job", 1, 1, ports=(HostPort(80),)))
-    assert report.funnel == Funnel(1, (("host port 80 in use", 1),), 0)
+    assert report.funnel == Funnel(1, (("host port 80 in use", 1),), 0, (("with its ports free", 0),))

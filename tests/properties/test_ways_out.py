@@ -1,55 +1,84 @@
 """Each way out that is offered is applied as offered; then the answer is yes."""
 
-import shlex
+from functools import reduce
 
 from hypothesis import given
 from msgspec import structs
 
-from kubectl_koord.changes.annotate import Wanted, pod_group_plan
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import WayOut
+from kubectl_koord.explain.reports import (
+    AddNode,
+    DeletePod,
+    Edit,
+    MovePod,
+    SetMinimum,
+    SetRequest,
+    SetTopology,
+    Tolerate,
+    Uncordon,
+)
 from kubectl_koord.explain.why import why
+from kubectl_koord.model import quantity
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.selectors import Toleration
 from tests.build import Drawing, preempt_of, why_of
 from tests.properties.strategies import ALONE, clusters
 
 
-def applied(drawing: Drawing, way: WayOut) -> Drawing:
-    """Return the cluster after a way out that changes the cluster."""
-    running = [pod for held in drawing.running.values() for pod in held]
-    match way.action:
-        case "wait-for-terminating":
-            return drawing.without_running(*(pod.key for pod in running if pod.terminating))
-        case "wait-for-preemption":
-            report = preempt_of(drawing)
-            killed = {victim.pod for one in report.rounds for victim in one.victims}
-            nodes = {name for one in report.rounds for name in one.nominations.values()}
-            gone = {pod.key for pod in running if pod.terminating and pod.node in nodes}
-            return drawing.without_running(*killed, *gone)
-        case "uncordon":
-            names = shlex.split(way.command)[2:]
-            return drawing.with_nodes(*(structs.replace(drawing.nodes[name], unschedulable=False) for name in names))
-        case "free-pod":
-            name = shlex.split(way.command)[3]
-            return drawing.without_running(f"default/{name}")
-        case "drop-surplus":
-            names = shlex.split(way.command)[3:-2]
-            return drawing.but(pending=tuple(pod for pod in drawing.pending if pod.name not in names))
+def made(drawing: Drawing, edit: Edit) -> Drawing:
+    """Return the cluster after one edit of a way out."""
+    match edit:
+        case DeletePod(pod=key, node=""):
+            return drawing.but(pending=tuple(pod for pod in drawing.pending if pod.key != key))
+        case DeletePod(pod=key):
+            return drawing.without_running(key)
+        case MovePod(pod=key, node=node, to=to):
+            (pod,) = (pod for pod in drawing.running[node] if pod.key == key)
+            there = (*drawing.running.get(to, ()), structs.replace(pod, node=to))
+            return drawing.but(running={**drawing.without_running(key).running, to: there})
+        case Uncordon(node=name):
+            return drawing.with_nodes(_open(drawing.nodes[name]))
+        case AddNode(node=name, like=like):
+            return drawing.with_nodes(structs.replace(_open(drawing.nodes[like]), name=name))
         case _:
-            raise AssertionError(way)
+            return _changed(drawing, edit)
+
+
+def _changed(drawing: Drawing, edit: Edit) -> Drawing:
+    group = drawing.pod_groups["default/job"]
+    match edit:
+        case SetTopology(spec=spec):
+            return drawing.with_group("job", group.min_member, topology=spec)
+        case SetMinimum(minimum=minimum):
+            return drawing.with_group("job", minimum, topology=group.topology)
+        case Tolerate(pods=keys) | SetRequest(pods=keys):
+            shapes = {pod.key: _shape(pod, edit) for pod in drawing.pending if pod.key in keys}
+            return drawing.with_pods(
+                *(structs.replace(pod, shape=shapes[pod.key]) for pod in drawing.pending if pod.key in shapes)
+            )
+        case _:
+            raise AssertionError(edit)
+
+
+def _open(node: Node) -> Node:
+    taints = tuple(taint for taint in node.taints if taint.key != "node.kubernetes.io/unschedulable")
+    return structs.replace(node, unschedulable=False, taints=taints)
+
+
+def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> Shape:
+    if isinstance(edit, Tolerate):
+        more = Toleration(edit.key, "Equal", edit.value, edit.effect)
+        return structs.replace(pod.shape, tolerations=(*pod.shape.tolerations, more))
+    most = quantity.amount(edit.resource, quantity.parse(edit.amount))
+    requests = tuple((name, most if name == edit.resource else amount) for name, amount in pod.shape.requests)
+    return structs.replace(pod.shape, requests=requests)
 
 
 @given(clusters(ALONE))
 def test_every_way_out_makes_the_answer_yes(drawing: Drawing) -> None:
-    report = why_of(drawing)
-    for way in report.unblock:
-        if way.action in {"gather-wider", "prefer-gather"}:
-            option, layer = shlex.split(way.command)[7:9]
-            wanted = Wanted(must_gather=(layer,)) if option == "--must-gather" else Wanted(prefer_gather=(layer,))
-            later = pod_group_plan(drawing, "default/job", wanted, overwrite=True).effect
-            assert later is not None
-            assert later.after.verdict == "yes", way
-        else:
-            assert why_of(applied(drawing, way)).verdict == "yes", way
+    for way in why_of(drawing).unblock:
+        assert why_of(reduce(made, way.edits, drawing)).verdict == "yes", way
 
 
 @given(clusters(ALONE))
@@ -71,5 +100,8 @@ def test_once_the_victims_of_every_round_are_gone_the_gang_is_placed(drawing: Dr
     report = preempt_of(drawing)
     if report.verdict != "yes" or not report.rounds or report.alternatives:
         return
-    way = WayOut("wait-for-preemption", "")
-    assert why_of(applied(drawing, way)).verdict == "yes"
+    running = [pod for held in drawing.running.values() for pod in held]
+    nodes = {name for one in report.rounds for name in one.nominations.values()}
+    killed = {victim.pod for one in report.rounds for victim in one.victims}
+    gone = {pod.key for pod in running if pod.terminating and pod.node in nodes}
+    assert why_of(drawing.without_running(*killed, *gone)).verdict == "yes"

@@ -2,14 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count as numbers
 from itertools import islice
 
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Course
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import obstacles
 from kubectl_koord.explain.changed import deleted
@@ -23,6 +23,7 @@ _MOST_NAMED = 3
 _MOST_TAINTS = 8
 _MOST_PODS_NAMED = 6
 _MOST_PLACES = 3
+_MOST_GROWN = 6
 _MORE_NODES = 2
 _RUNS_PER_COURSE = 20
 _OF_KUBERNETES = "node.kubernetes.io/"
@@ -83,7 +84,8 @@ def uncordon(search: Search) -> Iterator[WayOut]:
     alone: list[str] = []
     for short in search.shorts():
         ranked = in_domain(short.nodes, gains)
-        alone += [name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),))]
+        each = (name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),)))
+        alone += islice(each, _MOST_NAMED + 1 - len(alone))
         if ranked and not alone:
             found.append(search.fewest([(gain, (Uncordon(name),)) for gain, name in ranked], short.missing))
     sets = [(Uncordon(name),) for name in sorted(alone)[:1]] or sorted(filter(None, found), key=len)[:1]
@@ -134,24 +136,52 @@ def _toleration(search: Search, taint: Taint) -> str:
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
-    """Yield how many more nodes, like one that is there, each of the places nearest to enough would need."""
-    for short in list(search.shorts())[:_MOST_PLACES]:
-        like, each = _roomiest(search, short)
-        if not each:
-            continue
-        least = -(-short.missing // each)
-        for number in range(least, least + _MORE_NODES + 1):
-            edits = _added(search.question.view, like, number)
-            if search.works(edits):
-                message = f"Add {count(number, 'node')} like {like}{search.place(short)}"
-                yield WayOut("add-nodes", message, edits=edits)
-                break
+    """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
+    numbers = ((short, list(_numbers(search, short))) for short in _growing(search))
+    nearest = sorted(((short, more) for short, more in numbers if more), key=lambda item: item[1][0][1])
+    grown = (way for short, more in nearest[:_MOST_GROWN] for way in islice(_grown(search, short, more), 1))
+    yield from islice(grown, _MOST_PLACES)
 
 
-def _roomiest(search: Search, short: Short) -> tuple[str, int]:
-    """Return the node of a place that takes the most pods when empty, and how many."""
+def _grown(search: Search, short: Short, numbers: Iterable[tuple[str, int]]) -> Iterator[WayOut]:
+    for like, number in numbers:
+        edits = _added(search.question.view, like, number)
+        if search.works(edits):
+            yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{search.place(short)}", edits=edits)
+
+
+def _growing(search: Search) -> Iterator[Short]:
+    """Yield the places that grow with a node: where it must gather on one node, a new node is a place of its own."""
+    if search.question.must_gather != NODE_LAYER:
+        yield from search.shorts()
+        return
+    desired = len(search.members)
+    yield Short(None, desired, tuple(name for short in search.shorts() for name in short.nodes))
+
+
+def _numbers(search: Search, short: Short) -> Iterator[tuple[str, int]]:
+    """Yield which node to add how often, the fewest first: no fewer than division asks for."""
+    roomiest = _roomiest(search, short)
+    least = [(-(-short.missing // slots), like) for like, slots in roomiest]
+    extras = range(_MORE_NODES + max(search.question.multiples.values(), default=1))
+    more = sorted((number + extra, like) for number, like in least for extra in extras)
+    return ((like, number) for number, like in more)
+
+
+def _roomiest(search: Search, short: Short) -> list[tuple[str, int]]:
+    """Return the node of a place that takes the most pods when empty, and how many.
+
+    With multiples it counts in which domain below a node is added: then the best of each of the few best.
+    """
     empty = search.slots(obstacles.empty_view(search.question.view))
-    return max(((name, empty[name]) for name in short.nodes), key=lambda item: item[1], default=("", 0))
+    ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
+    tree = search.question.tree
+    if not search.question.multiples or not isinstance(tree, Tree):
+        return ranked[:1]
+    best: dict[int, tuple[str, int]] = {}
+    for name, slots in ranked:
+        best.setdefault(tree.domains[tree.leaf[name]].parent, (name, slots))
+    return list(best.values())[:_MOST_PLACES]
 
 
 def _added(view: View, like: str, number: int) -> tuple[AddNode, ...]:

@@ -10,7 +10,7 @@ from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import obstacles, surplus
+from kubectl_koord.explain import next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
@@ -19,6 +19,7 @@ from kubectl_koord.explain.words import count, paste, resource_name
 from kubectl_koord.model import quantity
 
 _MEBI = 1 << 20
+_MOST_SIZES = 16
 _Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
 
 
@@ -127,7 +128,7 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
         yield from (way for way in surplus.without(search.question) if search.works(way.edits))
         return
     (gang,) = group.members
-    for number in _sizes(search, gang):
+    for number in islice(_sizes(search, gang), _MOST_SIZES):
         edits = _shrunk(search, gang, number)
         if edits and search.works(edits):
             yield _fewer(gang, number, edits)
@@ -159,7 +160,8 @@ def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
 
 def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     namespace, _, name = gang.key.partition("/")
-    gone = [edit.pod.partition("/")[2] for edit in edits if isinstance(edit, DeletePod)]
+    dropped = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
+    gone = [pod for pod in gang.pending if pod.key in dropped]
     message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}"
     if not gone:
         message = f"Let it start with {count(number, 'pod')}: the others follow when there is room"
@@ -171,9 +173,10 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
                 paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
             )
     if gone:
-        commands.append(paste("kubectl", "delete", "pod", *gone, "-n", namespace))
+        commands.append(next_steps.delete(gone))
     is_said_by_pods = gang.defined_by != "PodGroup" and len(edits) > len(gone)
-    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+    command = " && ".join(commands) if all(commands) and not is_said_by_pods else ""
+    return WayOut("fewer-pods", message, command, edits)
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:

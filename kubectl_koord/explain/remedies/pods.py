@@ -20,7 +20,8 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_PLACES = 3
 _MOST_SUBSETS = 8
-_MOST_COUNTED = 6000
+_MOST_COUNTED = 6_000
+_CELLS_A_COUNT = 4
 _MOST_CELLS = 8_000
 _MOST_MOVED = 3
 _MOST_NAMED = 3
@@ -36,70 +37,96 @@ class _Piece(Struct, frozen=True):
 
 
 def free_lower(search: Search) -> Iterator[WayOut]:
-    """Yield the fewest pods of lower priority to free in each of the places nearest to enough."""
-    view, trigger = search.question.view, search.first.trigger
-    then = search.slots(obstacles.without_lower(view, trigger))
-    pods_on = partial(possible_victims, view, trigger=trigger)
-    yield from _freed(search, then, pods_on, _MOST_FREED, "of lower priority")
+    """Yield the fewest pods of lower priority to free in each of the cheapest of the places nearest to enough."""
+    yield from search.once("free lower", _freed_lower)
 
 
 def free_any(search: Search) -> Iterator[WayOut]:
-    """Yield the same for pods of any priority, the gang's own left out, where those of lower are too few."""
-    lower = search.slots(obstacles.without_lower(search.question.view, search.first.trigger))
-    if any(_gain(search, short.nodes, lower) >= short.missing for short in search.shorts()):
-        return
-    then = search.slots(obstacles.empty_view(search.question.view))
-    yield from _freed(search, then, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+    """Yield the same for pods of any priority, where those of lower are too few."""
+    if not search.once("free lower", _freed_lower):
+        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
 
 
-def _others(search: Search, node: str) -> Iterator[RunningPod]:
-    """Yield the pods of a node, but for members of its own gangs; what is left of a reservation is none."""
+def _freed_lower(search: Search) -> tuple[WayOut, ...]:
+    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "of lower priority"))
+
+
+def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
+    """Return the pods of a node that may be freed and that the gang's priority lets it preempt."""
+    victims = {pod.key for pod in possible_victims(search.question.view, node, search.first.trigger)}
+    return tuple(pod for pod in _others(search, node) if pod.key in victims)
+
+
+def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
+    """Return the pods of a node that may be freed.
+
+    These are no members of its own gangs, nothing that comes back at once on the same node, nothing that
+    is about to go anyway, and not what is left of a reservation.
+    """
     own = search.question.subject.group.gangs if search.question.subject.group is not None else {}
     pods = (pod for pod in search.question.view.occupants(node) if isinstance(pod, RunningPod))
-    return (pod for pod in pods if pod.namespace and pod.gang not in own)
+    return tuple(
+        pod
+        for pod in pods
+        if pod.namespace and pod.gang not in own and not pod.shape.of_daemon_set and not pod.terminating
+    )
 
 
-def _mortal(pods: Iterable[RunningPod]) -> tuple[RunningPod, ...]:
-    """Leave out what comes back at once on the same node."""
-    return tuple(pod for pod in pods if not pod.shape.of_daemon_set)
+class _Plan(Struct, frozen=True):
+    """What freeing would take in one place; `chosen` is empty where counting alone finds nothing."""
+
+    short: Short
+    pieces: Mapping[str, Sequence[_Piece]]
+    chosen: tuple[_Piece, ...]
+
+    @property
+    def cost(self) -> tuple[bool, int, int]:
+        """How many pods, then what they are worth; what counting does not find comes last."""
+        pods = [pod for piece in self.chosen for pod in piece.pods]
+        return not pods, len(pods), _worth(pods)
 
 
-def _freed(
-    search: Search, then: Mapping[str, int], pods_on: Callable[[str], Iterable[RunningPod]], most: int, kind: str
-) -> Iterator[WayOut]:
-    now = search.slots(search.question.view)
+def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
     found: list[tuple[tuple[int, int], Short, tuple[RunningPod, ...]]] = []
-    tried = 0
-    for short in search.shorts():
-        if tried == _MOST_PLACES or _gain(search, short.nodes, then) < short.missing:
-            continue
-        nodes = [name for name in short.nodes if then[name] > now[name]]
-        tried += 1
-        pieces = _pieces(search, nodes, now, then, pods_on)
-        chosen = _fewest(pieces, short.missing)
-        if sum(len(piece.pods) for piece in chosen) > most:
-            continue
-        pods = _proven(search, chosen, pieces, short)
+    plans = (plan for plan in _plans(search, pods_on) if plan.cost[1] <= most)
+    for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
+        pods = _proven(search, plan)
         if pods:
-            found.append(((len(pods), _worth(pods)), short, pods))
+            found.append(((len(pods), _worth(pods)), plan.short, pods))
     for _, short, pods in sorted(found, key=lambda item: item[0]):
         yield _free(search, short, pods, kind)
 
 
-def _gain(search: Search, nodes: Iterable[str], then: Mapping[str, int]) -> int:
-    now = search.slots(search.question.view)
-    return sum(max(0, then[name] - now[name]) for name in nodes)
+def _plans(search: Search, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
+    """Yield plans for the places nearest to enough, as many as may be reckoned."""
+    view = search.question.view
+    now = search.slots(view)
+    then = search.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
+    left = _Left(_MOST_COUNTED)
+    for short in search.shorts():
+        nodes = [name for name in short.nodes if then[name] > now[name]]
+        if sum(then[name] - now[name] for name in nodes) >= short.missing:
+            pieces = _pieces(search, nodes, then, pods_on, left)
+            yield _Plan(short, pieces, _fewest(pieces, short.missing))
+            left.number -= len(nodes) * short.missing // _CELLS_A_COUNT
+        if left.number <= 0:
+            return
 
 
-def _proven(
-    search: Search, chosen: Sequence[_Piece], pieces: Mapping[str, Sequence[_Piece]], short: Short
-) -> tuple[RunningPod, ...]:
+class _Left:
+    """How much may still be counted, in all places together."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def _proven(search: Search, plan: _Plan) -> tuple[RunningPod, ...]:
     """Return the pods that are enough by the engine's word; more than the fewest where multiples or plans want more."""
-    pods = tuple(pod for piece in chosen for pod in piece.pods)
+    pods = tuple(pod for piece in plan.chosen for pod in piece.pods)
     if pods and search.works(deleted(pods)):
         return pods
-    ranked = sorted((options[-1] for options in pieces.values() if options), key=lambda piece: -piece.gain)
-    edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in ranked], short.missing)
+    ranked = sorted((options[-1] for options in plan.pieces.values() if options), key=lambda piece: -piece.gain)
+    edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in ranked], plan.short.missing)
     gone = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
     return tuple(pod for piece in ranked for pod in piece.pods if pod.key in gone)
 
@@ -107,36 +134,39 @@ def _proven(
 def _pieces(
     search: Search,
     nodes: Sequence[str],
-    now: Mapping[str, int],
     then: Mapping[str, int],
-    pods_on: Callable[[str], Iterable[RunningPod]],
+    pods_on: Callable[[str], Sequence[RunningPod]],
+    left: _Left,
 ) -> dict[str, list[_Piece]]:
     """Return for each node what its pods bring, as few of them as it takes for each number of slots."""
-    left = _MOST_COUNTED
+    now = search.slots(search.question.view)
     found = {}
     for name in nodes:
-        pods = sorted(_mortal(pods_on(name)), key=lambda pod: (pod.priority, pod.key))
         options: list[_Piece] = []
         best = 0
-        for subset in _subsets(search, name, pods):
-            left -= 1
+        for subset in _subsets(search, name, pods_on(name)):
+            left.number -= 1
             gain = slots_without(search, name, subset) - now[name]
             if gain > best:
                 best = gain
                 options.append(_Piece(gain, subset))
-            if best == then[name] - now[name] or left <= 0:
+            if best == then[name] - now[name] or left.number <= 0:
                 break
         found[name] = options
-        if left <= 0:
+        if left.number <= 0:
             break
     return found
 
 
 def _subsets(search: Search, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
-    """Yield sets of pods, the smaller first: all of them for a few pods, else the largest pods one after the other."""
+    """Yield sets of pods, the smaller first, of these the least worth first.
+
+    All sets for a few pods, else the largest pods one after the other.
+    """
+    pods = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     if len(pods) <= _MOST_SUBSETS:
         for size in range(1, len(pods) + 1):
-            yield from combinations(pods, size)
+            yield from sorted(combinations(pods, size), key=_worth)
         return
     need = scarce(search.first.trigger.shape.requests, search.first.rejections.get(node))
     by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
@@ -243,7 +273,7 @@ def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
     for short in search.shorts():
         for name in short.nodes if left > 0 else ():
             if empty[name] - now[name] >= short.missing:
-                pods = _mortal(_others(search, name))
+                pods = _others(search, name)
                 left -= len(pods)
                 found += [
                     (pod, short) for pod in pods if slots_without(search, name, [pod]) - now[name] >= short.missing

@@ -13,7 +13,7 @@ from kubectl_koord.explain import causes, competition
 from kubectl_koord.explain.changed import changed
 from kubectl_koord.explain.obstacles import slots_in
 from kubectl_koord.explain.question import Question, next_attempt, open_courses
-from kubectl_koord.explain.reports import Edit
+from kubectl_koord.explain.reports import Edit, WayOut
 from kubectl_koord.explain.words import layer_noun
 
 _NODES_IN_ALL = 400_000
@@ -48,7 +48,8 @@ def is_placed(question: Question, budget: Budget) -> bool:
         return False
     if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
         return False
-    rivals = question.view.once(("rivals", question.subject.key), lambda _: len(competition.rivals(question)))
+    own = (question.subject.key, competition.priority(question.subject))
+    rivals = question.view.once(("rivals", *own), lambda _: len(competition.rivals(question)))
     if not rivals:
         return True
     if not budget.spend(rivals):
@@ -69,11 +70,18 @@ class Search:
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self._seen: dict[tuple[Edit, ...], bool] = {}
         self._slots: dict[View, Mapping[str, int]] = {}
+        self._found: dict[str, tuple[WayOut, ...]] = {}
 
     @property
     def first(self) -> Attempt:
         """The attempt that failed."""
         return self.stuck.first
+
+    def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
+        """Return the ways out of a family on which others depend, looked for once."""
+        if family not in self._found:
+            self._found[family] = find(self)
+        return self._found[family]
 
     def works(self, edits: Sequence[Edit]) -> bool:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
@@ -90,7 +98,8 @@ class Search:
             return
         ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
         for index in ranked:
-            missing = max(1, gathering.desired - gathering.raw[index])
+            multiple = self.question.multiples.get(tree.domains[index].layer, 1)
+            missing = max(1, -(-gathering.desired // multiple) * multiple - gathering.raw[index])
             yield Short(index, missing, tuple(tree.nodes_below(index)))
 
     @property

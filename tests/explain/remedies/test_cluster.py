@@ -1,0 +1,147 @@
+"""Remedies on the side of the cluster: each whole, as it is offered."""
+
+from typing import Any
+
+import pytest
+
+from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, why_of
+
+ROW = cluster("s0: b0[n1 n2 n3]")
+JOB = ("default/job-0", "default/job-1")
+
+
+def ways(drawing: Drawing, action: str, name: str = "job") -> tuple[WayOut, ...]:
+    report = why_of(drawing, name)
+    assert report.verdict == "no"
+    return tuple(way for way in report.unblock if way.action == action)
+
+
+def two(drawing: Drawing, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_gang` has them
+    return drawing.with_gang("job", 2, 8, must_gather=SPINE, **fields)
+
+
+def test_pods_that_terminate_may_make_room_enough() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]")).with_running("old", on="n1", cpu=8, terminating=True)
+    message = "Wait: 1 pod already terminating make room enough"
+    way = WayOut("wait-for-terminating", message, edits=(DeletePod("default/old", "n1"),))
+    assert ways(drawing, "wait-for-terminating") == (way,)
+    assert why_of(drawing).unblock[0] == way
+    assert ways(drawing.with_running("wall", on="n2", cpu=1), "wait-for-terminating") == ()
+
+
+def test_preemption_may_be_on_its_way() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_running("low", on="n1", cpu=8)
+    message = "Wait: the scheduler will preempt default/low and place the gang in b0"
+    command = "kubectl koord preempt job -n default --dry-run"
+    way = WayOut("wait-for-preemption", message, command, (DeletePod("default/low", "n1"),))
+    assert ways(drawing, "wait-for-preemption") == (way,)
+    assert ways(drawing.configured(preemption=False), "wait-for-preemption") == ()
+    assert ways(drawing.change_pods(never_preempts=True), "wait-for-preemption") == ()
+
+
+def test_preemption_for_a_gang_without_topology_has_no_domain_and_may_kill_only_who_dies_already() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=9)
+    (one,) = ways(drawing.with_running("low", on="n1", cpu=2), "wait-for-preemption")
+    assert one.message == "Wait: the scheduler will preempt default/low and place the gang"
+    (other,) = ways(drawing.with_running("low", on="n1", cpu=2, terminating=True), "wait-for-preemption")
+    assert other.message == "Wait: the scheduler will preempt pods that terminate already and place the gang"
+
+
+def test_preemption_that_does_not_help_in_the_end_is_not_waited_for() -> None:
+    drawing = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low", on="n0", cpu=4)
+    assert ways(drawing.with_running("saint", on="n1", cpu=4, protected=True), "wait-for-preemption") == ()
+
+
+@pytest.mark.parametrize(
+    ("cordoned", "message", "nodes"),
+    [
+        (("n2", "n3"), "Uncordon n2 (or n3)", ("n2",)),
+        (("n1", "n2", "n3"), "Uncordon all of n1 and n2", ("n1", "n2")),
+    ],
+)
+def test_the_fewest_cordoned_nodes_of_a_place_are_named(
+    cordoned: tuple[str, ...], message: str, nodes: tuple[str, ...]
+) -> None:
+    edits = tuple(Uncordon(name) for name in nodes)
+    way = WayOut("uncordon", message, f"kubectl uncordon {' '.join(nodes)}", edits)
+    assert ways(two(ROW).cordon(*cordoned), "uncordon") == (way,)
+
+
+def test_one_cordoned_node_is_named_alone_even_where_the_taint_alone_stands() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"))
+    way = WayOut("uncordon", "Uncordon n2", "kubectl uncordon n2", (Uncordon("n2"),))
+    assert ways(drawing.cordon("n2"), "uncordon") == (way,)
+    assert ways(drawing.taint("n2", "node.kubernetes.io/unschedulable"), "uncordon") == (way,)
+
+
+def test_no_more_than_four_single_nodes_are_tried() -> None:
+    names = tuple(f"n{number}" for number in range(9))
+    drawing = cluster(f"s0: b0[{' '.join(names)}]").cordon(*names).with_gang("job", 1, 8)
+    assert [way.message for way in ways(drawing, "uncordon")] == ["Uncordon n0 (or n1, n2 and n3)"]
+
+
+def test_cordoned_nodes_that_do_not_help_are_not_named() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]; s1: b1[n3:2]"), never_preempts=True).cordon("n3")
+    assert ways(drawing.with_running("low", on="n1"), "uncordon") == ()
+    assert ways(drawing.cordon("n2").with_running("low", on="n2"), "uncordon") == ()
+
+
+def test_a_taint_that_all_pods_tolerate_may_be_enough() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]")).taint("n1", "gpu", "a b").taint("n2", "gpu", "a b")
+    patch = (
+        '[{"op": "add", "path": "/spec/tolerations/-", "value":'
+        ' {"key": "gpu", "operator": "Equal", "value": "a b", "effect": "NoSchedule"}}]'
+    )
+    each = [f"kubectl patch pod job-{number} -n default --type json -p '{patch}'" for number in (0, 1)]
+    edits = (Tolerate(JOB, "gpu", "a b", "NoSchedule"),)
+    way = WayOut("tolerate", "Tolerate taint gpu=a b:NoSchedule (2 nodes)", " && ".join(each), edits)
+    assert ways(drawing, "tolerate") == (way,)
+
+
+def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]")).taint("n1", "node.kubernetes.io/not-ready")
+    assert ways(drawing, "tolerate") == ()
+
+
+def test_for_many_pods_there_is_no_command_but_their_template() -> None:
+    drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
+    assert [(way.message, way.command) for way in ways(drawing, "tolerate")] == [
+        ("Tolerate taint gpu:NoSchedule (1 node)", "")
+    ]
+
+
+def test_names_from_the_cluster_cannot_leave_their_place_in_a_command() -> None:
+    drawing = cluster("s0: b0[n1]").taint("n1", "k", "$(reboot)'").with_gang("job", 1, 8)
+    (way,) = ways(drawing, "tolerate")
+    assert "'\"'\"'" in way.command
+
+
+def test_nodes_are_added_where_the_fewest_are_needed() -> None:
+    drawing = cluster("s0: b0[n1 n2:4]; s1: b1[n3:4]").with_gang("job", 2, 8, must_gather=SPINE)
+    one = WayOut("add-nodes", "Add 1 node like n1 in spine s0", edits=(AddNode("n1-new-1", "n1"),))
+    assert ways(drawing, "add-nodes") == (one,)
+
+
+def test_names_of_new_nodes_are_free_ones() -> None:
+    drawing = cluster("s0: b0[n1 n1-new-1]").with_gang("job", 4, 8)
+    edits = (AddNode("n1-new-2", "n1"), AddNode("n1-new-3", "n1"))
+    assert ways(drawing, "add-nodes") == (WayOut("add-nodes", "Add 2 nodes like n1", edits=edits),)
+
+
+def test_a_node_of_its_own_is_added_where_all_must_be_on_one_node() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8 n3:4 n4:8]").with_running("low", on="n1", cpu=10, protected=True)
+    drawing = drawing.with_gang("job", 2, 8, must_gather=NODE)
+    assert ways(drawing, "add-nodes") == (
+        WayOut("add-nodes", "Add 1 node like n1", edits=(AddNode("n1-new-1", "n1"),)),
+    )
+
+
+def test_with_multiples_nodes_are_added_in_the_domain_where_they_complete_one() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2 n3]").with_gang("job", 3, 8, topology=rules(f"PreferGather {BLOCK} x3"))
+    way = WayOut("add-nodes", "Add 1 node like n2", edits=(AddNode("n2-new-1", "n2"),))
+    assert ways(drawing, "add-nodes") == (way,)
+
+
+def test_where_no_node_takes_even_one_pod_none_is_added() -> None:
+    assert ways(cluster("s0: b0[n1]").with_gang("job", 1, 9), "add-nodes") == ()

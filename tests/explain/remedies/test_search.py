@@ -1,0 +1,152 @@
+"""What holds for all families: pairs, the budget, who takes the place, what cannot be proven."""
+
+import pytest
+
+from kubectl_koord.explain import ways_out
+from kubectl_koord.explain.question import ask, next_attempt
+from kubectl_koord.explain.remedies import cluster as cluster_remedies
+from kubectl_koord.explain.remedies import gang, pods
+from kubectl_koord.explain.remedies import search as search_module
+from kubectl_koord.explain.remedies.search import Budget, Search, largest
+from kubectl_koord.explain.reports import DeletePod, Tolerate, Uncordon, WayOut
+from tests.build import BLOCK, SPINE, Drawing, cluster, rules, why_of
+
+NOTHING = "no single change and no pair of changes that was tried lets it start."
+MUST_BE_MENDED = "what stops it must be mended first; whether that is enough is open."
+
+
+def actions(drawing: Drawing, name: str = "job") -> list[str]:
+    return [way.action for way in why_of(drawing, name).unblock]
+
+
+def search(drawing: Drawing, runs: int) -> Search:
+    question = ask(drawing, drawing.subject("job"))
+    budget = Budget(1)
+    budget.runs = runs
+    return Search(question, next_attempt(question)[0], budget)
+
+
+def test_what_costs_nothing_comes_first_and_what_costs_others_last() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").cordon("n3").taint("n2", "gpu").with_running("low", on="n1", cpu=8)
+    drawing = drawing.with_gang("job", 2, 4, must_gather=BLOCK, priority=5)
+    found = actions(drawing)
+    assert found == ["wait-for-preemption", "uncordon", "tolerate", "free-pods", "add-nodes"]
+
+
+def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_running("low", on="n1", cpu=8, terminating=True)
+    drawing = drawing.with_gang("job", 2, 8, must_gather=BLOCK, priority=5)
+    families = (
+        cluster_remedies.wait_for_terminating,
+        cluster_remedies.wait_for_preemption,
+        cluster_remedies.uncordon,
+        cluster_remedies.add_nodes,
+        gang.other_layer,
+        gang.fewer_pods,
+        gang.smaller_request,
+        pods.free_lower,
+        pods.move_one,
+        pods.free_any,
+    )
+    assert [list(family(search(drawing, 0))) for family in families] == [[]] * len(families)
+
+
+@pytest.mark.parametrize(("nodes", "runs"), [(1, 1500), (1000, 400), (1_000_000, 40)])
+def test_the_budget_is_a_number_that_shrinks_as_the_cluster_grows(nodes: int, runs: int) -> None:
+    assert Budget(nodes).runs == runs
+
+
+def test_what_was_asked_once_is_not_asked_again() -> None:
+    drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8)
+    found = search(drawing, 1)
+    assert [found.works((Uncordon("n1"),)), found.works((Uncordon("n1"),)), found.budget.runs] == [True, True, 0]
+
+
+def test_pods_of_higher_priority_take_the_place_that_a_change_would_make() -> None:
+    drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8, must_gather=SPINE)
+    rival = drawing.with_gang("big", 1, 8, must_gather=SPINE, priority=100)
+    assert actions(drawing)[0] == "uncordon"
+    assert "uncordon" not in actions(rival)
+    assert not search(rival, 1).works((Uncordon("n1"),))  # the rival must be asked, too
+
+
+def test_who_would_be_placed_but_for_a_job_of_higher_priority_has_ways_out_as_well() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_gang("job", 1, 8, must_gather=SPINE)
+    report = why_of(drawing.with_gang("big", 1, 8, must_gather=SPINE, priority=100))
+    assert report.verdict == "no"
+    assert report.unblock[0] == WayOut("uncordon", "Uncordon n2", "kubectl uncordon n2", (Uncordon("n2"),))
+
+
+def test_where_no_single_change_is_enough_the_cheapest_pair_is_offered_with_no_more_than_it_needs() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n1", "n2").taint("n1", "gpu").taint("n2", "gpu")
+    drawing = drawing.with_running("low", on="n2").with_gang("job", 1, 8, never_preempts=True)
+    (way,) = why_of(drawing).unblock
+    assert (way.action, way.message) == ("pair", "Uncordon n1, and tolerate taint gpu:NoSchedule (2 nodes)")
+    assert way.edits == (Uncordon("n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
+    assert way.command.startswith("kubectl uncordon n1 && kubectl patch pod job-0 ")
+    assert why_of(drawing).no_way_out == ""
+
+
+def test_a_pair_may_begin_with_waiting() -> None:
+    drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_running("old", on="n1", terminating=True)
+    (way,) = why_of(drawing.with_gang("job", 1, 8, never_preempts=True)).unblock
+    assert way.message == "Wait for the pods that terminate, and tolerate taint gpu:NoSchedule (1 node)"
+    assert way.command == ""
+    assert way.edits == (DeletePod("default/old", "n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
+
+
+def test_a_pair_may_begin_with_another_layer_or_multiple() -> None:
+    tainted = cluster("s0: b0[n1] b1[n2]").taint("n1", "gpu").taint("n2", "gpu")
+    (wider,) = why_of(tainted.with_gang("job", 2, 8, must_gather=BLOCK)).unblock
+    assert wider.message == "Tolerate taint gpu:NoSchedule (2 nodes), and gather on SpineLayer instead"
+    drawing = cluster("s0: b0[n1:24]").taint("n1", "gpu")
+    (smaller,) = why_of(drawing.with_gang("job", 2, 12, topology=rules(f"MustGather {BLOCK} x3"))).unblock
+    lower = "lower the podCountMultiple of BlockLayer from 3 to 2"
+    assert smaller.message == f"Tolerate taint gpu:NoSchedule (1 node), and {lower}"
+
+
+def test_a_spent_budget_finds_no_pair_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "_FEWEST_RUNS", 0)
+    monkeypatch.setattr(search_module, "_MOST_RUNS", 0)
+    report = why_of(cluster("s0: b0[n1]").cordon("n1").taint("n1", "gpu").with_gang("job", 1, 8))
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+
+
+def test_a_no_that_nothing_helps_says_so() -> None:
+    report = why_of(cluster("s0: b0[n1]").with_gang("job", 1, 1, node_selector=(("disk", "ssd"),)))
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+
+
+def test_where_something_is_not_evaluated_nothing_is_proven_and_it_is_said_what() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8).with_quota("default")
+    report = why_of(drawing)
+    words = "whether anything helps depends on quota default, which is not evaluated."
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
+
+
+def test_what_the_scheduler_may_have_forgotten_makes_every_way_out_doubtful() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_running("job-9", on="n1", cpu=8, gang="default/job")
+    drawing = drawing.with_running("low", on="n2").with_gang("job", 1, 8, minimum=2, must_gather=SPINE)
+    report = why_of(drawing)
+    words = "after any change it would depend on what the scheduler remembers of the gang."
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
+
+
+@pytest.mark.parametrize("kind", ["Pod", "ElasticQuota"])
+def test_steps_are_not_proven_where_a_kind_that_decides_was_not_read(kind: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_members(("job-0",), "job")
+    assert [actions(drawing), why_of(drawing).next_steps] == [["create-podgroup"], ()]
+    report = why_of(drawing.with_gap(kind))
+    assert [step.action for step in report.next_steps] == ["create-podgroup"]
+    assert (report.unblock, report.no_way_out) == ((), MUST_BE_MENDED)
+
+
+def test_listings_look_for_no_ways_out_and_say_nothing_of_them() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
+    assert ways_out.proven(ask(drawing, drawing.subject("job")), search(drawing, 9).stuck).ways != ()
+
+
+def test_the_largest_number_that_fits_is_found_by_halves() -> None:
+    assert largest(100, lambda number: number <= 37) == 37
+    assert largest(100, lambda _: True) == 100
+    assert largest(100, lambda _: False) == 0
