@@ -42,16 +42,16 @@ class _Line:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        found = ((-_priority(other), other.key, other) for other in pending_subjects(question.snapshot))
+        found = ((-priority(other), other.key, other) for other in pending_subjects(question.snapshot))
         self._waiting = [other for *_, other in sorted(found, key=lambda entry: entry[:2])]
         self._tried: list[_Step] = []
 
-    def before(self, priority: int) -> list[_Step]:
+    def before(self, own: int) -> list[_Step]:
         """Return the steps of the jobs of strictly higher priority, the first of them if they are many."""
         untried = self._waiting[len(self._tried) : _MOST_AHEAD]
-        for other in takewhile(lambda other: _priority(other) > priority, untried):
+        for other in takewhile(lambda other: priority(other) > own, untried):
             self._tried.append(self._try(other))
-        return [step for step in self._tried if _priority(step.subject) > priority]
+        return [step for step in self._tried if priority(step.subject) > own]
 
     def _try(self, other: Subject) -> _Step:
         view = self._tried[-1].view if self._tried else self._question.view
@@ -68,7 +68,7 @@ def ahead(question: Question) -> Ahead:
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
     line = question.view.once("line of pending jobs", lambda _: _Line(question))
-    steps = line.before(_priority(question.subject))
+    steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
     return Ahead(
         names=tuple(step.subject.key for step in placed),
@@ -110,8 +110,8 @@ def _wanted(question: Question, subject: Subject) -> set[str]:
 
 def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
-    own = _priority(question.subject)
-    others = [other for other in pending_subjects(question.snapshot) if _priority(other) == own]
+    own = priority(question.subject)
+    others = [other for other in pending_subjects(question.snapshot) if priority(other) == own]
     nodes = set(placement.values())
     found = []
     for other in [other for other in others if other.key != question.subject.key][:_MOST_EQUALS]:
@@ -125,7 +125,7 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _in_line(subject: Subject) -> tuple[int, str, str]:
-    return -_priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
+    return -priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
 
 
 def rivals(question: Question) -> list[Subject]:
