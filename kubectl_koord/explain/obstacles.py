@@ -177,7 +177,7 @@ def other_than_room(first: Attempt) -> str:
 def _counted(reasons: Iterable[Reason]) -> str:
     found = Counter(obstacle(reason) for reason in reasons)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return listed([f"{number} {words}" for words, number in ranked], 3) or "there is none"
+    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "there is none"
 
 
 def funnel(question: Question, first: Attempt) -> Funnel:

@@ -299,7 +299,7 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}."
     others = obstacles.other_than_room(first)
     if others:
-        message = f"{message.rstrip('.')} (nodes lost: {others})."
+        message = f"{message.rstrip('.')}; nodes lost: {others}."
     return Cause("insufficient-slots", message, _names(pods))
 
 

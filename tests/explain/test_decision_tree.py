@@ -323,7 +323,7 @@ ROWS = (
         "17 no node",
         gang(1, cpu=8).taint("n1", "x").taint("n2", "x").taint("n3", "x").taint("n4", "x"),
         "no-feasible-node",
-        "no node takes default/job-0 (8 CPU): 4 taint x:NoSchedule.",
+        "no node takes default/job-0 (8 CPU): taint x:NoSchedule (4 nodes).",
         "job-0",
         ways=("tolerate",),
     ),

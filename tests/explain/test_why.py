@@ -2,11 +2,11 @@
 
 import pytest
 
-from kubectl_koord.explain.reports import Cause, Funnel, SetTopology, SlotRow, WhatIf
-from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.explain.reports import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
+from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.model.pods import HostPort
 from kubectl_koord.model.snapshot import Gap
-from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, short, why_of
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, node, rules, short, why_of
 
 WORKED = cluster(
     "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
@@ -110,16 +110,17 @@ def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
-    message = "no node takes default/job-0 (8 CPU): 1 too little CPU."
+    message = "no node takes default/job-0 (8 CPU): too little CPU (1 node)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-0",))
 
 
 def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
-    message = "no node takes default/job-0 (8 CPU): 2 taint gpu:NoSchedule and 1 cordoned."
+    message = "no node takes default/job-0 (8 CPU): taint gpu:NoSchedule (2 nodes) and cordoned (1 node)."
     assert why_of(drawing.with_gang("job", 1, 8)).cause == Cause("no-feasible-node", message, ("default/job-0",))
     planned = why_of(drawing.with_gang("job", 1, 8, must_gather=SPINE)).cause
-    message = "no spine has room for its 1 pod, the best has 0 (nodes lost: 2 taint gpu:NoSchedule and 1 cordoned)."
+    lost = "nodes lost: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
+    message = f"no spine has room for its 1 pod, the best has 0; {lost}."
     assert planned == Cause("insufficient-slots", message, ("default/job-0",))
 
 
@@ -132,7 +133,9 @@ def test_multiples_are_never_given_up_silently_for_another_layer() -> None:
 
 def test_a_lone_pod_is_spoken_of_as_it() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_pod("lone", cpu=8), "lone")
-    assert report.cause == Cause("no-feasible-node", "no node takes it (8 CPU): 1 too little CPU.", ("default/lone",))
+    assert report.cause == Cause(
+        "no-feasible-node", "no node takes it (8 CPU): too little CPU (1 node).", ("default/lone",)
+    )
     assert (report.lone_pod, report.min_member, report.gang_group) == (True, 1, ())
 
 
@@ -339,3 +342,22 @@ def test_host_ports_in_the_way_are_named() -> None:
     drawing = cluster("s0: b0[n1]").with_running("web", on="n1", ports=(HostPort(80),))
     report = why_of(drawing.with_gang("job", 1, 1, ports=(HostPort(80),)))
     assert report.funnel == Funnel(1, (("host port 80 in use", 1),), 0, (("with its ports free", 0),))
+
+
+def test_every_node_is_told_with_what_it_takes_and_why_it_takes_no_more() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_nodes(node("out")).cordon("n2").with_running("low", on="n3")
+    drawing = drawing.with_gang("job", 2, 8, must_gather=SPINE)
+    report = with_nodes(why_of(drawing), drawing, drawing.subject("job"))
+    assert report.nodes == (
+        NodeReason("n1", "b0", 1, "too little CPU"),
+        NodeReason("n2", "b0", 0, "cordoned"),
+        NodeReason("n3", "b1", 0, "too little CPU"),
+        NodeReason("out", "", 1, "too little CPU"),
+    )
+
+
+def test_nodes_are_not_told_where_nothing_is_pending_or_could_be_read() -> None:
+    idle = WORKED.with_group("job", 1)
+    assert with_nodes(why_of(idle), idle, idle.subject("job")).nodes == ()
+    blind = WORKED.with_gang("job", 1, 8).with_gap("Node")
+    assert with_nodes(why_of(blind), blind, blind.subject("job")).nodes == ()

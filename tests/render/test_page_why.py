@@ -1,3 +1,6 @@
+from msgspec.structs import replace
+
+from kubectl_koord.explain.reports import SlotRow, WhatIf
 from kubectl_koord.render.show import text
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
@@ -129,3 +132,14 @@ Within the last 2d the scheduler said, which may no longer hold: "0/12 nodes are
 12 nodes, 11 not cordoned, 0 with 8 CPU free; as koordinator 1.7 decides (as asked)
 """
     assert text(LONE, style=PIPE) == expected
+
+
+def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_states() -> None:
+    domains = tuple(
+        SlotRow("SpineLayer", f"spine-{number}", 1, 3, "", WhatIf(1, 1, 1, number)) for number in range(2, 10)
+    )
+    page = text(replace(WHY, domains=domains), style=PIPE)
+    assert [line.split() for line in page.splitlines() if line.startswith("  spine-") and line.endswith("9")] == [
+        ["spine-9", "1", "9"]
+    ]
+    assert "  spine-4     1       4\n  and 2 more\n" in page

@@ -34,7 +34,8 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     dying = obstacles.dying(search.question.view)
     edits = deleted(dying)
     if dying and search.works(edits):
-        message = f"Wait: {count(len(dying), 'pod')} already terminating make room enough"
+        verb = "makes" if len(dying) == 1 else "make"
+        message = f"Wait: {count(len(dying), 'pod')} already terminating {verb} room enough"
         yield WayOut("wait-for-terminating", message, edits=edits)
 
 
@@ -62,7 +63,8 @@ def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
     namespace, _, name = question.subject.key.partition("/")
     who = listed([victim.key for victim in course.killed], _MOST_NAMED)
     where = _domain_words(question, course.rounds[-1])
-    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place the gang{where}"
+    whom = "the gang" if question.subject.group is not None else "it"
+    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     yield WayOut("wait-for-preemption", message, command, edits)
 

@@ -19,6 +19,7 @@ from kubectl_koord.explain.words import count, paste, resource_name
 from kubectl_koord.model import quantity
 
 _MEBI = 1 << 20
+_LEAST_SHARE = 10  # who asks for a tenth of what it needs is not helped
 _MOST_SIZES = 16
 _Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
 
@@ -180,7 +181,7 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:
-    """Yield, for each resource that is short, the largest request per pod with which it would start."""
+    """Yield, for each resource that is short, the largest request with which it would start, if no tiny one."""
     short = {
         resource: amount
         for reason in search.first.rejections.values()
@@ -191,9 +192,10 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
         pods = search.question.subject.pending
         now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
         found = _largest_request(search, resource, now)
-        if found:
+        if found * _LEAST_SHARE >= now:
             spelled = quantity.spell(resource, found)
-            message = f"Request {spelled} {resource_name(resource)} per pod instead of {quantity.spell(resource, now)}"
+            less = f"Request {spelled} {resource_name(resource)} per pod instead of {quantity.spell(resource, now)}"
+            message = f"{less} (resources.requests in the pod template)"
             yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
 
 

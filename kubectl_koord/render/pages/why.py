@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec import structs
+
 from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
@@ -178,31 +180,25 @@ def _what_ifs(domains: Sequence[SlotRow], header: str) -> Iterator[Block]:
         Column("NO LOWER PRIORITY", right=True),
         Column("EMPTY", right=True),
     )
-    differing = [domain for domain in domains if domain.what_if and set(_states(domain)) != {domain.offer_slots}]
+    states = [(domain, structs.astuple(domain.what_if)) for domain in domains if domain.what_if is not None]
+    differing = [(domain, slots) for domain, slots in states if set(slots) != {domain.offer_slots}]
     if not differing:
         return
-    ranked = sorted(differing, key=lambda domain: (-max(_states(domain)), -domain.offer_slots))
-    told = [any(_states(domain)[at] != domain.offer_slots for domain in differing) for at in range(4)]
+    ranked = sorted(differing, key=lambda state: (-max(state[1]), -state[0].offer_slots))
+    told = [any(slots[at] != domain.offer_slots for domain, slots in differing) for at in range(4)]
     rows = tuple(
         Row(
             (
                 domain_word(domain.name),
                 str(domain.offer_slots),
-                *(str(slots) if told[at] else "" for at, slots in enumerate(_states(domain))),
+                *(str(number) if told[at] else "" for at, number in enumerate(slots)),
             )
         )
-        for domain in ranked[:_MOST_STATES]
+        for domain, slots in ranked[:_MOST_STATES]
     )
     yield from (Gap(), Line("Slots if", "bold"), slim(Table(columns, rows)))
     if len(ranked) > _MOST_STATES:
         yield Line(f"and {len(ranked) - _MOST_STATES} more", "dim", indent=2)
-
-
-def _states(domain: SlotRow) -> tuple[int, int, int, int]:
-    states = domain.what_if
-    if states is None:
-        return (domain.offer_slots,) * 4
-    return states.terminating_gone, states.uncordoned, states.without_lower, states.empty
 
 
 def _slot_row(domain: SlotRow, wanted: int | None, *, mixed: bool) -> Row:

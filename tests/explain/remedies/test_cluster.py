@@ -23,7 +23,7 @@ def two(drawing: Drawing, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_
 
 def test_pods_that_terminate_may_make_room_enough() -> None:
     drawing = two(cluster("s0: b0[n1 n2]")).with_running("old", on="n1", cpu=8, terminating=True)
-    message = "Wait: 1 pod already terminating make room enough"
+    message = "Wait: 1 pod already terminating makes room enough"
     way = WayOut("wait-for-terminating", message, edits=(DeletePod("default/old", "n1"),))
     assert ways(drawing, "wait-for-terminating") == (way,)
     assert why_of(drawing).unblock[0] == way

@@ -127,22 +127,27 @@ BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, n
 @pytest.mark.parametrize(
     ("drawing", "message", "resource", "amount"),
     [
-        (cluster("s0: b0[n1]").with_gang("job", 3, 4), "Request 2666m CPU per pod instead of 4", "cpu", "2666m"),
+        (
+            cluster("s0: b0[n1]").with_gang("job", 3, 4),
+            "Request 2666m CPU per pod instead of 4 (resources.requests in the pod template)",
+            "cpu",
+            "2666m",
+        ),
         (
             BIG.with_gang("job", 3, requests=cpus(1, memory=4 << 30)),
-            "Request 2730Mi memory per pod instead of 4Gi",
+            "Request 2730Mi memory per pod instead of 4Gi (resources.requests in the pod template)",
             "memory",
             "2730Mi",
         ),
         (
             BIG.with_gang("job", 3, requests=cpus(1, memory=(8 << 30) - 1)),
-            "Request 2863311530 memory per pod instead of 8589934591",
+            "Request 2863311530 memory per pod instead of 8589934591 (resources.requests in the pod template)",
             "memory",
             "2863311530",
         ),
         (
             BIG.with_gang("job", 3, requests=cpus(1, nvidia_gpu=4)),
-            "Request 2 GPU per pod instead of 4",
+            "Request 2 GPU per pod instead of 4 (resources.requests in the pod template)",
             "nvidia.com/gpu",
             "2",
         ),
@@ -156,7 +161,9 @@ def test_the_largest_request_that_works_is_named(drawing: Drawing, message: str,
 def test_of_unequal_pods_only_the_larger_ask_for_less() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 3).with_pod("job-1", gang="job", cpu=7)
     edits = (SetRequest(("default/job-1",), "cpu", "5"),)
-    way = WayOut("smaller-request", "Request 5 CPU per pod instead of 7", edits=edits)
+    way = WayOut(
+        "smaller-request", "Request 5 CPU per pod instead of 7 (resources.requests in the pod template)", edits=edits
+    )
     assert ways(drawing, "smaller-request") == (way,)
 
 
