@@ -12,6 +12,7 @@ from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from kubectl_koord.cluster.source import EarlyLook
     from kubectl_koord.cluster.transport import Transport
     from kubectl_koord.cluster.watch import ClusterWatch
     from kubectl_koord.explain.subjects import Subject
@@ -49,10 +50,11 @@ class Session:
             return self.connection.namespace or "default"
         return self.transport.namespace()
 
-    def snapshot(self, kinds: Sequence[str]) -> "Snapshot":
-        """Return the cluster, read now; of a live one only the named kinds."""
+    def snapshot(self, kinds: Sequence[str], early: "EarlyLook | None" = None) -> "Snapshot":
+        """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says."""
         from kubectl_koord.cli.progress import Progress
         from kubectl_koord.cluster import source
+        from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
@@ -61,7 +63,7 @@ class Session:
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 return source.from_files(self.options.snapshots, self.options.version, seen)
-            return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen)
+            return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

@@ -237,6 +237,16 @@ class Collector:
             self._config_maps[written.metadata.name] = written
 
     @property
+    def nodes(self) -> Mapping[str, objects.Node]:
+        """The nodes taken so far, by name, without what other objects tell of them."""
+        return self._nodes
+
+    @property
+    def topologies(self) -> Mapping[str, objects.NetworkTopology]:
+        """The topologies taken so far, by name."""
+        return self._topologies
+
+    @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
         return any(pod.shape.claims for pod in self._pods.waiting())

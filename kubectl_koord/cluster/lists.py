@@ -98,11 +98,13 @@ def read_lists(
     requests: Sequence[ListRequest],
     namespace: str | Callable[[], str],
     decode: Decode[T],
+    arrived: Callable[[str, T | Gap], None] | None = None,
 ) -> Lists[T]:
     """Read all the lists, each in a thread of its own.
 
     `namespace` is only looked at when a cluster-wide list is forbidden; `decode` is called in
-    the threads. Lists that may not be read or are not served become a `Gap`.
+    the threads. Lists that may not be read or are not served become a `Gap`. `arrived` is told
+    each kind as soon as it is there, while others may still come.
 
     Raises:
         KoordError: the first failure of any list; the other threads are told to stop.
@@ -123,6 +125,8 @@ def read_lists(
             values[outcome.kind] = outcome.value
             if outcome.namespace_only:
                 narrowed.add(outcome.kind)
+            if arrived:
+                arrived(outcome.kind, outcome.value)
     finally:
         stop.set()
     return Lists({request.kind: values[request.kind] for request in requests}, frozenset(narrowed))

@@ -1,10 +1,11 @@
 """A Snapshot from wherever the user points: the live cluster, files, or the embedded demo cluster."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
 from importlib import resources
+from typing import TypeAlias
 from urllib.parse import quote
 
 from msgspec import Struct, structs
@@ -15,6 +16,7 @@ from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.stream import ListMeta, read_page
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
@@ -79,7 +81,12 @@ GANG_KINDS = (
 )
 PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
+_OF_TREE = ("ClusterNetworkTopology", "Node")
 _WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader
+
+
+EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
+"""Takes what the topology tree is made of, which is there long before the pods are."""
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
@@ -93,17 +100,18 @@ def live(
     namespace: Callable[[], str],
     chosen_version: str,
     seen: dict[str, int] | None = None,
+    early: EarlyLook | None = None,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
-    `seen` is counted up, by kind, while objects come.
+    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
     collector = Collector(seen=seen)
-    found = read(transport, requests(kinds), namespace, collector)
+    found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
     if "PodGroup" in kinds and collector.has_claims:
         gaps += absorb(read(transport, requests(VOLUME_KINDS), namespace, collector), collector)
@@ -122,9 +130,13 @@ class Part(Struct, frozen=True):
 
 
 def read(
-    transport: Transport, wanted: Sequence[ListRequest], namespace: Callable[[], str], collector: Collector
+    transport: Transport,
+    wanted: Sequence[ListRequest],
+    namespace: Callable[[], str],
+    collector: Collector,
+    early: EarlyLook | None = None,
 ) -> Lists[Part]:
-    """Return lists as parts of the collector's cluster, which are still to be absorbed.
+    """Return lists as parts of the collector's cluster, which are still to be absorbed; `early` is as in `live`.
 
     Raises:
         KoordError: as `live`.
@@ -140,7 +152,15 @@ def read(
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
 
-    return read_lists(transport, wanted, namespace, decode)
+    of_tree: dict[str, Collector] = {}
+
+    def arrived(kind: str, value: Part | Gap) -> None:
+        if early and kind in _OF_TREE and isinstance(value, Part):
+            of_tree[kind] = value.objects
+            if len(of_tree) == len(_OF_TREE):
+                early(of_tree["ClusterNetworkTopology"].topologies, of_tree["Node"].nodes)
+
+    return read_lists(transport, wanted, namespace, decode, arrived)
 
 
 def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:

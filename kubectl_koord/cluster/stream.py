@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
-SLICE = 1 << 20
-"""Bytes to decode at once: about what a processor's cache holds."""
+SLICE = 1 << 17
+"""Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
 LONGEST_HEAD = 4096
 """Bytes within which a list must have begun its first item, if it is to be read in slices."""
 

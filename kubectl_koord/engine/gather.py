@@ -51,16 +51,15 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
 
     Mirrors `evaluateTopologyNode` and `constrainOfferSlotByPodCountMultiple`.
     """
+    if not multiples:
+        return sums(tree, nodes)
     slots = [0] * len(tree.domains)
-    if not nodes:
-        return tuple(slots)
     for name, index in tree.leaf.items():
         slots[index] = nodes.get(name, 0)
     parents = tree.parents
     for index in range(len(slots) - 1, -1, -1):
         count = slots[index]
-        if multiples:
-            count = slots[index] = count - count % multiples.get(tree.domains[index].layer, 1)
+        count = slots[index] = count - count % multiples.get(tree.domains[index].layer, 1)
         if count and index:
             slots[parents[index]] += count
     return tuple(slots)
@@ -68,7 +67,18 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
 
 def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     """Return, by domain, the sum of a number over its nodes."""
-    return domain_slots(tree, nodes, {})
+    found = [0] * len(tree.domains)
+    leaf, parents = tree.leaf, tree.parents
+    for name, number in nodes.items():
+        if number and name in leaf:
+            index = leaf[name]
+            found[index] = number
+            found[parents[index]] += number
+    if nodes:
+        for index in reversed(tree.inner):
+            if index:
+                found[parents[index]] += found[index]
+    return tuple(found)
 
 
 def start_set(tree: Tree, wish: Wish) -> tuple[int, ...]:

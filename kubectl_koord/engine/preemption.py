@@ -143,7 +143,7 @@ def _is_preemptible(trigger: PendingPod, pod: Occupant) -> bool:
 
 
 def _victims(view: View, trigger: PendingPod) -> Mapping[str, tuple[RunningPod, ...]]:
-    return view.per_node(("victims", trigger.priority), lambda view, name: possible_victims(view, name, trigger))
+    return view.per_node(("victims", trigger.priority), lambda view: lambda name: possible_victims(view, name, trigger))
 
 
 def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> dict[str, int]:
@@ -160,11 +160,13 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: M
     """
     own = trigger.priority
 
-    def levels(view: View, name: str) -> frozenset[int]:
-        return frozenset(victim.priority for victim in _victims(view, trigger)[name])
+    def levels(view: View) -> Callable[[str], frozenset[int]]:
+        victims = _victims(view, trigger)
+        return lambda name: frozenset(victim.priority for victim in victims[name])
 
-    def usually_met(view: View, name: str) -> tuple[int, ...]:
-        return _first_met(meeting.usual(_victims(view, trigger)[name]))
+    def usually_met(view: View) -> Callable[[str], tuple[int, ...]]:
+        victims = _victims(view, trigger)
+        return lambda name: _first_met(meeting.usual(victims[name]))
 
     names = tuple(nodes)
     by_node = view.per_node(("priorities", own), levels)

@@ -77,9 +77,9 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
     all_in = NodeSlots(most, None)
     key = ("offer", prepared.trigger.shape, prepared.rules, most)
 
-    def at_most(view: View, name: str) -> NodeSlots:
-        found = without_limit(view, prepared)[name]
-        return found if found.slots < most else all_in
+    def at_most(view: View) -> Callable[[str], NodeSlots]:
+        every = without_limit(view, prepared)
+        return lambda name: found if (found := every[name]).slots < most else all_in
 
     return view.once(key, lambda view: Offer(view.per_node(key, at_most)))
 
@@ -91,8 +91,7 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
     """
     shape = prepared.trigger.shape
 
-    def on_node(view: View, name: str) -> NodeSlots:
-        state = view.state(name)
+    def on_node(state: NodeState) -> NodeSlots:
         reason = static_rejection(prepared.trigger, state.node, prepared)
         if reason is not None:
             return NodeSlots(0, reason)
@@ -102,7 +101,7 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
         count = room.how_many(shape.requests, shape.requests, state)
         return NodeSlots(count, room.short_of(shape.requests, _with_many(state, shape.requests, count), prepared.rules))
 
-    return view.per_node(("slots", shape, prepared.rules), on_node)
+    return view.per_node(("slots", shape, prepared.rules), lambda view: lambda name: on_node(view.state(name)))
 
 
 def slots_on(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> int:
@@ -160,6 +159,8 @@ def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
 
 
 def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) -> NodeState:
+    if not count:
+        return state
     left = state.copy()
     for resource, amount in each:
         left.free[resource] = left.free.get(resource, 0) - amount * count

@@ -46,7 +46,8 @@ class Tree(Struct, frozen=True):
     """The tree. `domains` is in pre-order (root first, children by name), nodes are its leaves.
 
     `layers` goes from the top to the nodes, without the root; `leaf` maps a node to its index;
-    `parents` and `by_layer` say by domain and by layer what the domains say of themselves.
+    `parents` and `by_layer` say by domain and by layer what the domains say of themselves, and
+    `inner` which are no nodes.
     """
 
     layers: tuple[str, ...]
@@ -56,6 +57,7 @@ class Tree(Struct, frozen=True):
     merged: tuple[Merged, ...]
     parents: tuple[int, ...]
     by_layer: Mapping[str, tuple[int, ...]]
+    inner: tuple[int, ...]
 
     def at_layer(self, layer: str) -> tuple[int, ...]:
         """Return the indices of the layer's domains, in pre-order; none for an unknown layer."""
@@ -198,32 +200,34 @@ def _path(
 def _settle(root: _Growing, layers: tuple[str, ...], outside: tuple[Outside, ...], merged: tuple[Merged, ...]) -> Tree:
     domains: list[Domain | None] = []
     leaf: dict[str, int] = {}
+    inner: list[int] = []
 
     def place(growing: _Growing, parent: int, depth: int) -> tuple[int, int]:
         index = len(domains)
+        inner.append(index)
         domains.append(None)
         layer, name = growing.key
         below = [place(growing.children[name], index, depth + 1) for name in sorted(growing.children)]
-        for node in growing.nodes:
-            below.append((len(domains), 1))
-            leaf[node] = len(domains)
-            domains.append(Domain(NODE_LAYER, node, index, (), depth + 1, 1))
-        children = tuple(child for child, _ in below)
-        nodes = sum(count for _, count in below)
+        leaves = range(len(domains), len(domains) + len(growing.nodes))
+        leaf.update(zip(growing.nodes, leaves, strict=True))
+        domains.extend([Domain(NODE_LAYER, node, index, (), depth + 1, 1) for node in growing.nodes])
+        children = (*(child for child, _ in below), *leaves)
+        nodes = sum(count for _, count in below) + len(leaves)
         domains[index] = Domain(layer, name, parent, children, depth, nodes, growing.virtual)
         return index, nodes
 
     place(root, -1, 0)
     settled = tuple(domain for domain in domains if domain is not None)
-    by_layer: dict[str, list[int]] = {}
-    for index, domain in enumerate(settled):
-        by_layer.setdefault(domain.layer, []).append(index)
+    by_layer: dict[str, list[int]] = {NODE_LAYER: list(leaf.values())} if leaf else {}
+    for index in inner:
+        by_layer.setdefault(settled[index].layer, []).append(index)
     return Tree(
         layers=layers,
         domains=settled,
         leaf=leaf,
         outside=outside,
         merged=merged,
-        parents=tuple(domain.parent for domain in settled),
+        parents=tuple([domain.parent for domain in settled]),
         by_layer={layer: tuple(indices) for layer, indices in by_layer.items()},
+        inner=tuple(inner),
     )

@@ -143,22 +143,23 @@ class View:
             state = self._states[name] = NodeState(self.node(name), self.occupants(name))
         return state
 
-    def per_node(self, key: object, reckon: "Callable[[View, str], T]") -> Mapping[str, T]:
+    def per_node(self, key: object, reckon: "Callable[[View], Callable[[str], T]]") -> Mapping[str, T]:
         """Return a value by node, reckoned once per key; a what-if reckons only its changed nodes anew.
 
         Args:
             key: names the value and all that it depends on besides the node.
-            reckon: the value of one node in a view.
+            reckon: returns, for a view, what reckons the value of one of its nodes.
 
         """
         found = self._by_node.get(key)
         if found is None:
+            of_node = reckon(self)
             if self._base:
                 found = dict(self._base.per_node(key, reckon))
                 changed = self._nodes.keys() | self._occupants.keys()
-                found.update((name, reckon(self, name)) for name in changed if name in found)
+                found.update((name, of_node(name)) for name in changed if name in found)
             else:
-                found = {name: reckon(self, name) for name in self.names()}
+                found = {name: of_node(name) for name in self.names()}
             self._by_node[key] = found
         return found
 

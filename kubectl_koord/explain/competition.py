@@ -42,7 +42,7 @@ class _Line:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        found = ((-priority(other), other.key, other) for other in pending_subjects(question.snapshot))
+        found = ((-priority(other), other.key, other) for other in _everybody(question))
         self._waiting = [other for *_, other in sorted(found, key=lambda entry: entry[:2])]
         self._tried: list[_Step] = []
 
@@ -111,7 +111,7 @@ def _wanted(question: Question, subject: Subject) -> set[str]:
 def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
     own = priority(question.subject)
-    others = [other for other in pending_subjects(question.snapshot) if priority(other) == own]
+    others = [other for other in _everybody(question) if priority(other) == own]
     nodes = set(placement.values())
     found = []
     for other in [other for other in others if other.key != question.subject.key][:_MOST_EQUALS]:
@@ -124,6 +124,10 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _everybody(question: Question) -> tuple[Subject, ...]:
+    return question.view.once("pending subjects", lambda _: pending_subjects(question.snapshot))
+
+
 def _in_line(subject: Subject) -> tuple[int, str, str]:
     return -priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
 
@@ -131,7 +135,7 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
 def rivals(question: Question) -> list[Subject]:
     """Return the pending jobs of strictly higher priority, the highest first."""
     own = priority(question.subject)
-    found = (other for other in pending_subjects(question.snapshot) if priority(other) > own)
+    found = (other for other in _everybody(question) if priority(other) > own)
     return sorted(found, key=lambda other: (-priority(other), other.key))[:_MOST_AHEAD]
 
 

@@ -1,7 +1,6 @@
 """What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
 
 from collections.abc import Iterable, Iterator
-from operator import attrgetter
 
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import Basis, Notice
@@ -12,7 +11,6 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 
-_UNSEEN = attrgetter("unseen")
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _RESERVED = "reservation"
@@ -113,9 +111,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     if not snapshot.sees("Reservation"):
         yield "reservations (Reservation objects could not be read)"
     yield from _reservations(pods, snapshot)
-    settings = sorted({item for unseen in set(map(_UNSEEN, snapshot.nodes.values())) for item in unseen})
-    if settings and wanted:
-        yield f"node settings ({listed(settings)})"
+    if snapshot.node_settings and wanted:
+        yield f"node settings ({listed(snapshot.node_settings)})"
 
 
 def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:

@@ -3,7 +3,7 @@
 Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -61,7 +61,7 @@ class Question(Struct, frozen=True):
         if group is None or not self.has_topology:
             return Wish()
         spec = next(spec for spec in group.specs if spec is not None)
-        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {})
+        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {}, ())
         return gangs.wish(spec, known)
 
 
@@ -109,8 +109,10 @@ def next_attempt(question: Question, view: View | None = None) -> tuple[Course, 
     return open_courses(question, view, preemption=len(shapes) > 1, idle_too=True)
 
 
-def _distinct(every: Iterable[Course]) -> tuple[Course, ...]:
+def _distinct(every: Sequence[Course]) -> tuple[Course, ...]:
     """Return one course per outcome: those that differ in their first attempt go before those that differ later."""
+    if len(every) == 1:
+        return tuple(every)
     by_first: dict[_Seen, dict[_Seen, Course]] = {}
     for course in every:
         by_first.setdefault(at_first(course), {}).setdefault(_later(course), course)

@@ -1,6 +1,7 @@
 """The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.engine.gather import sums
@@ -13,18 +14,21 @@ from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import count, listed, obstacle
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Held
+from kubectl_koord.model.pods import Held, Resources
 from kubectl_koord.model.snapshot import Snapshot
 
 
-def topo(snapshot: Snapshot, subject: Subject | None = None, *, with_nodes: bool = True) -> TopologyReport:
+def topo(
+    snapshot: Snapshot, subject: Subject | None = None, *, with_nodes: bool = True, tree: Tree | NoTree | None = None
+) -> TopologyReport:
     """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
 
     The verdict is no when no tree can be built, unknown when nodes or topology could not be read. A row for
-    each node is left out unless `with_nodes`: of thousands nobody looks at them all.
+    each node is left out unless `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's
+    where it has been built already.
     """
     view = of(snapshot)
-    tree = build(snapshot.topologies, snapshot.nodes)
+    tree = tree or build(snapshot.topologies, snapshot.nodes)
     kinds = limits.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     warnings = [*limits.general(snapshot), *limits.absent(snapshot, kinds)]
     resource = counted_resource(snapshot)
@@ -65,12 +69,18 @@ def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
 
 def counted_resource(snapshot: Snapshot) -> str:
     """Return the resource that matters: the GPU that most nodes have, else CPU."""
-    found: dict[str, int] = {}
-    for node in snapshot.nodes.values():
-        for resource, _ in node.allocatable:
+    found: Counter[str] = Counter()
+    sizes = _sizes(snapshot.nodes.values())
+    for size, nodes in Counter([id(node.allocatable) for node in snapshot.nodes.values()]).items():
+        for resource, _ in sizes[size]:
             if resource.endswith("/gpu") or resource == "huawei.com/Ascend910":
-                found[resource] = found.get(resource, 0) + 1
+                found[resource] += nodes
     return max(found, key=lambda resource: (found[resource], resource)) if found else "cpu"
+
+
+def _sizes(nodes: Iterable[Node]) -> dict[int, Resources]:
+    """Return the amounts that nodes have, by identity: most nodes share theirs with many others."""
+    return {id(node.allocatable): node.allocatable for node in nodes}
 
 
 class _Figures(NamedTuple):
@@ -84,7 +94,8 @@ class _Figures(NamedTuple):
 
 def _figures(tree: Tree, view: View, resource: str, *, are_pods_seen: bool) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
-    totals = {node.name: dict(node.allocatable).get(resource, 0) for node in nodes}
+    of_size = {size: dict(amounts).get(resource, 0) for size, amounts in _sizes(nodes).items()}
+    totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
     return _Figures(
         free=sums(tree, _free(view, resource, totals)) if are_pods_seen else (None,) * len(tree.domains),
         total=sums(tree, totals),
@@ -131,12 +142,15 @@ def _named(domain: Domain) -> DomainName:
 
 def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
     """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
-    return {name: max(0, total - _taken(view.occupants(name), resource)) for name, total in totals.items()}
+    free = {}
+    for name, total in totals.items():
+        pods = view.occupants(name)
+        taken = pods.requested.get(resource, 0) if isinstance(pods, Held) else _summed(pods, resource)
+        free[name] = total - taken if taken < total else 0
+    return free
 
 
-def _taken(pods: tuple[Occupant, ...], resource: str) -> int:
-    if isinstance(pods, Held):
-        return pods.requested.get(resource, 0)
+def _summed(pods: Iterable[Occupant], resource: str) -> int:
     return sum(amount for pod in pods for name, amount in pod.shape.requests if name == resource)
 
 

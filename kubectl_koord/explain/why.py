@@ -340,6 +340,8 @@ def _waiting_for_victims(question: Question) -> Cause | None:
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
     """Return the outcomes of the first attempt where they differ, at most four."""
+    if len(courses) == 1:
+        return ()
     seen: dict[object, Course] = {}
     for course in courses:
         seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)

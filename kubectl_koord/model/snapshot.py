@@ -1,6 +1,7 @@
 """The seam of the program: one value that holds all that was read, at one moment."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -47,7 +48,7 @@ class SchedulerConfig(Struct, frozen=True):
     assumed: bool = True
 
 
-class Snapshot(Struct, frozen=True):
+class Snapshot(Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
     `running` holds the pods of each node by node name (pods on unknown nodes included);
@@ -77,6 +78,11 @@ class Snapshot(Struct, frozen=True):
     namespace_only: str = ""
     events: tuple[Event, ...] = ()
     traces: tuple[PodTrace, ...] = ()
+
+    @cached_property
+    def node_settings(self) -> tuple[str, ...]:
+        """What nodes are set to that is not evaluated, in name order."""
+        return tuple(sorted({item for node in self.nodes.values() for item in node.unseen}))
 
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""

@@ -57,6 +57,19 @@ def test_lists_are_read_side_by_side(server: ApiServer, reach: Reach) -> None:
     assert len(read_lists(reach(), [ListRequest("Node", NODES), POD_LIST], no_namespace, decode).values) == 2
 
 
+def test_what_has_come_is_told_while_another_list_still_comes(server: ApiServer, reach: Reach) -> None:
+    gate = threading.Event()
+    server.rules.append(Rule(PODS, hang=gate))
+    told: list[tuple[str, object]] = []
+
+    def arrived(kind: str, value: list[str] | Gap) -> None:
+        told.append((kind, value))
+        gate.set()
+
+    read_lists(reach(), [ListRequest("Node", NODES), POD_LIST], no_namespace, names, arrived)
+    assert told == [("Node", []), ("Pod", ["c", "a", "b"])]
+
+
 def test_the_query_of_the_path_is_kept_on_every_page(server: ApiServer, reach: Reach) -> None:
     for number in range(5):
         server.put(pod(f"p{number}", "red", "Running"))

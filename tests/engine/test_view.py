@@ -1,5 +1,7 @@
 """What-ifs over a cluster."""
 
+from collections.abc import Callable
+
 from kubectl_koord.engine.view import NodeState, View, of
 from kubectl_koord.model.pods import Held, HostPort
 from tests.build import cluster, node, pending, running
@@ -63,9 +65,12 @@ def test_a_view_without_all_of_some_kind_follows_what_ifs() -> None:
 def test_a_value_by_node_is_reckoned_anew_only_where_a_what_if_differs() -> None:
     asked: list[str] = []
 
-    def count(view: View, name: str) -> int:
-        asked.append(name)
-        return len(view.occupants(name))
+    def count(view: View) -> Callable[[str], int]:
+        def on_node(name: str) -> int:
+            asked.append(name)
+            return len(view.occupants(name))
+
+        return on_node
 
     view = of(DRAWN)
     assert view.per_node("count", count) == {"n1": 1, "n2": 0}

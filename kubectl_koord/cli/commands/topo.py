@@ -24,11 +24,16 @@ def command(
 ) -> None:
     """Show the topology tree: nodes, what is free, and what is wrong with the labels."""
     from kubectl_koord.cluster import source
+    from kubectl_koord.engine import tree
     from kubectl_koord.explain.topo import topo
     from kubectl_koord.render.show import TopoOptions
 
     session: Session = context.obj
-    snapshot = session.snapshot(source.GANG_KINDS if gang else source.TOPOLOGY_KINDS)
+    built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
+    snapshot = session.snapshot(
+        source.GANG_KINDS if gang else source.TOPOLOGY_KINDS,
+        early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
+    )
     subject = session.subject(snapshot, gang) if gang else None
-    report = topo(snapshot, subject, with_nodes=nodes or bool(session.options.output))
+    report = topo(snapshot, subject, with_nodes=nodes or bool(session.options.output), tree=built[0] if built else None)
     session.show(report, TopoOptions(depth, nodes))

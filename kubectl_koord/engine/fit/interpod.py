@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -48,8 +49,12 @@ def prepare(pod: Occupant, view: View) -> AffinityState | None:
 
 
 def _with_repelling_pods(view: View) -> tuple[str, ...]:
-    held = view.per_node("repels", lambda view, name: any(pod.shape.repelled for pod in view.occupants(name)))
+    held = view.per_node("repels", lambda view: partial(_repels, view))
     return tuple(name for name, repels in held.items() if repels)
+
+
+def _repels(view: View, name: str) -> bool:
+    return any(pod.shape.repelled for pod in view.occupants(name))
 
 
 def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:
