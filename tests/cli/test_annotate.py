@@ -253,8 +253,8 @@ def asked(answer: bytes | None, *argv: str) -> Done:
 def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: bytes) -> None:
     done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
     assert done.code == 0
-    assert done.err.startswith("Nothing was written; 1 object would change.\n\nPodGroup default/job\n")
-    assert done.err.endswith("Change 1 object(s)? [y/N] ")
+    assert done.err.startswith("To be changed: 1 object.\n\nPodGroup default/job\n")
+    assert done.err.endswith("Change 1 object? [y/N] ")
     assert done.out.startswith("Changed 1 object.\n")
     assert len(sent(server)) == 1
 
@@ -262,7 +262,7 @@ def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: b
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yep\n", b"\x04"])
 def test_anything_else_at_the_prompt_changes_nothing(server: ApiServer, answer: bytes) -> None:
     done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
-    assert (done.code, done.out.partition("\n")[0]) == (1, "declined: nothing was sent.")
+    assert (done.code, done.out) == (1, "declined: nothing was sent.\n")
     assert not sent(server)
 
 

@@ -133,11 +133,15 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
 
 
 def _confirmed(planned: "ChangePlan") -> bool:
+    from msgspec import structs
+
     from kubectl_koord.render.pages.change import blocks
     from kubectl_koord.render.plain import to_plain
+    from kubectl_koord.render.words import count
 
-    sys.stderr.write(to_plain(blocks(planned)))
-    sys.stderr.write(f"Change {len(planned.changes)} object(s)? [y/N] ")
+    objects = count(len(planned.changes), "object")
+    sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
+    sys.stderr.write(f"Change {objects}? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 

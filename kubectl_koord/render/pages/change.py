@@ -8,8 +8,10 @@ from kubectl_koord.render.words import VERDICT_STYLE, basis_line, count, warning
 
 
 def blocks(report: ChangePlan) -> list[Block]:
-    """Return the page."""
+    """Return the page; of a change that was declined, and shown before, a line is enough."""
     page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
+    if report.verdict == "no":
+        return page
     for change in report.changes:
         page += [Gap(), *_diff(change)]
     if report.effect:
