@@ -787,7 +787,7 @@ PAGES: Mapping[Code, Page] = {
         "Move a pod that is in the way",
         "This one pod fits on another node, and where it was the gang would then be placed.",
         "Its own filters were run on that node, with the gang in its place.",
-        "Delete it where its controller creates it anew, and keep it away from its node, for example by a cordon.",
+        "Cordon its node, delete the pod so that its controller creates it anew elsewhere, then uncordon the node.",
         ("kubectl get pod POD -n NAMESPACE -o wide",),
     ),
     "add-nodes": Page(

@@ -259,10 +259,21 @@ def move_one(search: Search) -> Iterator[WayOut]:
         if to and search.works(edits):
             there = search.place(short)
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
-            yield WayOut("move-pod", f"{message}: that is enough{there}" if there else message, edits=edits)
+            message = f"{message}: that is enough{there}" if there else message
+            yield WayOut("move-pod", message, _moving(pod), edits)
             moved += 1
         if moved == _MOST_MOVED:
             return
+
+
+def _moving(pod: RunningPod) -> str:
+    """Return what makes a controller create the pod anew elsewhere; empty for a pod that nobody creates anew."""
+    steps = (
+        ("kubectl", "cordon", pod.node),
+        ("kubectl", "delete", "pod", pod.name, "-n", pod.namespace),
+        ("kubectl", "uncordon", pod.node),
+    )
+    return " && ".join(paste(*words) for words in steps) if pod.owner else ""
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:

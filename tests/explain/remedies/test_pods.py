@@ -109,6 +109,12 @@ def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     assert ways(drawing, "move-pod") == (WayOut("move-pod", message, edits=(MovePod("default/m", "n1", "n3"),)),)
 
 
+def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_meanwhile() -> None:
+    drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
+    assert way.command == "kubectl cordon n1 && kubectl delete pod m -n default && kubectl uncordon n1"
+
+
 def test_a_move_for_a_gang_without_topology_names_no_place() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8).with_running("m", on="n1", cpu=4, priority=9)
     (way,) = ways(drawing, "move-pod")
