@@ -5,7 +5,10 @@ from itertools import takewhile
 
 from msgspec import Struct
 
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.slots import in_index_order, offer_slots, total
+from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import causes, limits
 from kubectl_koord.explain.question import Question, ask, next_attempt, open_courses
@@ -18,14 +21,29 @@ _MOST_EQUALS = 16
 _FEWEST_LINED, _NODES_IN_ALL = 20, 300_000
 
 
-class Ahead(Struct, frozen=True):
-    """The jobs that go first and would be placed now, and the cluster once they are.
+class _Ahead(Struct, frozen=True):
+    """The jobs that go first and would be placed now, and the cluster once they are: for a roaming pod, on any node.
 
-    `certain` is false where it is open which nodes they take, and that may decide.
+    roaming: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
+    fixed: the cluster with the jobs before these.
     """
 
     names: tuple[str, ...]
     view: View
+    roaming: tuple[PendingPod, ...]
+    fixed: View
+
+
+class Behind(Struct, frozen=True):
+    """What the jobs that go first leave to a subject that would be placed alone.
+
+    course: what comes of it then. leaves_room: whether it is placed wherever those before it go.
+    certain: whether it is known where they go, or does not matter.
+    """
+
+    names: tuple[str, ...]
+    course: Course
+    leaves_room: bool
     certain: bool
 
 
@@ -62,19 +80,75 @@ class _Line:
         return _Step(other, planned, view.with_pods(_by_node(other.pending, seats)))
 
 
-def ahead(question: Question) -> Ahead:
-    """Return what jobs of strictly higher priority take before the subject is tried.
+def behind(question: Question) -> Behind | None:
+    """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none.
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
+    before = _ahead(question)
+    if not before.names:
+        return None
+    left = open_courses(question, before.view, preemption=False)
+    stuck = next((course for course in left if not course.placed_at_once), None)
+    certain = not before.roaming
+    leaves_room = stuck is None and (certain or _fits_wherever(question, before))
+    return Behind(before.names, stuck or left[0], leaves_room, certain)
+
+
+def _ahead(question: Question) -> _Ahead:
     line = question.view.once("line of pending jobs", lambda _: _Line(question))
     steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
-    return Ahead(
+    fixed = [*takewhile(lambda step: step.planned or _takes_like_places(question, step.subject), placed)]
+    return _Ahead(
         names=tuple(step.subject.key for step in placed),
         view=steps[-1].view if steps else question.view,
-        certain=all(step.planned or _takes_like_places(question, step.subject) for step in placed),
+        roaming=tuple(pod for step in placed[len(fixed) :] for pod in step.subject.pending),
+        fixed=fixed[-1].view if fixed else question.view,
     )
+
+
+def _fits_wherever(question: Question, before: _Ahead) -> bool:
+    """Tell whether the subject is surely placed, whatever nodes the roaming pods take.
+
+    It is when they are too few to take, from every domain that has room, the slots that this one can
+    spare. No is no proof of the contrary.
+    """
+    pods = question.subject.pending
+    courses = open_courses(question, before.fixed, preemption=False)
+    first = courses[0].first
+    if len(courses) > 1 or first.placement is None or not first.prepared.counts_only_room:
+        return False
+    if len({pod.shape for pod in pods}) > 1 or any(pod.shape.repelled for pod in before.roaming):
+        return False
+    if any(node.load for node in question.snapshot.nodes.values()):
+        return False  # what is assumed on a node counts as load there, and may close it
+    most = max(_slots_taken_by(pod, pods[0]) for pod in before.roaming)
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        offered = total(offer_slots(before.fixed, before.fixed.names(), in_index_order(pods), first.prepared))
+        return offered - _wanted_at_once(question.subject) >= most * len(before.roaming)
+    top = tree.domains[gathering.start[0]].layer
+    below = takewhile(lambda layer: layer != top, reversed(tree.layers))
+    for layer in (*below, top):
+        multiple = question.multiples.get(layer, 1)
+        most = -(-most // multiple) * multiple
+    spare = [gathering.slots[index] - gathering.desired for index in gathering.start]
+    return sum(few // most + 1 for few in spare if few >= 0) > len(before.roaming)
+
+
+def _slots_taken_by(pod: PendingPod, member: PendingPod) -> int:
+    """Return the most offer slots that a pod can take from a node: by its requests, or by its place."""
+    asked = dict(pod.shape.requests)
+    return max((-(-asked.get(resource, 0) // need) for resource, need in member.shape.requests), default=1) or 1
+
+
+def _wanted_at_once(subject: Subject) -> int:
+    """Return how many pods at most must find a place together, for a subject without a plan."""
+    group = subject.group
+    if group is None or group.is_satisfied() or len(group.gangs) > 1:
+        return len(subject.pending)
+    return max(1, *needed(group).values())
 
 
 def contentions(question: Question, subjects: Iterable[Subject]) -> tuple[Contention, ...]:

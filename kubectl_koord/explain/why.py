@@ -21,7 +21,7 @@ from kubectl_koord.explain import (
     ways_out,
 )
 from kubectl_koord.explain.codes import CauseCode
-from kubectl_koord.explain.question import Question, ask, at_first, next_attempt, open_courses
+from kubectl_koord.explain.question import Question, ask, at_first, next_attempt
 from kubectl_koord.explain.reports import (
     Cause,
     Notice,
@@ -218,22 +218,19 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
 
 def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
-    before = competition.ahead(question)
-    if not before.names:
+    behind = competition.behind(question)
+    if behind is None or behind.leaves_room:
         return None
-    left = open_courses(question, before.view, preemption=False)
-    if all(course.placed_at_once for course in left):
-        return None
-    takes = "takes" if len(before.names) == 1 else "take"
-    message = f"{listed(before.names)} of higher priority {takes} its place: it would be placed alone."
+    takes = "may take" if not behind.certain else ("takes" if len(behind.names) == 1 else "take")
+    message = f"{listed(behind.names)} of higher priority {takes} its place: it would be placed alone."
     code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
-    helps = _ways_out(question, left[0]) if before.certain and not brief else ways_out.Found(())
+    helps = _ways_out(question, behind.course) if behind.certain and not brief else ways_out.Found(())
     return _report(
         question,
         warnings,
-        verdict="no" if before.certain else "unknown",
+        verdict="no" if behind.certain else "unknown",
         cause=Cause(code, message, _names(question.subject.pending)),
-        first=left[0].first,
+        first=behind.course.first,
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )

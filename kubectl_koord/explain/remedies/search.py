@@ -12,7 +12,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.explain import causes, competition
 from kubectl_koord.explain.changed import changed
 from kubectl_koord.explain.obstacles import slots_in
-from kubectl_koord.explain.question import Question, next_attempt, open_courses
+from kubectl_koord.explain.question import Question, next_attempt
 from kubectl_koord.explain.reports import Edit, WayOut
 from kubectl_koord.explain.words import layer_noun
 
@@ -54,8 +54,8 @@ def is_placed(question: Question, budget: Budget) -> bool:
         return True
     if not budget.spend(rivals):
         return False
-    before = competition.ahead(question)
-    return not before.names or all(c.placed_at_once for c in open_courses(question, before.view, preemption=False))
+    behind = competition.behind(question)
+    return behind is None or behind.leaves_room
 
 
 class Search:
