@@ -174,6 +174,7 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         selector=(annotations.get(SELECTOR_ANNOTATION) or "") if annotations else "",
         labels=told.labels,
         scheduled=created if scheduled == created else scheduled,
+        gone_by=meta.deletion_timestamp or "",
     )
 
 

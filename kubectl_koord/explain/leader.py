@@ -1,8 +1,9 @@
 """Whether a koord-scheduler leads, and since when: what its lease tells."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.explain.ages import between, spelled
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -22,29 +23,14 @@ def silence(snapshot: Snapshot) -> str:
 
 
 def _silence(lease: Lease, moment: str) -> str:
-    age = _age(lease.renewed, lease.seen or moment)
+    age = between(lease.renewed, lease.seen or moment)
     if age is None or age <= timedelta(seconds=max(_LEAST_SECONDS, lease.seconds) + _SLACK):
         return ""
     held = f"held by {lease.holder}" if lease.holder else "held by nobody"
     return (
-        f"no scheduler leads: lease {lease.name}, {held}, was last renewed {_spelled(age)} ago,"
+        f"no scheduler leads: lease {lease.name}, {held}, was last renewed {spelled(age)} ago,"
         f" and is renewed every few seconds by one that runs."
     )
-
-
-def _age(start: str, end: str) -> timedelta | None:
-    try:
-        return datetime.fromisoformat(end) - datetime.fromisoformat(start)
-    except (ValueError, TypeError):  # not a time; one with and one without a time zone
-        return None
-
-
-def _spelled(age: timedelta) -> str:
-    seconds = int(age.total_seconds())
-    for size, noun in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {noun}"
-    return f"{seconds} s"
 
 
 def has_bound(group: GangGroup, snapshot: Snapshot) -> bool:
@@ -53,5 +39,5 @@ def has_bound(group: GangGroup, snapshot: Snapshot) -> bool:
         return False
     starts = [lease.acquired for lease in snapshot.leases or ()]
     bound = [pod.scheduled for gang in group.members for pod in gang.running]
-    ages = (_age(start, moment) for start in starts for moment in bound)
+    ages = (between(start, moment) for start in starts for moment in bound)
     return any(age is not None and age > timedelta(seconds=_SLACK) for age in ages)

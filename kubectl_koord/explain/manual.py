@@ -547,7 +547,7 @@ PAGES: Mapping[Code, Page] = {
     "contended": Page(
         "Others want the same place",
         "A gang of the same priority would take the place, too, and there is no room for both: whoever is tried"
-        " first gets it, and that is in no object.",
+        " first gets it, and that is in no object. One of higher priority gets first what becomes free.",
         "The queue is sorted by priority, then by how long a pod has waited in it.",
         "Wait and look again, or give the one that must run first a higher priority.",
         ("kubectl koord why-pending -A",),

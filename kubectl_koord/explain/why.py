@@ -20,6 +20,7 @@ from kubectl_koord.explain import (
     surplus,
     ways_out,
 )
+from kubectl_koord.explain.ages import told_overdue
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question, ask, at_first, next_attempt
 from kubectl_koord.explain.reports import (
@@ -157,7 +158,15 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
 
 
 def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
-    others = competition.equals(question, first.placement) if first.placement is not None else ()
+    """Yield who else wants the place that the subject would have, or what becomes free for it."""
+    if first.placement is None:
+        before = [other.key for other in competition.rivals(question)]
+        if before:
+            verb = "is" if len(before) == 1 else "are"
+            message = f"{listed(before)} of higher priority {verb} tried first: what becomes free may go there."
+            yield Notice("contended", message)
+        return
+    others = competition.equals(question, first.placement)
     if others:
         wants = "wants" if len(others) == 1 else "want"
         message = f"{listed(others)} of the same priority {wants} the same place: whoever is tried first gets it."
@@ -323,16 +332,18 @@ def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
 
 def _waiting_for_victims(question: Question) -> Cause | None:
     """Return a cause when victims of an earlier attempt still terminate on the nominated nodes."""
-    leaving = sorted(
-        victim.key
+    leaving = [
+        victim
         for name in {pod.nominated for pod in question.subject.pending if pod.nominated in question.view.names()}
         for victim in question.snapshot.running.get(name, ())
         if victim.terminating and victim.preempted
-    )
+    ]
     if not leaving:
         return None
-    message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(leaving)}."
-    return Cause("waiting-for-preemption", message, tuple(leaving))
+    names = sorted(victim.key for victim in leaving)
+    late = told_overdue(leaving, question.snapshot.moment)
+    message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(names)}{late and '; '}{late}."
+    return Cause("waiting-for-preemption", message, tuple(names))
 
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:

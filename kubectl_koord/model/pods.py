@@ -80,7 +80,7 @@ class RunningPod(Struct, frozen=True, gc=False):
 
     `gang` is the gang's id or empty; `job` the victim's job key (label
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
-    API prints them.
+    API prints them; `gone_by` when one that terminates must have ended, its grace period over.
     """
 
     namespace: str
@@ -98,6 +98,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     selector: str = ""
     labels: Labels = ()
     scheduled: str = ""
+    gone_by: str = ""
 
     @property
     def key(self) -> str:

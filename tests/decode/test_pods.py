@@ -88,6 +88,7 @@ def test_a_pod_with_a_node_runs() -> None:
         selector="ring",
         labels=((LABEL + "/name", "old"), ("scheduling.koordinator.sh/questioned-object-key", "x")),
         scheduled="2026-11-20T09:01:00Z",
+        gone_by="2026-11-20T09:59:00Z",
     )
 
 

@@ -77,3 +77,12 @@ def test_a_way_out_must_hold_wherever_those_before_it_go() -> None:
         "high", cpu=8, priority=10
     )
     assert [way.action for way in why_of(drawing).unblock if way.action == "uncordon"] == []
+
+
+def test_who_would_get_first_what_becomes_free_is_named() -> None:
+    drawing = job(cluster("s0: b0[n1 n2]").with_running("x", on="n1", cpu=1), topology=GATHERED)
+    drawing = drawing.with_gang("top", 2, 8, priority=20, must_gather=SPINE).with_pod("high", cpu=16, priority=10)
+    told = "default/top and default/high of higher priority are tried first: what becomes free may go there."
+    assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [told]
+    told = "default/top of higher priority is tried first: what becomes free may go there."
+    assert [one.message for one in why_of(drawing, "high").warnings if one.code == "contended"] == [told]

@@ -162,6 +162,15 @@ def test_dying_victims_on_a_nominated_node_are_waited_for() -> None:
     assert report.cause == Cause("waiting-for-preemption", message, ("default/low",))
 
 
+def test_a_victim_that_does_not_go_is_told_with_how_long_it_is_overdue() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, nominated="n1")
+    late = "2026-11-20T07:00:00Z"
+    report = why_of(drawing.with_running("low", "n1", 8, terminating=True, preempted=True, gone_by=late))
+    message = "default/low should have been gone 3 h ago: see what holds it."
+    assert report.cause
+    assert report.cause.message == f"it waits for 1 preempted pod to be gone: default/low; {message}"
+
+
 def test_a_gang_of_unequal_pods_may_have_several_outcomes() -> None:
     drawing = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 3, 2, must_gather=SPINE, priority=9)
     report = why_of(drawing.with_pod("job-0", gang="job", cpu=12, priority=9))

@@ -8,7 +8,7 @@ from tests.render.samples import NOT_PREEMPTED, PIPE, PREEMPTED, TERMINAL
 def test_the_preempted_pods_of_a_gang_in_a_pipe() -> None:
     expected = """\
 2 pods of default/low were preempted by default/hp, other/big (job preemption).
-hp (priority 9000) still pends: killed in vain so far (2 pending, minimum 2).
+hp (priority 9000) still pends: it waits until its victims are gone (2 pending, minimum 2).
 other/big is gone.
 
   POD     NODE     PRIORITY   WHEN   STATE         BY          ITS PRIORITY   TRIGGER
@@ -69,8 +69,9 @@ def test_many_victims_are_folded_and_everyone_is_counted() -> None:
 def test_every_fate_has_words() -> None:
     fates = ("placed", "partly-placed", "pending", "gone", "unknown")
     preemptors = tuple(replace(PREEMPTED.preemptors[0], state=fate, bound=1) for fate in fates)
+    dead = tuple(replace(pod, state="gone") for pod in PREEMPTED.pods)
 
-    lines = text(replace(PREEMPTED, preemptors=preemptors), style=PIPE).splitlines()[1:6]
+    lines = text(replace(PREEMPTED, preemptors=preemptors, pods=dead), style=PIPE).splitlines()[1:6]
 
     assert lines == [
         "hp (priority 9000) runs: 1 on nodes, minimum 2.",

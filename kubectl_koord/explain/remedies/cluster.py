@@ -12,6 +12,7 @@ from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import obstacles
+from kubectl_koord.explain.ages import overdue, told_overdue
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.question import Question, every_course
 from kubectl_koord.explain.remedies.search import Search, Short, in_domain
@@ -27,6 +28,7 @@ _MOST_GROWN = 6
 _MORE_NODES = 2
 _RUNS_PER_COURSE = 20
 _OF_KUBERNETES = "node.kubernetes.io/"
+_FINALIZERS = "jsonpath={.metadata.finalizers}"
 
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
@@ -36,7 +38,11 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     if dying and search.works(edits):
         verb = "makes" if len(dying) == 1 else "make"
         message = f"Wait: {count(len(dying), 'pod')} already terminating {verb} room enough"
-        yield WayOut("wait-for-terminating", message, edits=edits)
+        moment = search.question.snapshot.moment
+        late = told_overdue(dying, moment)
+        looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
+        command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
+        yield WayOut("wait-for-terminating", f"{message}; {late}" if late else message, command, edits)
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:

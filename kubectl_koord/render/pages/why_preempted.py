@@ -19,6 +19,7 @@ _FATES: dict[Fate, str] = {
     "gone": "is gone.",
     "unknown": "could not be looked up.",
 }
+_WAITS = "still pends: it waits until its victims are gone ({pending} pending{minimum})."
 _COLUMNS = (
     Column("POD"),
     Column("NODE"),
@@ -34,7 +35,7 @@ _COLUMNS = (
 def blocks(report: WhyPreemptedReport) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(_headline(report), VERDICT_STYLE[report.verdict])]
-    page += [Line(_fate(each, report.asked)) for each in report.preemptors]
+    page += [Line(_fate(each, report)) for each in report.preemptors]
     if report.pods:
         shown = report.pods if len(report.pods) <= _MOST_ROWS + 1 else report.pods[:_MOST_ROWS]
         rows = tuple(_row(pod, report) for pod in shown)
@@ -60,11 +61,13 @@ def _headline(report: WhyPreemptedReport) -> str:
     return f"{who} {verb} preempted by {some([each.name for each in report.preemptors])}{how}."
 
 
-def _fate(each: Preemptor, home: str) -> str:
+def _fate(each: Preemptor, report: WhyPreemptedReport) -> str:
     minimum = f", minimum {each.min_member}" if each.min_member is not None else ""
-    fate = _FATES[each.state].format(bound=each.bound, pending=each.pending, minimum=minimum)
+    waits = any(pod.preemptor == each.name and pod.state == "terminating" for pod in report.pods)
+    fate = _WAITS if each.state == "pending" and waits else _FATES[each.state]
     priority = f" (priority {each.priority})" if each.priority is not None else ""
-    return f"{local(each.name, home)}{priority} {fate}"
+    told = fate.format(bound=each.bound, pending=each.pending, minimum=minimum)
+    return f"{local(each.name, report.asked)}{priority} {told}"
 
 
 def _row(pod: PreemptedPod, report: WhyPreemptedReport) -> Row:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
-from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules, why_of
+from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")
 JOB = ("default/job-0", "default/job-1")
@@ -28,6 +28,15 @@ def test_pods_that_terminate_may_make_room_enough() -> None:
     assert ways(drawing, "wait-for-terminating") == (way,)
     assert why_of(drawing).unblock[0] == way
     assert ways(drawing.with_running("wall", on="n2", cpu=1), "wait-for-terminating") == ()
+
+
+def test_whoever_should_have_been_gone_is_named_with_how_to_see_what_holds_it() -> None:
+    drawing = two(cluster("s0: b0[n1 n2 n3]")).with_running("new", on="n1", cpu=8, terminating=True, gone_by=MOMENT)
+    drawing = drawing.with_running("old", on="n2", cpu=8, terminating=True, gone_by="2026-11-08T09:30:00Z")
+    (way,) = ways(drawing, "wait-for-terminating")
+    late = "default/old should have been gone 12 d ago: see what holds it"
+    assert way.message == f"Wait: 2 pods already terminating make room enough; {late}"
+    assert way.command == "kubectl get pod -n default old -o 'jsonpath={.metadata.finalizers}'"
 
 
 def test_preemption_may_be_on_its_way() -> None:
