@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
-from kubectl_koord.engine.fit import Prepared, rejection, static_rejection
+from kubectl_koord.engine.fit import Prepared, prepare, rejection, static_rejection
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import _by_room, _one_by_one, _runs, in_index_order
 from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.engine.view import of
-from tests.build import Drawing, jobs_of
+from tests.build import Drawing, jobs_of, why_of
 from tests.properties.strategies import ALIKE, ALONE, clusters
 
 
@@ -116,3 +117,14 @@ def test_a_placed_plain_gang_fits_where_it_is_placed(drawing: Drawing) -> None:
                 name = one.placement[pod.key]
                 assert rejection(pod, now.state(name), job.prepared(pod, now)) is None
                 now = now.with_pods({name: [structs.replace(pod)]})
+
+
+@given(clusters(ALONE), st.sampled_from((1, 3, 8)))
+def test_a_yes_holds_wherever_a_pod_of_higher_priority_goes(drawing: Drawing, cpu: int) -> None:
+    waiting = drawing.with_pod("first", cpu=cpu, priority=99)
+    if why_of(waiting).verdict != "yes":
+        return
+    prepared = prepare(waiting.subject("first").pending[0], of(waiting), rules(waiting.config.version))
+    for name in waiting.nodes:
+        if rejection(prepared.trigger, of(waiting).state(name), prepared) is None:
+            assert why_of(drawing.with_running("first", on=name, cpu=cpu, priority=99)).verdict == "yes"
