@@ -1,7 +1,7 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import structs
 
@@ -163,9 +163,9 @@ def _alike(pods: list[RunningPod]) -> bool:
     return len({pod.shape.requests for pod in pods}) == 1
 
 
-def main(first: Attempt) -> str:
+def main(refused: Mapping[str, Reason]) -> str:
     """Return the reasons for which nodes were lost, the commonest first."""
-    return _counted(first.rejections.values())
+    return _counted(refused.values())
 
 
 def other_than_room(first: Attempt) -> str:
@@ -180,19 +180,32 @@ def _counted(reasons: Iterable[Reason]) -> str:
     return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "there is none"
 
 
+def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:
+    """Return by node why it refuses this pod as things are, before any member is placed; those that take it are not in.
+
+    Pods of other jobs that are nominated count as the scheduler counts them.
+    """
+    return offer_slots(question.view, question.view.names(), (pod,), question.prepared(pod)).refusals
+
+
 def funnel(question: Question, first: Attempt) -> Funnel:
-    """Return how many nodes are lost to each reason, in the filters' order, and how many are left."""
+    """Return how many nodes are lost to each reason, in the filters' order, and how many are left.
+
+    That is before any member is placed: the places that members take themselves are not lost.
+    """
     names = question.view.names()
-    reasons = [reason for name in names if (reason := _refusal(first, name)) is not None]
+    reasons = tuple(_refused(question, first).values())
     lost = Counter(obstacle(reason) for reason in reasons)
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
     return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
 
 
-def _refusal(first: Attempt, name: str) -> Reason | None:
-    """Return why a node takes not even one pod, None where it takes some."""
-    nodes = first.gathering.nodes if first.gathering is not None else None
-    return None if nodes is not None and nodes[name].slots > 0 else first.rejections.get(name)
+def _refused(question: Question, first: Attempt) -> Mapping[str, Reason]:
+    """Return why nodes take not even one pod, those left out that take some."""
+    if first.gathering is None:
+        return refusals(question, first.trigger)
+    nodes = first.gathering.nodes
+    return {name: reason for name, reason in first.rejections.items() if not nodes[name].slots}
 
 
 def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
@@ -209,10 +222,11 @@ def by_node(question: Question, first: Attempt) -> tuple[NodeReason, ...]:
     tree = question.tree if isinstance(question.tree, Tree) else None
     slots = first.gathering.nodes if first.gathering is not None else None
     pods = in_index_order(question.subject.pending)
-    nodes = slots if slots is not None else offer_slots(question.view, question.view.names(), pods, first.prepared)
+    if slots is None:
+        slots = offer_slots(question.view, question.view.names(), pods, question.prepared(first.trigger))
     return tuple(
         NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
-        for name, node in nodes.items()
+        for name, node in slots.items()
     )
 
 

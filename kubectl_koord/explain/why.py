@@ -34,7 +34,7 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.explain.said import scheduler_says, unseen_events
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, Shape
 from kubectl_koord.model.snapshot import Snapshot
 
 MOST_ALTERNATIVES = 4
@@ -234,6 +234,7 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
         verdict="no" if before.certain else "unknown",
         cause=Cause(code, message, _names(question.subject.pending)),
         first=left[0].first,
+        funnel=None if brief else obstacles.funnel(structs.replace(question, view=before.view), left[0].first),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -304,12 +305,13 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
 
 
 def _short_of_nodes(question: Question, first: Attempt) -> Cause:
-    trigger = first.trigger
-    wanted = requests(trigger.shape.requests)
-    if not first.waiting:
-        who = "it" if question.subject.group is None else trigger.key
-        message = f"no node takes {who} ({wanted}): {obstacles.main(first)}."
-        return Cause("no-feasible-node", message, (trigger.key,))
+    stuck = _fits_nowhere(question, first)
+    if stuck is not None:
+        who = "it" if question.subject.group is None else stuck.key
+        why_not = obstacles.main(obstacles.refusals(question, stuck))
+        message = f"no node takes {who} ({requests(stuck.shape.requests)}): {why_not}."
+        return Cause("no-feasible-node", message, (stuck.key,))
+    wanted = requests(first.trigger.shape.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
     group = question.subject.group
     if group is not None and group.is_satisfied():
@@ -318,6 +320,22 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     minimum = group.minimum if group is not None else 1
     message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
+
+
+def _fits_nowhere(question: Question, first: Attempt) -> PendingPod | None:
+    """Return a member that no node takes as things are, None where each is taken by some.
+
+    One that asks for the company of other pods is judged only where nobody was placed: members may be that company.
+    """
+    if not first.waiting:
+        return first.trigger
+    placed = {pod.shape for pods in first.waiting.values() for pod in pods}
+    kinds: dict[Shape, PendingPod] = {}
+    for pod in first.left:
+        kinds.setdefault(pod.shape, pod)
+    judged = (pod for shape, pod in kinds.items() if shape not in placed and not shape.affine)
+    nodes = len(question.view.names())
+    return next((pod for pod in judged if len(obstacles.refusals(question, pod)) == nodes), None)
 
 
 def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
@@ -382,15 +400,16 @@ def _report(
         warnings = (*warnings, Notice("slots-not-shown", f"slots depend on {listed(unseen)}, which is not evaluated."))
     elif first is not None:
         rows = obstacles.slot_rows(question, first, brief=brief)
-    fields = {
+    fields: dict[str, object] = {
         "placement": None,
         "unblock": (),
         "next_steps": (),
         "alternatives": (),
-        "funnel": obstacles.funnel(question, first) if first is not None and not brief else None,
         "requests": requests(pending[0].shape.requests) if pending else "",
         **more,
     }
+    if first is not None and not brief and "funnel" not in more:
+        fields["funnel"] = obstacles.funnel(question, first)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,

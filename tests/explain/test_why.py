@@ -4,9 +4,9 @@ import pytest
 
 from kubectl_koord.explain.reports import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.model.pods import HostPort
+from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
-from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, node, rules, short, why_of
+from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(
     "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
@@ -105,13 +105,47 @@ def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
     report = why_of(cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1").with_gang("job", 3, 8))
     message = "2 of its 3 pods fit at once, 3 must (8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-0",))
-    assert report.funnel == Funnel(3, (("too little CPU", 3),), 0, (("with 8 CPU free", 0),))
+    assert report.funnel == Funnel(3, (("too little CPU", 1),), 2, (("with 8 CPU free", 2),))
 
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
     message = "no node takes default/job-0 (8 CPU): too little CPU (1 node)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-0",))
+
+
+def test_a_member_that_no_node_takes_is_named_though_others_find_a_place() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=4)
+    drawing = drawing.with_gang("job", 2, 1, minimum=3).with_pod("job-2", gang="job", cpu=16)
+    report = why_of(drawing)
+    message = "no node takes default/job-2 (16 CPU): too little CPU (2 nodes)."
+    assert report.cause == Cause("no-feasible-node", message, ("default/job-2",))
+    assert report.funnel == Funnel(2, (("too little CPU", 2),), 0, (("with 16 CPU free", 0),))
+
+
+def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n2", cpu=1)
+    drawing = drawing.with_gang("job", 1, 12, minimum=2).with_pod("job-1", gang="job", cpu=8)
+    report = why_of(drawing)
+    message = "1 of its 2 pods fit at once, 2 must (8 CPU each)."
+    assert report.cause == Cause("insufficient-capacity", message, ("default/job-1",))
+    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
+
+
+def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:
+    beside = PodTerm(SPINE_KEY, having(app="db"))
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 0, minimum=2)
+    drawing = drawing.with_pod("job-0", gang="job", cpu=4, labels=(("app", "db"),), priority=1)
+    drawing = drawing.with_pod("job-1", gang="job", cpu=4, affine=(beside,))
+    assert code_of(drawing) == ("no", "insufficient-capacity")
+
+
+def test_the_funnel_of_a_gang_behind_another_is_that_of_the_nodes_it_leaves() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("high", 1, 8, priority=9).with_gang("job", 2, 8)
+    report = why_of(drawing)
+    message = "default/high of higher priority takes its place: it would be placed alone."
+    assert report.cause == Cause("insufficient-capacity", message, ("default/job-0", "default/job-1"))
+    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
 
 
 def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> None:
