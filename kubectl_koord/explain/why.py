@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.reasons import Insufficient, TooManyPods
+from kubectl_koord.engine.gather import Gathering
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import (
@@ -20,6 +20,7 @@ from kubectl_koord.explain import (
     surplus,
     ways_out,
 )
+from kubectl_koord.explain.changed import wanting_room_alone
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question, ask, at_first, next_attempt, open_courses
 from kubectl_koord.explain.reports import (
@@ -257,21 +258,33 @@ def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, .
 
 
 def _insufficient(question: Question, first: Attempt) -> Cause:
-    gathering = first.gathering
-    divided = gathering is not None and max((gathering.raw[i] for i in gathering.start), default=0) >= gathering.desired
-    if not divided and _never_fits(question):
+    if not _is_indivisible(question, first) and _never_fits(question):
         return Cause("never-fits", _never_words(question, first), _names(question.subject.pending))
     if first.gathering is not None:
         return _short_of_slots(question, first)
     return _short_of_nodes(question, first)
 
 
+def _is_indivisible(question: Question, first: Attempt) -> bool:
+    """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        return False
+    slots, raw = _best(gathering)
+    enough = slots >= gathering.desired
+    return enough or (raw >= gathering.desired and not obstacles.is_multiple(question, tree))
+
+
+def _best(gathering: Gathering) -> tuple[int, int]:
+    """Return the most slots of a domain of the start set, and the most before rounding."""
+    start = gathering.start
+    return max((gathering.slots[i] for i in start), default=0), max((gathering.raw[i] for i in start), default=0)
+
+
 def _never_fits(question: Question) -> bool:
-    """Tell whether an empty cluster is too small: what else keeps pods from nodes is another cause."""
-    empty = question.answered_alone(obstacles.empty_view(question.view))
-    reasons = [reason for course in empty for reason in course.first.rejections.values()]
-    too_small = all(isinstance(reason, Insufficient | TooManyPods) for reason in reasons)
-    return too_small and not any(course.placed_at_once for course in empty)
+    """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
+    empty = wanting_room_alone(question).answered_alone(obstacles.roomy_view(question.view))
+    return not any(course.placed_at_once for course in empty)
 
 
 def _never_words(question: Question, first: Attempt) -> str:
@@ -290,14 +303,15 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     if first.invalid:
         message = f"the plan fails again and again: {first.invalid} does not fit where its slot was counted."
         return Cause("insufficient-slots", message, (first.invalid,))
-    best = max((gathering.slots[index] for index in gathering.start), default=0)
-    raw = max((gathering.raw[index] for index in gathering.start), default=0)
-    if raw >= len(pods):
+    best, raw = _best(gathering)
+    if _is_indivisible(question, first):
         message = f"{count(len(pods), 'pod')} cannot be divided up by podCountMultiple, though {raw} would fit."
         return Cause("multiple-mismatch", message, _names(pods))
+    rounded = f", though {raw} would fit without podCountMultiple" if raw >= len(pods) else ""
     if noun == "cluster":
-        return Cause("insufficient-slots", f"the cluster has room for {best} of its {len(pods)} pods.", _names(pods))
-    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}."
+        message = f"the cluster has room for {best} of its {count(len(pods), 'pod')}{rounded}."
+        return Cause("insufficient-slots", message, _names(pods))
+    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}{rounded}."
     others = obstacles.other_than_room(first)
     if others:
         message = f"{message.rstrip('.')}; nodes lost: {others}."

@@ -42,6 +42,20 @@ def test_what_is_not_a_pod_is_named_by_its_reason() -> None:
     assert way(THREE.taint("n1", "gpu").change("n2", unschedulable=True), pods=3) == "n2: cordoned"
 
 
+def test_what_a_user_can_lift_is_named_where_an_empty_cluster_is_not_enough() -> None:
+    tainted = THREE.taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
+    assert way(tainted.with_running("low", on="n4")) == (
+        "taint gpu:NoSchedule (2 nodes), cordoned (1 node) and too little CPU (1 node)"
+    )
+    assert way(THREE, node_selector=(("pool", "a"),)) == "node selector or affinity (4 nodes)"
+    assert way(tainted, pods=5) == "has 4 nodes with room for 4 when empty: can never take 5"
+
+
+def test_members_that_keep_each_other_off_a_node_can_never_share_it() -> None:
+    never = "has 4 nodes with room for 4 when empty: can never take 5"
+    assert way(THREE, pods=5, cpu=1, ports=(HostPort(80),)) == never
+
+
 def test_a_host_port_is_held_by_whoever_is_there() -> None:
     drawing = THREE.with_running("web", on="n1", cpu=1, ports=(HostPort(80),))
     assert way(drawing, cpu=1, ports=(HostPort(80),)) == "n1: web (1 CPU, priority 0)"
