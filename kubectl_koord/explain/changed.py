@@ -25,7 +25,7 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
 from kubectl_koord.model.selectors import Toleration
 
 CORDON = "node.kubernetes.io/unschedulable"
@@ -103,6 +103,16 @@ def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
     requests = ((name, min(amount, most) if name == resource else amount) for name, amount in pod.shape.requests)
     kept = tuple((name, amount) for name, amount in requests if amount)
     return structs.replace(pod, shape=structs.replace(pod.shape, requests=kept))
+
+
+def wanting_room_alone(question: Question) -> Question:
+    """Return the question with pods that ask for their requests and for nothing else of a node."""
+    return _with_pods(question, {pod.key for pod in question.subject.pending}, room_alone)
+
+
+def room_alone(pod: PendingPod) -> PendingPod:
+    """Return the pod with its requests alone: no selector, affinity, ports, volumes or spread."""
+    return structs.replace(pod, shape=Shape(requests=pod.shape.requests))
 
 
 def _with_gang(question: Question, edit: SetTopology | SetMinimum | CreatePodGroup) -> Question:

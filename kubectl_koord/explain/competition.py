@@ -37,11 +37,12 @@ class _Ahead(Struct, frozen=True):
 class Behind(Struct, frozen=True):
     """What the jobs that go first leave to a subject that would be placed alone.
 
-    course: what comes of it then. leaves_room: whether it is placed wherever those before it go.
-    certain: whether it is known where they go, or does not matter.
+    view: the cluster once they are placed. course: what comes of the subject then. leaves_room: whether it
+    is placed wherever those before it go. certain: whether it is known where they go, or does not matter.
     """
 
     names: tuple[str, ...]
+    view: View
     course: Course
     leaves_room: bool
     certain: bool
@@ -92,7 +93,7 @@ def behind(question: Question) -> Behind | None:
     stuck = next((course for course in left if not course.placed_at_once), None)
     certain = not before.roaming
     leaves_room = stuck is None and (certain or _fits_wherever(question, before))
-    return Behind(before.names, stuck or left[0], leaves_room, certain)
+    return Behind(before.names, before.view, stuck or left[0], leaves_room, certain)
 
 
 def _ahead(question: Question) -> _Ahead:

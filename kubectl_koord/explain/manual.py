@@ -268,10 +268,11 @@ PAGES: Mapping[Code, Page] = {
     ),
     "never-fits": Page(
         "Not even an empty cluster could take it",
-        "With nobody else there and no node cordoned the pods would still not fit: waiting and preempting are"
-        " pointless.",
+        "With nobody else there, and no node refusing for a cordon, a taint or anything else but room, the pods would"
+        " still not fit: waiting and preempting are pointless.",
         "This program repeats the scheduler's placement on the empty cluster (or, with MustGather, on the empty domains"
-        " of the layer). The scheduler itself only reports what is short now.",
+        " of the layer), counting the whole room of every node there. The scheduler itself only reports what is short"
+        " now.",
         "Ask for less: smaller requests, fewer pods, a wider layer; or add nodes.",
         (_SLOTS, "kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu"),
     ),

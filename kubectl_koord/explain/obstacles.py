@@ -1,18 +1,19 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.gather import Gathering, domain_slots, sums
+from kubectl_koord.engine.fit import Prepared
+from kubectl_koord.engine.gather import Gathering, domain_slots
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain.changed import CORDON, opened
+from kubectl_koord.explain.changed import CORDON, opened, room_alone
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.explain.words import amounts, count, listed, obstacle, stage
@@ -23,6 +24,13 @@ _MOST_NODES, _FEW_NODES = 2, 4
 _MOST_PODS = 3
 
 
+class _Room(Struct, frozen=True):
+    """Slots in a what-if, by node and by domain."""
+
+    nodes: Mapping[str, int]
+    domains: tuple[int, ...]
+
+
 def empty_view(view: View) -> View:
     """Return the cluster with nobody in it and no node cordoned."""
     return view.once("empty", _emptied)
@@ -30,6 +38,17 @@ def empty_view(view: View) -> View:
 
 def _emptied(view: View) -> View:
     return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
+
+
+def roomy_view(view: View) -> View:
+    """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
+    return view.once("roomy", _roomy)
+
+
+def _roomy(view: View) -> View:
+    nodes = map(empty_view(view).node, view.names())
+    refusing = (node for node in nodes if node.taints or node.load)
+    return empty_view(view).with_nodes(structs.replace(node, taints=(), load=()) for node in refusing)
 
 
 def uncordoned(view: View) -> View:
@@ -78,13 +97,12 @@ def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tup
     rows = question.view.once(key, lambda _: tuple(_bare_rows(tree, gathering)))  # gangs that are alike share them
     if brief:
         return rows
-    empty = slots_in(empty_view(question.view), question, first)
-    room = sums(tree, empty)
+    rooms = tuple(_rooms(question, first, tree))
     if_what = {} if first.placement is not None else _what_ifs(question, first, tree, gathering.start)
     return tuple(
         structs.replace(
             row,
-            in_the_way=_in_the_way(question, first, index, empty, room[index]) if row.short else "",
+            in_the_way=_in_the_way(question, first, index, rooms) if row.short else "",
             what_if=if_what.get(index),
         )
         for index, row in zip(gathering.start, rows, strict=True)
@@ -96,6 +114,28 @@ def _bare_rows(tree: Tree, gathering: Gathering) -> Iterator[SlotRow]:
         domain = tree.domains[index]
         short = max(0, gathering.desired - gathering.slots[index])
         yield SlotRow(domain.layer, domain.name, gathering.slots[index], short)
+
+
+def is_multiple(question: Question, tree: Tree) -> bool:
+    """Tell whether the number of pods is one of every podCountMultiple from the must-gather layer downwards."""
+    layers = tree.layers
+    above = layers[: layers.index(question.must_gather)] if question.must_gather in layers else ()
+    number = len(question.subject.pending)
+    return all(number % multiple == 0 for layer, multiple in question.multiples.items() if layer not in above)
+
+
+def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
+    """Yield the room of the empty cluster, and that with whatever refuses a node's first pod out of the way, too.
+
+    Where the number of pods is no multiple, that is what is wrong: room is then counted without rounding.
+    """
+    multiples = question.multiples if is_multiple(question, tree) else {}
+    empty = slots_in(empty_view(question.view), question, first)
+    pods = in_index_order(map(room_alone, question.subject.pending))
+    alone = Prepared(room_alone(first.prepared.trigger), first.prepared.rules, None, None, None, {})
+    bare = offer_slots(roomy_view(question.view), question.view.names(), pods, alone).counts
+    for nodes in (empty, {name: slots or bare[name] for name, slots in empty.items()}):
+        yield _Room(nodes, domain_slots(tree, nodes, multiples))
 
 
 def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
@@ -117,24 +157,34 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     return {name: node.slots for name, node in found.items()}
 
 
-def _in_the_way(question: Question, first: Attempt, index: int, empty: dict[str, int], room: int) -> str:
+def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> str:
     gathering, tree = first.gathering, question.tree
     if gathering is None or not isinstance(tree, Tree):
         raise AssertionError("only a planned gang has slots")
-    if room < gathering.desired:
-        nodes = tree.domains[index].nodes
-        return f"has {count(nodes, 'node')} with room for {room} when empty: can never take {gathering.desired}"
+    below = tuple(tree.nodes_below(index))
+    empty, most = rooms
+    if most.domains[index] < gathering.desired:
+        return _never_words(most, index, below, gathering.desired)
+    lifted = empty.domains[index] < gathering.desired
+    free = most.nodes if lifted else empty.nodes
     lost = sorted(
-        ((empty[name] - gathering.nodes[name].slots, name) for name in tree.nodes_below(index)),
-        key=lambda item: (-item[0], item[1]),
+        ((free[name] - gathering.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1])
     )
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
         return "the pods cannot be divided up by podCountMultiple"
-    most = _MOST_NODES if len(blocked) <= _FEW_NODES else 1
-    shown = [_on_node(question.view, name, first) for name in blocked[:most]]
-    more = f" and {count(len(blocked) - most, 'more node')}" if len(blocked) > most else ""
-    return ", ".join(shown) + more
+    if lifted:
+        return _counted(first.rejections[name] for name in blocked)
+    shown = blocked[: _MOST_NODES if len(blocked) <= _FEW_NODES else 1]
+    more = f" and {count(len(blocked) - len(shown), 'more node')}" if len(blocked) > len(shown) else ""
+    return ", ".join(_on_node(question.view, name, first) for name in shown) + more
+
+
+def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
+    raw, rounded = sum(most.nodes[name] for name in below), most.domains[index]
+    by_multiple = f", {rounded} by podCountMultiple" if rounded < raw else ""
+    nodes = count(len(below), "node")
+    return f"has {nodes} with room for {raw} when empty{by_multiple}: can never take {desired}"
 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
@@ -163,9 +213,9 @@ def _alike(pods: list[RunningPod]) -> bool:
     return len({pod.shape.requests for pod in pods}) == 1
 
 
-def main(first: Attempt) -> str:
+def main(refused: Mapping[str, Reason]) -> str:
     """Return the reasons for which nodes were lost, the commonest first."""
-    return _counted(first.rejections.values())
+    return _counted(refused.values())
 
 
 def other_than_room(first: Attempt) -> str:
@@ -180,19 +230,32 @@ def _counted(reasons: Iterable[Reason]) -> str:
     return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "there is none"
 
 
+def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:
+    """Return by node why it refuses this pod as things are, before any member is placed; those that take it are not in.
+
+    Pods of other jobs that are nominated count as the scheduler counts them.
+    """
+    return offer_slots(question.view, question.view.names(), (pod,), question.prepared(pod)).refusals
+
+
 def funnel(question: Question, first: Attempt) -> Funnel:
-    """Return how many nodes are lost to each reason, in the filters' order, and how many are left."""
+    """Return how many nodes are lost to each reason, in the filters' order, and how many are left.
+
+    That is before any member is placed: the places that members take themselves are not lost.
+    """
     names = question.view.names()
-    reasons = [reason for name in names if (reason := _refusal(first, name)) is not None]
+    reasons = tuple(_refused(question, first).values())
     lost = Counter(obstacle(reason) for reason in reasons)
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
     return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
 
 
-def _refusal(first: Attempt, name: str) -> Reason | None:
-    """Return why a node takes not even one pod, None where it takes some."""
-    nodes = first.gathering.nodes if first.gathering is not None else None
-    return None if nodes is not None and nodes[name].slots > 0 else first.rejections.get(name)
+def _refused(question: Question, first: Attempt) -> Mapping[str, Reason]:
+    """Return why nodes take not even one pod, those left out that take some."""
+    if first.gathering is None:
+        return refusals(question, first.trigger)
+    nodes = first.gathering.nodes
+    return {name: reason for name, reason in first.rejections.items() if not nodes[name].slots}
 
 
 def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
@@ -209,10 +272,11 @@ def by_node(question: Question, first: Attempt) -> tuple[NodeReason, ...]:
     tree = question.tree if isinstance(question.tree, Tree) else None
     slots = first.gathering.nodes if first.gathering is not None else None
     pods = in_index_order(question.subject.pending)
-    nodes = slots if slots is not None else offer_slots(question.view, question.view.names(), pods, first.prepared)
+    if slots is None:
+        slots = offer_slots(question.view, question.view.names(), pods, question.prepared(first.trigger))
     return tuple(
         NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
-        for name, node in nodes.items()
+        for name, node in slots.items()
     )
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
+from kubectl_koord.engine.fit import Prepared, prepare
 from kubectl_koord.engine.gather import Wish
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Course, courses
@@ -16,6 +17,7 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.explain.subjects import Subject, jobs
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 
 _Seen: TypeAlias = tuple[object, ...]
@@ -33,6 +35,12 @@ class Question(Struct, frozen=True):
         """Return the courses without preemption in another variant, as if no other pod were nominated anywhere."""
         alone = structs.replace(self.snapshot, pending=self.subject.pending)
         return open_courses(structs.replace(self, snapshot=alone), view, preemption=False)
+
+    def prepared(self, pod: PendingPod) -> Prepared:
+        """Return what PreFilter leaves for a pod of the subject as things are, before any member is placed."""
+        snapshot = self.snapshot
+        known = rules(snapshot.config.version)
+        return prepare(pod, self.view, known, snapshot.pending, self.subject.pending, snapshot.claims)
 
     @property
     def desired(self) -> int | None:

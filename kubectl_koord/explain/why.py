@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.reasons import Insufficient, TooManyPods
+from kubectl_koord.engine.gather import Gathering
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import (
@@ -21,6 +21,7 @@ from kubectl_koord.explain import (
     ways_out,
 )
 from kubectl_koord.explain.ages import told_overdue
+from kubectl_koord.explain.changed import wanting_room_alone
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question, ask, at_first, next_attempt
 from kubectl_koord.explain.reports import (
@@ -35,7 +36,7 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.explain.said import scheduler_says, unseen_events
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, Shape
 from kubectl_koord.model.snapshot import Snapshot
 
 MOST_ALTERNATIVES = 4
@@ -240,6 +241,7 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
         verdict="no" if behind.certain else "unknown",
         cause=Cause(code, message, _names(question.subject.pending)),
         first=behind.course.first,
+        funnel=None if brief else obstacles.funnel(structs.replace(question, view=behind.view), behind.course.first),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -262,21 +264,33 @@ def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, .
 
 
 def _insufficient(question: Question, first: Attempt) -> Cause:
-    gathering = first.gathering
-    divided = gathering is not None and max((gathering.raw[i] for i in gathering.start), default=0) >= gathering.desired
-    if not divided and _never_fits(question):
+    if not _is_indivisible(question, first) and _never_fits(question):
         return Cause("never-fits", _never_words(question, first), _names(question.subject.pending))
     if first.gathering is not None:
         return _short_of_slots(question, first)
     return _short_of_nodes(question, first)
 
 
+def _is_indivisible(question: Question, first: Attempt) -> bool:
+    """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        return False
+    slots, raw = _best(gathering)
+    enough = slots >= gathering.desired
+    return enough or (raw >= gathering.desired and not obstacles.is_multiple(question, tree))
+
+
+def _best(gathering: Gathering) -> tuple[int, int]:
+    """Return the most slots of a domain of the start set, and the most before rounding."""
+    start = gathering.start
+    return max((gathering.slots[i] for i in start), default=0), max((gathering.raw[i] for i in start), default=0)
+
+
 def _never_fits(question: Question) -> bool:
-    """Tell whether an empty cluster is too small: what else keeps pods from nodes is another cause."""
-    empty = question.answered_alone(obstacles.empty_view(question.view))
-    reasons = [reason for course in empty for reason in course.first.rejections.values()]
-    too_small = all(isinstance(reason, Insufficient | TooManyPods) for reason in reasons)
-    return too_small and not any(course.placed_at_once for course in empty)
+    """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
+    empty = wanting_room_alone(question).answered_alone(obstacles.roomy_view(question.view))
+    return not any(course.placed_at_once for course in empty)
 
 
 def _never_words(question: Question, first: Attempt) -> str:
@@ -295,14 +309,15 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     if first.invalid:
         message = f"the plan fails again and again: {first.invalid} does not fit where its slot was counted."
         return Cause("insufficient-slots", message, (first.invalid,))
-    best = max((gathering.slots[index] for index in gathering.start), default=0)
-    raw = max((gathering.raw[index] for index in gathering.start), default=0)
-    if raw >= len(pods):
+    best, raw = _best(gathering)
+    if _is_indivisible(question, first):
         message = f"{count(len(pods), 'pod')} cannot be divided up by podCountMultiple, though {raw} would fit."
         return Cause("multiple-mismatch", message, _names(pods))
+    rounded = f", though {raw} would fit without podCountMultiple" if raw >= len(pods) else ""
     if noun == "cluster":
-        return Cause("insufficient-slots", f"the cluster has room for {best} of its {len(pods)} pods.", _names(pods))
-    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}."
+        message = f"the cluster has room for {best} of its {count(len(pods), 'pod')}{rounded}."
+        return Cause("insufficient-slots", message, _names(pods))
+    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}{rounded}."
     others = obstacles.other_than_room(first)
     if others:
         message = f"{message.rstrip('.')}; nodes lost: {others}."
@@ -310,12 +325,13 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
 
 
 def _short_of_nodes(question: Question, first: Attempt) -> Cause:
-    trigger = first.trigger
-    wanted = requests(trigger.shape.requests)
-    if not first.waiting:
-        who = "it" if question.subject.group is None else trigger.key
-        message = f"no node takes {who} ({wanted}): {obstacles.main(first)}."
-        return Cause("no-feasible-node", message, (trigger.key,))
+    stuck = _fits_nowhere(question, first)
+    if stuck is not None:
+        who = "it" if question.subject.group is None else stuck.key
+        why_not = obstacles.main(obstacles.refusals(question, stuck))
+        message = f"no node takes {who} ({requests(stuck.shape.requests)}): {why_not}."
+        return Cause("no-feasible-node", message, (stuck.key,))
+    wanted = requests(first.trigger.shape.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
     group = question.subject.group
     if group is not None and group.is_satisfied():
@@ -324,6 +340,22 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     minimum = group.minimum if group is not None else 1
     message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
+
+
+def _fits_nowhere(question: Question, first: Attempt) -> PendingPod | None:
+    """Return a member that no node takes as things are, None where each is taken by some.
+
+    One that asks for the company of other pods is judged only where nobody was placed: members may be that company.
+    """
+    if not first.waiting:
+        return first.trigger
+    placed = {pod.shape for pods in first.waiting.values() for pod in pods}
+    kinds: dict[Shape, PendingPod] = {}
+    for pod in first.left:
+        kinds.setdefault(pod.shape, pod)
+    judged = (pod for shape, pod in kinds.items() if shape not in placed and not shape.affine)
+    nodes = len(question.view.names())
+    return next((pod for pod in judged if len(obstacles.refusals(question, pod)) == nodes), None)
 
 
 def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
@@ -390,15 +422,16 @@ def _report(
         warnings = (*warnings, Notice("slots-not-shown", f"slots depend on {listed(unseen)}, which is not evaluated."))
     elif first is not None:
         rows = obstacles.slot_rows(question, first, brief=brief)
-    fields = {
+    fields: dict[str, object] = {
         "placement": None,
         "unblock": (),
         "next_steps": (),
         "alternatives": (),
-        "funnel": obstacles.funnel(question, first) if first is not None and not brief else None,
         "requests": requests(pending[0].shape.requests) if pending else "",
         **more,
     }
+    if first is not None and not brief and "funnel" not in more:
+        fields["funnel"] = obstacles.funnel(question, first)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,

@@ -10,8 +10,8 @@ from kubectl_koord.explain.obstacles import by_node
 from kubectl_koord.explain.question import ask, next_attempt
 from kubectl_koord.explain.reports import Funnel, NodeReason
 from kubectl_koord.explain.words import stage
-from kubectl_koord.model.pods import HostPort
-from tests.build import SPINE, Drawing, cluster, rules, why_of
+from kubectl_koord.model.pods import HostPort, PodTerm
+from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of
 
 THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
 
@@ -42,6 +42,20 @@ def test_what_is_not_a_pod_is_named_by_its_reason() -> None:
     assert way(THREE.taint("n1", "gpu").change("n2", unschedulable=True), pods=3) == "n2: cordoned"
 
 
+def test_what_a_user_can_lift_is_named_where_an_empty_cluster_is_not_enough() -> None:
+    tainted = THREE.taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
+    assert way(tainted.with_running("low", on="n4")) == (
+        "taint gpu:NoSchedule (2 nodes), cordoned (1 node) and too little CPU (1 node)"
+    )
+    assert way(THREE, node_selector=(("pool", "a"),)) == "node selector or affinity (4 nodes)"
+    assert way(tainted, pods=5) == "has 4 nodes with room for 4 when empty: can never take 5"
+
+
+def test_members_that_keep_each_other_off_a_node_can_never_share_it() -> None:
+    never = "has 4 nodes with room for 4 when empty: can never take 5"
+    assert way(THREE, pods=5, cpu=1, ports=(HostPort(80),)) == never
+
+
 def test_a_host_port_is_held_by_whoever_is_there() -> None:
     drawing = THREE.with_running("web", on="n1", cpu=1, ports=(HostPort(80),))
     assert way(drawing, cpu=1, ports=(HostPort(80),)) == "n1: web (1 CPU, priority 0)"
@@ -61,6 +75,14 @@ def test_a_host_port_is_held_by_whoever_is_there() -> None:
 )
 def test_the_funnel_tells_how_many_nodes_are_lost_to_what(drawing: Drawing, funnel: Funnel) -> None:
     assert why_of(drawing.with_gang("job", 1, 8)).funnel == funnel
+
+
+def test_the_funnel_of_a_plain_gang_is_counted_before_its_own_members_take_their_places() -> None:
+    report = why_of(THREE.with_running("low", on="n1").with_gang("job", 3, 8))
+    assert (report.verdict, report.funnel) == (
+        "yes",
+        Funnel(4, (("too little CPU", 1),), 3, (("with 8 CPU free", 3),)),
+    )
 
 
 def test_nominations_of_others_do_not_fill_an_empty_cluster() -> None:
@@ -84,6 +106,14 @@ def test_every_node_is_told_with_what_it_takes_and_why_the_next_pod_does_not_fit
     outside = NodeReason("n3", "", 1, "too little CPU")
     assert nodes_of(MIXED.with_gang("job", 3, 8, must_gather=SPINE)) == (*SEEN, outside)
     assert nodes_of(MIXED.with_gang("job", 3, 8)) == (*SEEN, outside)
+
+
+def test_nodes_of_a_plain_gang_are_told_as_they_are_before_its_own_members_take_their_places() -> None:
+    apart = PodTerm(BLOCK_KEY, having(app="job"))
+    drawing = cluster("s0: b0[n1 n2] b1[n3]").with_gang("job", 3, repelled=(apart,), labels=(("app", "job"),))
+    assert nodes_of(drawing) == tuple(
+        NodeReason(name, block, 1, "pod anti-affinity") for name, block in (("n1", "b0"), ("n2", "b0"), ("n3", "b1"))
+    )
 
 
 def test_without_a_tree_nodes_have_no_domain() -> None:

@@ -4,9 +4,10 @@ import pytest
 
 from kubectl_koord.explain.reports import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.model.pods import HostPort
+from kubectl_koord.model.objects import Usage
+from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
-from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, node, rules, short, why_of
+from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(
     "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
@@ -79,6 +80,43 @@ def test_slots_enough_that_cannot_be_divided_up_are_a_multiple_mismatch() -> Non
     assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
 
 
+ROUNDED = cluster("s0: b0[n1:8 n2:4] b1[n3:4]")
+BY_TWO = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")
+
+
+@pytest.mark.parametrize(
+    ("topology", "message"),
+    [
+        (BY_TWO, "no spine has room for its 4 pods, the best has 2, though 4 would fit without podCountMultiple."),
+        (
+            rules(f"PreferGather {BLOCK} x2"),
+            "the cluster has room for 2 of its 4 pods, though 4 would fit without podCountMultiple.",
+        ),
+    ],
+)
+def test_slots_that_rounding_takes_from_a_number_that_is_a_multiple_are_short(topology: str, message: str) -> None:
+    drawing = ROUNDED.change("n3", allocatable=ROUNDED.nodes["n1"].allocatable).with_running("low", on="n3", cpu=4)
+    report = why_of(drawing.with_gang("job", 4, 4, topology=topology))
+    assert report.cause == Cause("insufficient-slots", message, PODS)
+    assert [row.in_the_way for row in report.domains] == ["n3: low (4 CPU, priority 0)"]
+
+
+def test_a_multiple_that_rounding_leaves_too_little_for_on_empty_nodes_never_fits() -> None:
+    report = why_of(ROUNDED.with_gang("job", 4, 4, topology=BY_TWO))
+    message = "even an empty spine could not take its 4 pods (4 CPU): waiting is pointless."
+    assert report.cause == Cause("never-fits", message, PODS)
+    never = "has 3 nodes with room for 4 when empty, 2 by podCountMultiple: can never take 4"
+    assert [row.in_the_way for row in report.domains] == [never]
+
+
+def test_the_multiple_of_a_layer_above_the_hard_one_divides_nothing() -> None:
+    drawing = cluster("s0: b0[n1:12 n2:4 n3:4]").with_running("low", on="n1", cpu=4)
+    topology = rules(f"MustGather {BLOCK}", f"PreferGather {SPINE} x2", f"PreferGather {NODE} x3")
+    report = why_of(drawing.with_gang("job", 3, 4, topology=topology))
+    message = "no block has room for its 3 pods, the best has 0, though 4 would fit without podCountMultiple."
+    assert report.cause == Cause("insufficient-slots", message, PODS[:3])
+
+
 def test_what_not_even_an_empty_domain_takes_never_fits() -> None:
     report = why_of(WORKED.with_gang("job", 6, 8, must_gather=SPINE))
     message = "even an empty spine could not take its 6 pods (8 CPU): waiting is pointless."
@@ -93,6 +131,35 @@ def test_what_not_even_an_empty_cluster_takes_never_fits() -> None:
     assert (report.cause.code, report.cause.message) == ("never-fits", message)
 
 
+MASTER = cluster("s0: b0[n1 n2]").with_nodes(node("master")).taint("master", "node-role.kubernetes.io/control-plane")
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        MASTER.with_gang("job", 3, 8, must_gather=SPINE),
+        MASTER.with_gang("job", 4, 8),
+        MASTER.with_gang("job", 4, 8, node_selector=(("pool", "a"),)),
+        MASTER.change("n1", load=(Usage("cpu", 8000, 8000, 65),)).with_gang("job", 4, 8),
+    ],
+)
+def test_a_node_that_refuses_for_anything_but_room_does_not_hide_that_a_gang_never_fits(drawing: Drawing) -> None:
+    assert code_of(drawing) == ("no", "never-fits")
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        MASTER.with_gang("job", 3, 8),
+        MASTER.with_gang("job", 2, 8, must_gather=SPINE, node_selector=(("pool", "a"),)),
+        MASTER.taint("n1", "gpu").with_gang("job", 2, 8, must_gather=SPINE),
+        MASTER.with_gang("job", 2, must_gather=NODE, ports=(HostPort(80),)),
+    ],
+)
+def test_what_would_fit_were_it_not_for_more_than_room_may_fit_yet(drawing: Drawing) -> None:
+    assert code_of(drawing)[1] in {"insufficient-capacity", "insufficient-slots", "no-feasible-node"}
+
+
 def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:
     drawing = cluster("s0: b0[n1 n2]").cordon("n1").with_gang("job", 2, 8, must_gather=SPINE)
     report = why_of(drawing)
@@ -105,13 +172,47 @@ def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
     report = why_of(cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1").with_gang("job", 3, 8))
     message = "2 of its 3 pods fit at once, 3 must (8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-0",))
-    assert report.funnel == Funnel(3, (("too little CPU", 3),), 0, (("with 8 CPU free", 0),))
+    assert report.funnel == Funnel(3, (("too little CPU", 1),), 2, (("with 8 CPU free", 2),))
 
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
     message = "no node takes default/job-0 (8 CPU): too little CPU (1 node)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-0",))
+
+
+def test_a_member_that_no_node_takes_is_named_though_others_find_a_place() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=4)
+    drawing = drawing.with_gang("job", 2, 1, minimum=3).with_pod("job-2", gang="job", cpu=16)
+    report = why_of(drawing)
+    message = "no node takes default/job-2 (16 CPU): too little CPU (2 nodes)."
+    assert report.cause == Cause("no-feasible-node", message, ("default/job-2",))
+    assert report.funnel == Funnel(2, (("too little CPU", 2),), 0, (("with 16 CPU free", 0),))
+
+
+def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n2", cpu=1)
+    drawing = drawing.with_gang("job", 1, 12, minimum=2).with_pod("job-1", gang="job", cpu=8)
+    report = why_of(drawing)
+    message = "1 of its 2 pods fit at once, 2 must (8 CPU each)."
+    assert report.cause == Cause("insufficient-capacity", message, ("default/job-1",))
+    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
+
+
+def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:
+    beside = PodTerm(SPINE_KEY, having(app="db"))
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 0, minimum=2)
+    drawing = drawing.with_pod("job-0", gang="job", cpu=4, labels=(("app", "db"),), priority=1)
+    drawing = drawing.with_pod("job-1", gang="job", cpu=4, affine=(beside,))
+    assert code_of(drawing) == ("no", "insufficient-capacity")
+
+
+def test_the_funnel_of_a_gang_behind_another_is_that_of_the_nodes_it_leaves() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("high", 1, 8, priority=9).with_gang("job", 2, 8)
+    report = why_of(drawing)
+    message = "default/high of higher priority takes its place: it would be placed alone."
+    assert report.cause == Cause("insufficient-capacity", message, ("default/job-0", "default/job-1"))
+    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
 
 
 def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> None:

@@ -179,12 +179,13 @@ def _numbers(search: Search, short: Short) -> Iterator[tuple[str, int]]:
 def _roomiest(search: Search, short: Short) -> list[tuple[str, int]]:
     """Return the node of a place that takes the most pods when empty, and how many.
 
-    With multiples it counts in which domain below a node is added: then the best of each of the few best.
+    With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
+    pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
     empty = search.slots(obstacles.empty_view(search.question.view))
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
     tree = search.question.tree
-    if not search.question.multiples or not isinstance(tree, Tree):
+    if search.first.gathering is None or not search.question.multiples or not isinstance(tree, Tree):
         return ranked[:1]
     best: dict[int, tuple[str, int]] = {}
     for name, slots in ranked:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
-from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, rules, why_of
+from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")
 JOB = ("default/job-0", "default/job-1")
@@ -150,6 +150,14 @@ def test_with_multiples_nodes_are_added_in_the_domain_where_they_complete_one() 
     drawing = cluster("s0: b0[n1] b1[n2 n3]").with_gang("job", 3, 8, topology=rules(f"PreferGather {BLOCK} x3"))
     way = WayOut("add-nodes", "Add 1 node like n2", edits=(AddNode("n2-new-1", "n2"),))
     assert ways(drawing, "add-nodes") == (way,)
+
+
+def test_multiples_do_not_say_where_nodes_are_added_for_pods_that_are_tried_one_by_one() -> None:
+    ids = '["default/job", "default/mate"]'
+    drawing = cluster("s0: b0[n1 n2]").with_nodes(node("bare")).with_gang("job", 2, 8, groups=ids)
+    drawing = drawing.with_gang("mate", 2, 8, groups=ids, topology=rules(f"PreferGather {BLOCK} x2"))
+    edits = (AddNode("bare-new-1", "bare"),)
+    assert ways(drawing, "add-nodes")[0] == WayOut("add-nodes", "Add 1 node like bare", edits=edits)
 
 
 def test_where_no_node_takes_even_one_pod_none_is_added() -> None:
