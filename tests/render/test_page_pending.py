@@ -141,7 +141,7 @@ def test_with_more_causes_fewer_gangs_of_each_are_shown() -> None:
     assert page.count("and 36 more\n") == 2
     assert page.count("and 35 more\n") == 10
     assert crowded.count("16 gangs\n") + crowded.count("17 gangs\n") == 28
-    assert crowded.count(" more\n") == 11
+    assert crowded.count(" more\n") == 12
 
 
 def test_causes_for_which_there_is_no_room_are_counted() -> None:
