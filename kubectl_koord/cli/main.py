@@ -37,6 +37,8 @@ def run(argv: Sequence[str]) -> int:
         return PIPE_CLOSED
     except RecursionError:
         return _failed("error: the input is nested too deeply")
+    except Exception as problem:  # noqa: BLE001 - Python's own exit code for it, 1, would be read as a no
+        return _unforeseen(problem)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -77,6 +79,19 @@ def _failed(message: str) -> int:
     return FAILED
 
 
+def _unforeseen(problem: Exception) -> int:
+    """Tell of what no one has thought of: a system's refusal such as a full disk, else a fault of ours."""
+    if os.environ.get("KUBECTL_KOORD_DEBUG"):
+        import traceback
+
+        for line in "".join(traceback.format_exception(problem)).splitlines():
+            _failed(line)
+    if isinstance(problem, OSError):
+        return _failed(f"error: {problem}")
+    said = ": ".join(filter(None, [type(problem).__name__, str(problem)]))
+    return _failed(f"error: internal error: {said} (please report it; KUBECTL_KOORD_DEBUG=1 shows where)")
+
+
 def _terminated(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(TERMINATED)
 
@@ -88,4 +103,6 @@ def _leave(code: int) -> None:
         sys.stderr.flush()
     except BrokenPipeError:
         code = PIPE_CLOSED
+    except OSError:  # it was told of when it was written
+        code = FAILED
     os._exit(code)

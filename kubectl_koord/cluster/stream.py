@@ -22,6 +22,7 @@ _FIRST = re.compile(rb'(\s*)\{\s*"\w+"\s*:( ?)')
 _ITEM = re.compile(rb'\s*\{(?:\s*"\w+"\s*:\s*"[^"\\]*"\s*,)*\s*"metadata"\s*:\s*\{')
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _REST = b'{"items":'
+_NO_ITEMS = b'"items":[]}'
 
 Slice: TypeAlias = bytes | memoryview
 TakeSlice: TypeAlias = Callable[[Slice], None]
@@ -101,7 +102,8 @@ def opening(head: bytes) -> Opening | None:
     if items is None or first is None:
         return None
     try:
-        outside = msgspec.json.decode(head[: items.start()].rstrip(b", \t\r\n") + b"}", type=_Outside)
+        # With its last field instead of the list: that there is one comma before it is the decoder's to see.
+        outside = msgspec.json.decode(head[: items.start()] + _NO_ITEMS, type=_Outside)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     # Whoever puts blanks behind colons puts them behind commas too.

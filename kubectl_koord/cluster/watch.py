@@ -35,8 +35,8 @@ _ESSENTIAL = "Pod"
 class Patience(Struct, frozen=True):
     """How long failures of one kind's watch are borne: pauses in seconds, doubled from `first` to `most`.
 
-    A watch that told nothing and ended within `healthy` seconds has failed as well; after more than
-    `failures` in a row everything is given up.
+    A watch has failed that told nothing and ended, however it did, before it was open for `healthy`
+    seconds; after more than `failures` in a row everything is given up.
     """
 
     first: float = 0.5
@@ -278,6 +278,7 @@ class _Follower:
         self._state = state
         self._streams = streams
         self._heard = False
+        self._opened: float | None = None
         self._decoder = msgspec.json.Decoder(WIRE_TYPES[request.kind])
 
     def run(self) -> None:
@@ -296,15 +297,18 @@ class _Follower:
     def _follow(self) -> None:
         failures = 0
         while not self._streams.ended.is_set():
-            began, self._heard = time.monotonic(), False
+            self._heard, self._opened = False, None
             problem = self._attempt()
-            lasted = time.monotonic() - began >= self._patience.healthy
-            failures = 0 if self._heard or (lasted and problem is None) else failures + 1
+            failures = 0 if self._heard or self._has_lasted() else failures + 1
             if failures > self._patience.failures:
                 raise problem or KoordError(
                     f"error: the watch of {self.kind} ended {failures} times in a row without a word"
                 )
             self._streams.ended.wait(self._patience.pause(failures))
+
+    def _has_lasted(self) -> bool:
+        """Tell whether the watch was open for long: the time that connecting took does not count."""
+        return self._opened is not None and time.monotonic() - self._opened >= self._patience.healthy
 
     def _attempt(self) -> KoordError | None:
         """List where no version is known, and watch to the end; return what went wrong, if anything did."""
@@ -339,6 +343,7 @@ class _Follower:
         try:
             if stream.status != _OK:
                 raise self._refusal(stream, path)
+            self._opened = time.monotonic()
             for line in _lines(stream.pieces()):
                 self._take(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as problem:

@@ -222,7 +222,8 @@ PAGES: Mapping[Code, Page] = {
     "quota": Page(
         "An elastic quota refuses the pods",
         "The scheduler says that the quota of the pods has no room. The numbers are its own words, from the condition"
-        " on the pods: quotas are not evaluated by this program, so the verdict stays unknown.",
+        " on the pods: quotas are not evaluated by this program, so the verdict stays unknown. Where something else"
+        " stops the gang for sure, that is the cause, and quota is told as also wrong: the words may be old.",
         "PreFilter of ElasticQuota compares used plus request with the quota's runtime, or its min for pods that may"
         " not be preempted, and with that of every parent where parents are checked.",
         "Wait for pods of the quota to end, or raise it. Preemption by the job cannot help: it does not see quotas.",

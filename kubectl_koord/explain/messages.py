@@ -13,22 +13,23 @@ from kubectl_koord.explain.phrases import Phrase, phrase
 
 _DEEPEST = 4
 _CUT = " ..."
-_NODES = re.compile(r"0/(\d+) nodes are available:\s*")
+_NUMBER = r"\d{1,18}"  # what a scheduler counts has fewer digits; whatever has more stays text
+_NODES = re.compile(rf"0/({_NUMBER}) nodes are available:\s*")
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _GROUP = rf"(?:\d+ )?GangGroup {_QUOTED} gets rejected due to member Pod {_QUOTED} is unschedulable with reason "
-_REJECTED = re.compile(rf"{_GROUP}{_QUOTED}, alreadyWaitForBound: (\d+)")
+_REJECTED = re.compile(rf"{_GROUP}{_QUOTED}, alreadyWaitForBound: ({_NUMBER})(?!\d)")
 _REJECTED_CUT = re.compile(rf'{_GROUP}"((?:[^"\\]|\\.)*)(?:"(?:, [a-zA-Z]*:? ?\d*)?|\\)?')
 _PREEMPTION = re.compile(r"(?:^|[\s,])preemption: ")
 _SUGGESTION = re.compile(r"Suggestion: \{type: (\w*), message: (.*)\}", re.DOTALL)
 _PLAN = re.compile(
-    r"(?:\d+ )?no candidate topology nodes can accommodate job, desiredOfferSlot: (\d+)(?:,\s*|$)", re.DOTALL
+    rf"(?:\d+ )?no candidate topology nodes can accommodate job, desiredOfferSlot: ({_NUMBER})(?:,\s*|$)", re.DOTALL
 )
 _FIT = re.compile(r"(?:^|, )(?=0/\d+ nodes are available:)")
 _MULTIPLES = "; podCountMultiple constraints: "
-_DOMAIN = re.compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")
-_BEST = re.compile(r"max offer slot among (\d+) must-gather topology nodes: (\d+)")
-_MULTIPLE = re.compile(r"([^=,\s]+)=(\d+)")
-_ITEM = re.compile(r"(\d+) (.*)", re.DOTALL)
+_DOMAIN = re.compile(rf"topology topologyNode ([^/;]*)/([^;:]*): ({_NUMBER})")
+_BEST = re.compile(rf"max offer slot among ({_NUMBER}) must-gather topology nodes: ({_NUMBER})")
+_MULTIPLE = re.compile(rf"([^=,\s]+)=({_NUMBER})")
+_ITEM = re.compile(rf"({_NUMBER}) (.*)", re.DOTALL)
 _ITEM_BORDER = re.compile(r"[,.] (?=\d+ )")
 _QUOTA = re.compile(
     r"Insufficient (?:non-preemptible )?quotas, quotaName(?:Topo)?: (\[[^\]]*\]|[^,]*), (runtime|min): (\S*),"

@@ -12,10 +12,11 @@ from kubectl_koord.explain.words import listed, resource_name
 def refuses(question: Question, unseen: Iterable[str]) -> Cause | None:
     """Return the cause of pods that the scheduler refuses for their quota, None where it does not say so.
 
+    It comes before slots in the scheduler's order, but its words may be old: what is reckoned now is surer.
     `unseen` is what is not evaluated for the subject: where no quota is among it, the refusal is out of date.
     """
-    said = conditions(question.subject.pending)
-    if not said or not any(item.startswith("quota") for item in unseen):
+    said = conditions(question.subject.pending) if any(item.startswith("quota") for item in unseen) else ()
+    if not said:
         return None
     told = root_of(said)
     refusal = told.words.root.quota

@@ -1,12 +1,12 @@
 """What the scheduler last said of a gang, how old that is, whether it still holds, and when it tries again."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.messages import QuotaWords, TopologyWords, Words, read
-from kubectl_koord.explain.phrases import Phrase
+from kubectl_koord.explain.phrases import Phrase, phrase
 from kubectl_koord.explain.reports import Notice, SaidText, SchedulerSays, SlotRow, Verdict, WhyReport
 from kubectl_koord.explain.words import listed
 from kubectl_koord.model.pods import PendingPod
@@ -47,6 +47,20 @@ _SENTENCES = {
     "before-1.7-cycle": "was not in the right cycle of the gang (a scheduler older than 1.7)",
     "before-1.7-rejected": "rejected the gang because of {pod}: {reason} (a scheduler older than 1.7)",
 }
+# What a pod that waited in Permit may be told; it never names what another member lacked.
+_TOLD_TO_WAITING = {
+    "gang-gone",
+    "group-attempted",
+    "permit-timeout",
+    "plan-invalid",
+    "preempted",
+    "preempt-success",
+    "preempts-never",
+    "victims-terminate",
+}
+# What becomes of the pods behind one that did not fit on its planned node.
+_UNPLANNED = phrase('running PreFilter plugin "Coscheduling": no planned pods')
+_OF_PREEMPTION = {"no potential victims", "Preemption is not helpful for scheduling"}
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
 
 
@@ -64,9 +78,8 @@ def scheduler_says(
 ) -> SchedulerSays | None:
     """Return the root cause among the members' conditions, None where nothing was said.
 
-    The root cause is what does not quote another member; of several the newest. Events count where no
-    pod has a condition, and tell how recent the words are: a condition keeps the time of the first
-    failure. `agrees` compares the slots with those of now; without slots it is False when the gang
+    Events count where no pod has a condition, and tell how recent the words are: a condition keeps the
+    time of the first failure. `agrees` compares the slots with those of now; without slots it is False when the gang
     would be placed now.
     """
     heard = _of_members(pending, events)
@@ -88,8 +101,29 @@ def scheduler_says(
 
 
 def root_of(said: Sequence[Told]) -> Told:
-    """Return what tells the root cause: what quotes nobody; of several the newest."""
-    return max([one for one in said if not one.words.is_quote] or said[:1], key=lambda one: _instant(one.since))
+    """Return what tells the root cause; of several the newest.
+
+    Best a pod's own failure, then what quotes another's, then what a pod was told that had waited in Permit:
+    those texts tell how the round ended (the preemption that followed, for one), not why.
+    """
+    stored = {fragment.words for one in said for fragment in one.words.preemption}
+    return max(said, key=lambda one: (_weight(one.words, stored), _instant(one.since)))
+
+
+def _weight(words: Words, stored: Container[Words]) -> int:
+    """Return how near a text is to the root cause; `stored` is what was said of preemption."""
+    code = words.phrase.code if words.phrase else ""
+    if words.is_quote or code == "before-1.7-rejected" or words.phrase == _UNPLANNED:
+        return 2
+    if code == "member-unreserved":
+        return 0
+    # 1.7 tells those that waited the bare text of the failed preemption, which has the shape of a failure.
+    is_of_preemption = words in stored or _tells_of_preemption(words)
+    return 1 if words.permit or is_of_preemption or code in _TOLD_TO_WAITING else 3
+
+
+def _tells_of_preemption(words: Words) -> bool:
+    return any(reason in _OF_PREEMPTION for _, reason in words.counts)
 
 
 def with_texts(report: WhyReport, pending: Sequence[PendingPod]) -> WhyReport:
@@ -160,7 +194,8 @@ def _sentence(words: Words) -> str:
     if root.phrase is not None:
         return f"the scheduler {_phrased(root.phrase)}"
     if root.counts:
-        return f"the scheduler found no node: {listed([f'{n} {reason}' for n, reason in root.counts], _MOST)}"
+        found = "could not preempt for it" if _tells_of_preemption(root) else "found no node"
+        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts], _MOST)}"
     return ""
 
 

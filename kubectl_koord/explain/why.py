@@ -66,7 +66,8 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             cause=_blind(snapshot, blind) if unseen else None,
         )
     if stops:
-        codes = tuple(dict.fromkeys(cause.code for cause in stops[1:] if cause.code != stops[0].code))
+        others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *_quota(question)]
+        codes = tuple(dict.fromkeys(others))
         proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
         # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
         partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
@@ -187,6 +188,14 @@ def _also_wrong(question: Question, verdict: Verdict) -> Iterator[CauseCode]:
         yield "satisfied-by-earlier-pods"
     if verdict == "no" and surplus.without(question):
         yield "surplus-pods"
+    if verdict == "no":
+        yield from _quota(question)
+
+
+def _quota(question: Question) -> Iterator[CauseCode]:
+    """Yield the code of a quota that refuses the pods as far as the scheduler's last words tell."""
+    if quota.refuses(question, limits.not_evaluated(question.subject, question.snapshot)) is not None:
+        yield "quota"
 
 
 def _is_open_what_it_remembers(question: Question) -> bool:

@@ -134,6 +134,21 @@ def test_other_layouts_are_read_whole_with_the_same_result(content: bytes) -> No
     assert read(content, 4096) == (["a", "b"], "t")
 
 
+@pytest.mark.parametrize("comma", ["", ",,", ", ,", ","], ids=["none", "two", "two apart", "one"])
+def test_only_one_comma_before_the_items_makes_a_list(comma: str) -> None:
+    content = b'{"metadata":{}' + comma.encode() + b'"items":[{"metadata":{"name":"a"}}]}'
+    if comma == ",":
+        assert read(content, 10) == (["a"], "")
+    else:
+        with pytest.raises(msgspec.DecodeError):
+            read(content, 10)
+
+
+def test_a_comma_before_the_first_field_makes_no_list() -> None:
+    with pytest.raises(msgspec.DecodeError):
+        read(b'{,"items":[{"metadata":{"name":"a"}}]}', 10)
+
+
 def test_a_list_of_null_and_an_empty_one_have_no_items() -> None:
     assert read(b'{"metadata":{},"items":null}', 4096) == ([], "")
     assert read(b'{"metadata":{},"items":[]}', 4096) == ([], "")

@@ -2,6 +2,7 @@
 
 import select
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.cli.world import Object, node, pod, pod_group, world
 from tests.cluster.conftest import Reach
 
 PODS = "/api/v1/pods"
+NODES = "/api/v1/nodes"
 OWN_PODS = "/api/v1/namespaces/default/pods"
 GROUPS = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups"
 QUICK = Patience(first=0.01, most=0.02, failures=3, healthy=5)
@@ -179,6 +181,19 @@ def test_failures_are_borne_as_long_as_they_do_not_go_on(api: ApiServer, watch: 
     watch.snapshot()
     api.put(pod("new-0"))
     until(watch, *WAITING, "new-0")
+
+
+def test_a_quiet_watch_that_was_open_for_long_is_no_failure_though_it_is_cut(api: ApiServer, reach: Reach) -> None:
+    patience = Patience(first=0.01, most=0.02, failures=1, healthy=0.05)
+    with ClusterWatch(reach(), ("Node", "Pod"), lambda: "default", "1.8", patience) as watch:
+        watch.snapshot()
+        for number in range(1, 6):
+            api.wait_for(PODS, number)
+            api.wait_for(NODES, number)
+            time.sleep(0.2)
+            api.end_watches(broken=True)
+        api.put(pod("new-0"))
+        until(watch, *WAITING, "new-0")
 
 
 def failed(watch: ClusterWatch) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.model.pods import Condition
-from tests.build import Drawing, cluster, why_of
+from tests.build import SPINE, Drawing, cluster, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_quota("team-a", "default")
 OWN = (
@@ -76,3 +76,27 @@ def test_only_a_refusal_that_still_may_hold_is_the_cause(drawing: Drawing, code:
     cause = why_of(drawing).cause
     assert cause is not None
     assert cause.code == code
+
+
+@pytest.mark.parametrize(
+    ("drawing", "code", "others"),
+    [
+        (FREE.with_gang("job", 9, 8, must_gather=SPINE), "never-fits", ("quota",)),
+        (FREE.with_gang("job", 2, 8, must_gather=SPINE).with_running("x", "n1", 8), "insufficient-slots", ("quota",)),
+        (FREE.with_gang("job", 2, must_gather="Rack"), "unknown-layer", ("quota",)),
+        (FREE.with_gang("job", 2, minimum=3, must_gather="Rack"), "too-few-pods", ("unknown-layer", "quota")),
+        (FREE.but(quotas=()).with_gang("job", 2, must_gather="Rack"), "unknown-layer", ()),
+    ],
+    ids=["never fits", "slots", "layer", "two others", "no quota any more"],
+)
+def test_a_refusal_is_told_beside_what_stops_the_gang_for_sure(
+    drawing: Drawing, code: str, others: tuple[str, ...]
+) -> None:
+    report = why_of(refused(OWN, drawing))
+
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code, report.also_wrong) == ("no", code, others)
+
+
+def test_where_it_would_be_placed_but_for_the_quota_nothing_else_is_wrong() -> None:
+    assert why_of(refused(OWN)).also_wrong == ()

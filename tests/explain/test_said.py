@@ -153,6 +153,64 @@ def test_every_distinct_text_is_told_with_its_pods_the_root_cause_first() -> Non
     assert with_texts(why_of(JOB), pending) == why_of(JOB)
 
 
+FAILED = "0/7 nodes are available: 7 Insufficient cpu."
+NO_VICTIMS = "0/7 nodes are available: 7 no potential victims."
+NO_ROOM = "0/7 nodes are available: 6 Insufficient cpu, 1 Too many pods."
+TRIED = f"{FAILED} preemption: {NO_VICTIMS}"
+
+
+def quoting(reason: str) -> str:
+    told = f'gets rejected due to member Pod "default/job-9" is unschedulable with reason "{reason}"'
+    return f'0/7 nodes are available: GangGroup "default/job" {told}, alreadyWaitForBound: 2.'
+
+
+def waited(text: str) -> str:
+    return f"0/1 nodes are available: 1 {text}."
+
+
+UNRESERVED = waited('Gang "default/job" gets rejected due to Pod "default/job-1" in Unreserve')
+TIMED_OUT = waited("rejected due to timeout after waiting 10m0s at plugin Coscheduling")
+ROUND_ENDED = waited("all pending pods is already been attempted")
+UNPLANNED = 'running PreFilter plugin "Coscheduling": no planned pods'
+OLD_QUOTE = 'Gang "default/job" gets rejected due to member Pod "default/job-9" is unschedulable with reason "x"'
+
+
+@pytest.mark.parametrize(
+    ("texts", "root"),
+    [
+        ((waited(NO_VICTIMS.rstrip(".")), TRIED), 1),
+        ((NO_VICTIMS, TRIED), 1),
+        ((NO_ROOM, f"{FAILED} preemption: {NO_ROOM}"), 1),
+        ((waited(NO_VICTIMS), quoting(FAILED)), 1),
+        ((waited("preempt success, alreadyWaitingForBound: 1/2"), FAILED), 1),
+        ((quoting(FAILED), ROUND_ENDED, FAILED), 2),
+        ((ROUND_ENDED, OLD_QUOTE), 1),
+        ((UNPLANNED, FAILED), 1),
+        ((ROUND_ENDED, UNPLANNED), 1),
+        ((UNRESERVED, TIMED_OUT), 1),
+        ((UNRESERVED, 'running PreBind plugin "x": no'), 1),
+        ((waited(NO_VICTIMS), waited(NO_VICTIMS)), 0),
+    ],
+)
+def test_what_a_pod_was_told_that_had_waited_is_no_root_cause_where_another_failed(
+    texts: tuple[str, ...], root: int
+) -> None:
+    drawing = STUCK
+    for number, text in enumerate(texts):
+        drawing = drawing.with_message(f"job-{number}", text)
+
+    found = says(drawing)
+
+    assert (found.pod, found.message) == (f"default/job-{root}", texts[root])
+
+
+@pytest.mark.parametrize("text", [NO_VICTIMS, waited(NO_VICTIMS)], ids=["1.7", "1.8"])
+def test_a_failed_preemption_is_not_told_as_a_search_for_nodes(text: str) -> None:
+    assert says(STUCK.with_message("job-0", text)).reads == (
+        "the scheduler could not preempt for it: 7 no potential victims"
+    )
+
+
 def test_unreadable_events_are_told_only_where_they_would_have_told_something() -> None:
     silent = why_of(JOB.with_gap("Event"))
     told = why_of(JOB.with_message("job-0", plan(2, 3)).with_gap("Event"))

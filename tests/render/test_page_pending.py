@@ -1,9 +1,14 @@
+import pytest
+from msgspec import convert
 from msgspec.structs import replace
 
+from kubectl_koord.explain.codes import CauseCode, WarningCode, members
 from kubectl_koord.explain.morning import by_cause
-from kubectl_koord.explain.reports import Cause, Contention, PendingGangsReport
-from kubectl_koord.render.show import text
+from kubectl_koord.explain.reports import Cause, Contention, Notice, PendingGangsReport, Verdict
+from kubectl_koord.render.show import OutputStyle, text
 from tests.render.samples import ASCII_TERMINAL, BASIS, PENDING, PIPE, TERMINAL, WHY
+
+BASIS_WARNINGS = (Notice("assumed-config", "The scheduler's configuration is assumed as the Helm chart sets it."),)
 
 
 def test_all_pending_gangs_in_a_pipe() -> None:
@@ -94,6 +99,86 @@ def test_hundreds_of_gangs_fit_on_a_screen_and_every_cause_is_there() -> None:
         "too-few-pods                 456   3648 CPU      30m   114 gangs",
         "└─ and 101 more",
     ]
+
+
+def crowd(causes: int, gangs: int, warnings: int = 0) -> PendingGangsReport:
+    """Return a listing of so many causes, of gangs with so many kinds of warnings, in which everything else is long."""
+    verdicts: tuple[Verdict, ...] = ("no", "unknown")
+    kinds = [(verdict, code) for verdict in verdicts for code in members(CauseCode)][:causes]
+    odd = tuple(
+        convert({"code": code, "message": "It is so. " * 15}, Notice) for code in members(WarningCode)[:warnings]
+    )
+    items = tuple(
+        replace(
+            WHY,
+            gang=f"ns/gang-{number:03}",
+            verdict=kinds[number % causes][0],
+            cause=convert({"code": kinds[number % causes][1], "message": "because."}, Cause),
+            warnings=odd,
+        )
+        for number in range(gangs)
+    )
+    fights = tuple(Contention(f"ns/gang-{number}", ("ns/first",)) for number in range(7)) if warnings else ()
+    return PendingGangsReport("yes", BASIS, BASIS_WARNINGS if warnings else (), items, by_cause(items), fights)
+
+
+@pytest.mark.parametrize("causes", [1, 7, 12, 15, 20, 28, 56])
+@pytest.mark.parametrize("warnings", [0, 30])
+@pytest.mark.parametrize("style", [PIPE, TERMINAL], ids=["pipe", "terminal"])
+def test_the_page_stays_below_60_lines_whatever_waits_and_for_whatever(
+    causes: int, warnings: int, style: OutputStyle
+) -> None:
+    for gangs in (causes, causes + 1, 2 * causes, 5 * causes, 450):
+        page = text(crowd(causes, gangs, warnings), style=style).splitlines()
+        assert len(page) < 60
+        assert not [line for line in page if "and 1 more" in line]
+
+
+def test_with_more_causes_fewer_gangs_of_each_are_shown() -> None:
+    page = text(crowd(12, 450), style=PIPE)
+    crowded = text(crowd(28, 450), style=PIPE)
+
+    assert page.count("and 36 more\n") == 2
+    assert page.count("and 35 more\n") == 10
+    assert crowded.count("16 gangs\n") + crowded.count("17 gangs\n") == 28
+    assert crowded.count(" more\n") == 12
+
+
+def test_causes_for_which_there_is_no_room_are_counted() -> None:
+    page = text(crowd(56, 56, 30), style=TERMINAL)
+
+    assert page.count(" 1 gang\n") == 11
+    assert "\nand 45 more causes\n" in page
+
+
+def test_each_kind_of_warning_about_gangs_is_told_once_with_the_gangs() -> None:
+    gangs = tuple(
+        replace(
+            WHY,
+            gang=f"ns/{name}",
+            warnings=(Notice("worst-fit", "Fit."), Notice("topology-spec-unreadable", f"That of ns/{name}.")),
+        )
+        for name in ("a", "b", "c", "d", "e", "f")
+    )
+    own = (Notice("lease-missing", "No lease."),)
+    single = replace(WHY, gang="ns/z", warnings=(Notice("foreign-gang-marker", "Alone."), *own))
+    noise = replace(WHY, gang="ns/y", warnings=(Notice("kind-not-in-input", "No Lease."),))
+    page = text(replace(PENDING, items=(*gangs, single, noise), warnings=own, contending=()), style=PIPE)
+
+    assert [line for line in page.splitlines() if line.startswith("Warning")] == [
+        "Warning: No lease. (lease-missing)",
+        "Warning: That of ns/a. Also: ns/b, ns/c, ns/d and 2 more. (topology-spec-unreadable)",
+        "Warning: ns/z: Alone. (foreign-gang-marker)",
+        "Warning: ns/a: Fit. Also: ns/b, ns/c, ns/d and 2 more. (worst-fit)",
+    ]
+
+
+def test_of_many_kinds_of_warnings_the_first_are_told() -> None:
+    page = text(crowd(1, 1, 30), style=PIPE)
+
+    assert page.count("Warning: ns/gang-000: ") == 6
+    assert "(foreign-gang-marker)\n" in page
+    assert "more kinds of warnings about gangs (-o json has all).\n" in page
 
 
 def test_only_the_first_contentions_are_told() -> None:

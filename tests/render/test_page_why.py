@@ -10,7 +10,7 @@ def test_a_pending_gang_on_a_terminal() -> None:
 default/job is pending: no spine has room for its 4 pods, the best has 3.
 It is about job-0.
 It starts only together with default/ps (one gang group).
-Also wrong, but not what stops it first: quota.
+Also wrong, or so the scheduler said: quota, which is not evaluated here.
 kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   SHORT   IN THE WAY
@@ -64,7 +64,7 @@ def test_a_pending_gang_in_a_pipe() -> None:
 default/job is pending: no spine has room for its 4 pods, the best has 3.
 It is about job-0.
 It starts only together with default/ps (one gang group).
-Also wrong, but not what stops it first: quota.
+Also wrong, or so the scheduler said: quota, which is not evaluated here.
 kubectl koord explain insufficient-slots
 
   SPINE     SLOTS   SHORT   IN THE WAY
@@ -143,3 +143,16 @@ def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_stat
         ["spine-9", "1", "9"]
     ]
     assert "  spine-4     1       4\n  and 2 more\n" in page
+
+
+def test_what_else_is_wrong_is_told_apart_from_what_only_the_scheduler_said() -> None:
+    also = "Also wrong, but not what stops it first: no-topology, unknown-layer.\n"
+    said = "Also wrong, or so the scheduler said: quota, which is not evaluated here.\n"
+
+    both = text(replace(WHY, also_wrong=("no-topology", "unknown-layer", "quota")), style=PIPE)
+    alone = text(replace(WHY, also_wrong=("no-topology", "unknown-layer")), style=PIPE)
+    neither = text(replace(WHY, also_wrong=()), style=PIPE)
+
+    assert also + said in both
+    assert (also in alone, said in alone) == (True, False)
+    assert "Also wrong" not in neither

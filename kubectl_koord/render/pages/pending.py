@@ -1,9 +1,10 @@
 """The page of `why-pending` without a name: what waits, by cause, the oldest first."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_koord.explain.reports import CauseGroup, PendingGangsReport, Verdict, WhyReport
+from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.reports import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, resource_words, some, warning_lines
@@ -15,43 +16,106 @@ _COLUMNS = (
     Column("AGE", right=True),
     Column("WHY", flow="cut"),
 )
-_MOST_LINES = 40
+_MOST_LINES = 59
+_FEWEST_CAUSES = 10
+_MOST_GANGS = 40
+_USUAL_WIDTH = 80
 _MOST_CONTENDING = 5
+_MOST_WARNINGS = 6
+_MOST_NAMES = 3
+# What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
+_LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing", "slots-not-shown"}
 
 
 def blocks(report: PendingGangsReport) -> list[Block]:
-    """Return the page: the causes, and below each its gangs, the oldest first."""
-    page: list[Block] = [Line(_headline(report), "bold")]
-    if report.items:
-        page += [Gap(), slim(Tree(_COLUMNS, tuple(_rows(report))))]
-        page += [Gap(), Line("kubectl koord why-pending GANG tells more about one of them.", "dim")]
-    page += _contending(report)
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    """Return the page: the causes, and below each its gangs, the oldest first; below 60 lines whatever waits."""
+    head: list[Block] = [Line(_headline(report), "bold")]
+    tail = [*_contending(report), *_warnings(report), Gap(), basis_line(report.basis)]
+    if not report.items:
+        return [*head, *tail]
+    hint = Line("kubectl koord why-pending GANG tells more about one of them.", "dim")
+    tail = [Gap(), hint, *tail]
+    lines = _MOST_LINES - sum(map(_height, [*head, *tail])) - 2  # a gap, and the head of the table
+    return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, max(lines, _FEWEST_CAUSES))))), *tail]
 
 
-def _rows(report: PendingGangsReport) -> Iterator[Row]:
+def _height(block: Block) -> int:
+    """Return how many lines a sentence takes on a terminal of the usual width."""
+    return 1 + len(block.text) // (_USUAL_WIDTH - 10) if isinstance(block, Line) else 1
+
+
+def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
     """Yield a row per cause, and of its gangs as many as there is room for."""
-    share = max(1, _MOST_LINES // len(report.causes))
-    left = _MOST_LINES - sum(min(share, len(group.gangs)) for group in report.causes)
-    for group in report.causes:
+    causes = report.causes if len(report.causes) <= lines else report.causes[: lines - 1]
+    unnamed = len(report.causes) - len(causes)
+    left = lines - len(causes) - (1 if unnamed else 0)
+    room = _shared_out([len(group.gangs) for group in causes], min(left, _MOST_GANGS + len(causes)))
+    for group, height in zip(causes, room, strict=True):
         items = _of(group, report)
-        more = max(0, min(left, len(items) - share))
-        left -= more
-        shown = items if len(items) <= share + more + 1 else items[: share + more]
-        yield _cause_row(group, report)
-        yield from (_row(item, report) for item in shown)
+        shown = items if height == len(items) else items[: max(height - 1, 0)]
         rest = len(items) - len(shown)
-        if rest:
+        yield _cause_row(group, report, alone=not shown)
+        yield from (_row(item, report) for item in shown)
+        if rest and shown:
             yield Row((f"and {rest} more", "", "", "", ""), "dim", depth=1)
+    if unnamed:
+        yield Row((f"and {unnamed} more causes", "", "", "", ""), "dim")
 
 
-def _cause_row(group: CauseGroup, report: PendingGangsReport) -> Row:
+def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
+    """Return how many lines each list gets: as many for each as for the others, one more for the first of them.
+
+    A list in fewer lines than it has items needs the last of them to say how many more there are:
+    one line alone would tell nothing of several.
+    """
+    share = next(share for share in range(lines, -1, -1) if sum(_cut(size, share) for size in sizes) <= lines)
+    heights = [_cut(size, share) for size in sizes]
+    left = lines - sum(heights)
+    for index, size in enumerate(sizes):
+        more = _cut(size, share + 1) - heights[index]
+        if more <= left:
+            heights[index] += more
+            left -= more
+    return heights
+
+
+def _cut(size: int, lines: int) -> int:
+    """Return how many of the lines a list of that size uses."""
+    used = min(size, lines)
+    return 0 if used == 1 < size else used
+
+
+def _warnings(report: PendingGangsReport) -> Iterator[Block]:
+    """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
+    said = {notice.code for notice in report.warnings} | _OF_THE_INPUT
+    found: dict[str, dict[str, Notice]] = {}
+    for item in report.items:
+        for notice in item.warnings:
+            if notice.code not in said:
+                found.setdefault(notice.code, {}).setdefault(item.gang, notice)
+    ranked = sorted(found, key=lambda code: (_LOUD.index(code) if code in _LOUD else len(_LOUD), -len(found[code])))
+    shown = ranked if len(ranked) <= _MOST_WARNINGS + 1 else ranked[:_MOST_WARNINGS]
+    yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in shown)])
+    if len(shown) < len(ranked):
+        yield Line(f"and {len(ranked) - len(shown)} more kinds of warnings about gangs (-o json has all).", "warn")
+
+
+def _merged(found: Mapping[str, Notice]) -> Notice:
+    """Return the first gang's warning, with the names of the others."""
+    gang, *others = found
+    notice = found[gang]
+    message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
+    return Notice(notice.code, f"{message} Also: {some(others, _MOST_NAMES)}." if others else message)
+
+
+def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
     cells = (
         _word(group.code, group.verdict),
         str(group.pods),
         _scarcest(group.waiting),
         age_at(group.oldest, report.basis.moment),
-        count(len(group.gangs), "gang") if len(group.gangs) > 1 else "",
+        count(len(group.gangs), "gang") if alone or len(group.gangs) > 1 else "",
     )
     return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
 

@@ -96,8 +96,11 @@ def _remarks(report: WhyReport) -> Iterator[str]:
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
         yield f"It starts only together with {some(others)} (one gang group)."
-    if report.also_wrong:
-        yield f"Also wrong, but not what stops it first: {', '.join(report.also_wrong)}."
+    others = [code for code in report.also_wrong if code != "quota"]
+    if others:
+        yield f"Also wrong, but not what stops it first: {', '.join(others)}."
+    if len(others) < len(report.also_wrong):
+        yield "Also wrong, or so the scheduler said: quota, which is not evaluated here."
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report.funnel)
 

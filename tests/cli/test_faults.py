@@ -1,0 +1,81 @@
+"""A fault of the program itself is one line and exit code 2: a script must not read it as a no."""
+
+import os
+import subprocess
+import sys
+from typing import NoReturn
+
+import pytest
+
+from kubectl_koord.cli.session import Session
+from tests.cli.conftest import Run
+
+FAULT = (
+    "error: internal error: IndexError: no such\\u202ething\\x0aat all"
+    " (please report it; KUBECTL_KOORD_DEBUG=1 shows where)"
+)
+
+
+def fail_with(monkeypatch: pytest.MonkeyPatch, problem: BaseException) -> None:
+    def failing(*_: object, **__: object) -> NoReturn:
+        raise problem
+
+    monkeypatch.setattr(Session, "snapshot", failing)
+    monkeypatch.delenv("KUBECTL_KOORD_DEBUG", raising=False)
+
+
+@pytest.mark.parametrize("output", [(), ("-o", "json")])
+def test_a_fault_is_one_harmless_line(
+    koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch, output: tuple[str, ...]
+) -> None:
+    fail_with(monkeypatch, IndexError("no such\u202ething\nat all"))
+
+    assert koord("why-pending", "job", "--snapshot", cluster, *output) == (2, "", f"{FAULT}\n")
+
+
+def test_a_fault_without_words_is_told_by_its_kind(koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, AssertionError())
+
+    assert koord("topo", "--snapshot", cluster).err.startswith("error: internal error: AssertionError (please report")
+
+
+def test_where_it_happened_is_told_on_demand(koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, IndexError("no such\u202ething\nat all"))
+    monkeypatch.setenv("KUBECTL_KOORD_DEBUG", "1")
+
+    done = koord("why-pending", "job", "--snapshot", cluster)
+
+    lines = done.err.splitlines()
+    assert (done.code, done.out, lines[0], lines[-1]) == (2, "", "Traceback (most recent call last):", FAULT)
+    assert any("test_faults.py" in line for line in lines)
+    assert "\u202e" not in done.err
+
+
+def test_what_the_system_refuses_is_no_fault_of_ours(koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_with(monkeypatch, OSError(28, "No space left on device"))
+
+    assert koord("topo", "--snapshot", cluster) == (2, "", "error: [Errno 28] No space left on device\n")
+
+
+@pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (BrokenPipeError(), 141)])
+def test_who_interrupts_it_is_told_nothing(
+    koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch, problem: BaseException, code: int
+) -> None:
+    fail_with(monkeypatch, problem)
+
+    assert koord("topo", "--snapshot", cluster) == (code, "", "")
+
+
+def test_an_output_that_takes_nothing_is_a_failure(cluster: str) -> None:
+    program = "from kubectl_koord.cli.main import main; main()"
+    with open("/dev/full", "wb") as full:  # noqa: PTH123 - a device
+        done = subprocess.run(
+            [sys.executable, "-c", program, "topo", "--snapshot", cluster],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=dict(os.environ),
+        )
+
+    assert (done.returncode, done.stderr) == (2, "error: [Errno 28] No space left on device\n")
