@@ -1,6 +1,7 @@
 """Apply the edits of a way out to the objects of a cluster, by the JSON alone: it knows nothing of our engine."""
 
 import copy
+import json
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -134,7 +135,8 @@ def _create_pod_group(items: list[Json], edit: Json) -> None:
         {
             "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
             "kind": "PodGroup",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace}
+            | ({"annotations": {_GANG + "groups": json.dumps(edit["groups"])}} if edit["groups"] else {}),
             "spec": {"minMember": edit["minimum"]},
         }
     )

@@ -29,7 +29,9 @@ class Job(Struct, frozen=True):
     wish and tree are None for a job without topology; `needed` is how many pods must find a place
     at once, by gang id; `others` all pending pods of the cluster, for their nominations;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
-    claims by `namespace/name`.
+    claims by `namespace/name`; `never` the members that are planned for but never tried (of another
+    scheduler, held by a gate, being deleted), by `namespace/name`; `refused` is set where every member
+    is refused before a node is looked at.
     """
 
     pods: tuple[PendingPod, ...]
@@ -40,6 +42,13 @@ class Job(Struct, frozen=True):
     others: tuple[PendingPod, ...] = ()
     may_trigger: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
+    never: frozenset[str] = frozenset()
+    refused: bool = False
+
+    @property
+    def tried(self) -> tuple[PendingPod, ...]:
+        """The members that the scheduler takes from its queue."""
+        return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger."""
@@ -72,7 +81,7 @@ def triggers(job: Job) -> tuple[PendingPod, ...]:
     takes first from its queue is in no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
-    for pod in job.may_trigger or job.pods:
+    for pod in job.may_trigger or job.tried:
         kinds.setdefault((pod.shape, pod.priority, pod.never_preempts), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
@@ -88,6 +97,8 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
+    if job.refused:
+        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods)
     if job.wish is not None and job.tree is not None:
         return _planned(job, job.wish, job.tree, view, trigger)
     return _pod_by_pod(job, view, trigger, choose or emptiest)
@@ -98,7 +109,8 @@ def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) 
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     gathering = gather(tree, view, job.pods, wish, slots, job.rules)
     failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
-    placement = gathering.seats if gathering.seats and not failing and is_enough(job, gathering.seats) else None
+    tried = {pod.key: gathering.seats[pod.key] for pod in job.tried} if gathering.seats else {}
+    placement = tried if not failing and is_enough(job, tried) else None
     return Attempt(trigger, prepared, gathering, placement, slots.refusals, left=job.pods, invalid=failing)
 
 
@@ -108,10 +120,10 @@ def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[s
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
     placed: dict[str, list[Occupant]] = {}
-    stateful = any(_has_state(pod.shape) for pod in job.pods) or any(view.node(node).load for node in seats.values())
+    stateful = any(_has_state(pod.shape) for pod in job.tried) or any(view.node(node).load for node in seats.values())
     if not stateful and all(pod.shape == trigger.shape for pod in job.pods):
         return ""
-    for pod in sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.key)):
+    for pod in sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key)):
         node = seats[pod.key]
         now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
         if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
@@ -148,7 +160,7 @@ def _free_share(state: NodeState) -> tuple[int, int]:
 
 
 def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    if all(pod.shape == trigger.shape for pod in job.pods) and not _is_stateful(job, trigger, view):
+    if all(pod.shape == trigger.shape for pod in job.tried) and not _is_stateful(job, trigger, view):
         return _alike(job, view, trigger)
     return _one_by_one(job, view, trigger, choose)
 
@@ -163,8 +175,8 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
     """
     prepared = job.prepared(trigger, view)
-    slots = offer_slots(view, view.names(), job.pods, prepared)
-    queue = sorted(job.pods, key=lambda pod: (pod.gang, pod.key == trigger.key))
+    slots = offer_slots(view, view.names(), job.tried, prepared)
+    queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
@@ -177,12 +189,17 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
-    return Attempt(trigger, job.prepared(trigger, view), None, None, slots.refusals, waiting, left)
+    return Attempt(trigger, job.prepared(trigger, view), None, None, slots.refusals, waiting, (*left, *_never(job)))
+
+
+def _never(job: Job) -> tuple[PendingPod, ...]:
+    """Return the members that are never tried: preemption makes room for them, too."""
+    return tuple(pod for pod in job.pods if pod.key in job.never)
 
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
     """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
-    queue = sorted(job.pods, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.shape != trigger.shape, pod.key))
+    queue = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.shape != trigger.shape, pod.key))
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     now = view
@@ -191,7 +208,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         states = [now.state(name) for name in now.names()]
         feasible = [state for state in states if rejection(pod, state, prepared) is None]
         if not feasible:
-            return _failed(job, now, pod, waiting, tuple(queue[position:]))
+            return _failed(job, now, pod, waiting, (*queue[position:], *_never(job)))
         name = choose(feasible).node.name
         waiting[name] = (*waiting.get(name, ()), pod)
         placement[pod.key] = name
@@ -210,7 +227,7 @@ def is_enough(job: Job, placed: Iterable[str]) -> bool:
     """Tell whether every gang has as many members placed as it needs at once (`isGangValidForPermit`)."""
     by_gang: dict[str, int] = {}
     keys = set(placed)
-    for pod in job.pods:
+    for pod in job.tried:
         if pod.key in keys:
             by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
     return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)

@@ -6,7 +6,7 @@ Mirrors coscheduling/core/gang.go and gang_cache.go, from objects alone.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -67,11 +67,17 @@ class Gang(Struct, frozen=True):
 class GangGroup(Struct, frozen=True):
     """Gangs that are scheduled as one: those that a gang's own group annotation names.
 
-    `gangs` maps each id to its gang, None where no such gang exists.
+    `own` is the gang that was asked for; `gangs` maps each id of its list to the gang, None where no
+    such gang exists. The list is taken literally: it may leave out the gang itself.
     """
 
-    asked: str
+    own: Gang
     gangs: Mapping[str, Gang | None]
+
+    @property
+    def omits_itself(self) -> bool:
+        """Whether the list leaves out the gang that carries it."""
+        return self.own.key not in self.gangs
 
     @property
     def members(self) -> tuple[Gang, ...]:
@@ -79,9 +85,14 @@ class GangGroup(Struct, frozen=True):
         return tuple(gang for gang in self.gangs.values() if gang is not None)
 
     @property
+    def tried(self) -> tuple[Gang, ...]:
+        """The gangs whose pods are tried as one: the members, or the gang alone where its list leaves it out."""
+        return (self.own,) if self.omits_itself else self.members
+
+    @property
     def pending(self) -> tuple[PendingPod, ...]:
-        """All pending pods of the group, by name."""
-        return tuple(sorted((pod for gang in self.members for pod in gang.pending), key=lambda pod: pod.key))
+        """All pods that are tried as one, by name."""
+        return tuple(sorted((pod for gang in self.tried for pod in gang.pending), key=lambda pod: pod.key))
 
     @property
     def minimum(self) -> int:
@@ -90,22 +101,27 @@ class GangGroup(Struct, frozen=True):
 
     @property
     def bound(self) -> int:
-        """Members of the group with a node."""
-        return sum(gang.bound for gang in self.members)
+        """Pods with a node, of the gangs that are tried as one."""
+        return sum(gang.bound for gang in self.tried)
 
     @property
     def specs(self) -> tuple[tuple[GatherRule, ...] | None, ...]:
         """The distinct topology specs within the group, in id order of their gangs."""
-        return tuple(dict.fromkeys(gang.topology for gang in self.members if gang.pending))
+        return tuple(dict.fromkeys(gang.topology for gang in self.tried if gang.pending))
 
     def is_satisfied(self) -> bool:
         """Tell whether members are scheduled one by one: once satisfied, and somebody was bound.
 
         Mirrors `isGangOnceResourceSatisfied`; the flag itself is in no object, a bound member
-        stands for it.
+        stands for it. Gangs with the same list share the flag, whether the list names them or not.
         """
-        gang = self.gangs.get(self.asked)
-        return gang is not None and gang.match_policy == ONCE_SATISFIED and self.bound > 0
+        sharing = (gang for gang in self.members if set(gang.group) == set(self.own.group))
+        return self.own.match_policy == ONCE_SATISFIED and (self.bound > 0 or any(gang.bound for gang in sharing))
+
+    def with_each(self, change: Callable[[Gang], Gang]) -> "GangGroup":
+        """Return the group with each of its gangs changed."""
+        gangs = {key: gang and change(gang) for key, gang in self.gangs.items()}
+        return GangGroup(change(self.own), gangs)
 
 
 def all_gangs(snapshot: Snapshot) -> dict[str, Gang]:
@@ -269,4 +285,4 @@ def wish(rules: Iterable[GatherRule], tree: Tree) -> Wish:
 
 def group_of(gangs: Mapping[str, Gang], key: str) -> GangGroup:
     """Return the group of a gang: the gangs that its own annotation lists."""
-    return GangGroup(key, {member: gangs.get(member) for member in gangs[key].group})
+    return GangGroup(gangs[key], {member: gangs.get(member) for member in gangs[key].group})

@@ -68,7 +68,7 @@ def courses(job: Job, view: View, *, preemption: bool = True, most_rounds: int =
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:
-    alike = len({pod.shape for pod in job.pods}) == 1
+    alike = len({pod.shape for pod in job.tried}) == 1
     return (emptiest,) if job.wish is not None or alike else (emptiest, fullest)
 
 

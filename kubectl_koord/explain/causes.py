@@ -4,7 +4,7 @@ Recomputes the rows before planning: mostly silent ones, which leave no conditio
 Mirrors `PreEnqueue` and `basicGangRequirementsCheck` in coscheduling/core/core.go.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Literal
 
 from kubectl_koord.engine.attempt import needed
@@ -12,7 +12,7 @@ from kubectl_koord.engine.gangs import Gang, GangGroup, wish
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.explain import leader
 from kubectl_koord.explain.reports import Cause, Notice
-from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.subjects import Spec, Subject, is_layer, never_tried, refuses_all
 from kubectl_koord.explain.words import count, listed
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -21,30 +21,49 @@ _Pods = tuple[PendingPod, ...]
 
 
 def before_trying(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> tuple[Cause, ...]:
-    """Return every cause that stops the subject before a node is looked at, the root cause first."""
+    """Return every cause that stops the subject before a node is looked at, the root cause first.
+
+    Those of which it is open what comes of them (`is_open`) go last.
+    """
     group = subject.group
-    found = [*_of_scheduler(subject.pending, snapshot, group), *_of_pods(subject.pending, group)]
+    found = [*_of_scheduler(subject, snapshot), *_of_pods(subject, snapshot)]
     if group is not None:
         found.extend(_of_group(group, snapshot))
         if not group.is_satisfied():
             found.extend(_of_topology(group, snapshot, tree))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda cause: is_open(cause, subject, snapshot)))
+
+
+def is_open(cause: Cause, subject: Subject, snapshot: Snapshot) -> bool:
+    """Tell whether a cause may keep the subject pending or not: the objects do not show which.
+
+    Members without a gate are tried where they are enough, and the plan counts those with one. A gang
+    that its own list leaves out is tried when those that it lists are, and may wait for them in vain.
+    """
+    group = subject.group
+    if group is None:
+        return False
+    if cause.code == "scheduling-gated":
+        return not _is_short(subject, never_tried(subject, snapshot))
+    return cause.code == "groups-differ" and group.omits_itself
 
 
 def _keys(pods: Iterable[PendingPod]) -> tuple[str, ...]:
     return tuple(pod.key for pod in pods)
 
 
-def _of_scheduler(pods: _Pods, snapshot: Snapshot, group: GangGroup | None) -> Iterator[Cause]:
+def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
+    pods = subject.pending
     foreign = _foreign(pods, snapshot)
     names = listed(sorted({pod.scheduler for pod in foreign}))
     if foreign and len(foreign) == len(pods):
         profiles = listed(snapshot.config.profiles)
         message = f"its pods belong to scheduler {names}, not to Koordinator's ({profiles})."
         yield Cause("other-scheduler", message, _keys(foreign))
-    elif foreign and _others_are_too_few(group, foreign):
+    elif foreign and _is_short(subject, _keys(foreign)):
+        belong = _verb(foreign, "belongs", "belong")
         message = (
-            f"{len(foreign)} of its {len(pods)} pods belong to scheduler {names}: the others wait for them in vain."
+            f"{len(foreign)} of its {len(pods)} pods {belong} to scheduler {names}: the others wait for them in vain."
         )
         yield Cause("mixed-schedulers", message, _keys(foreign))
     silence = leader.silence(snapshot)
@@ -52,65 +71,103 @@ def _of_scheduler(pods: _Pods, snapshot: Snapshot, group: GangGroup | None) -> I
         yield Cause("no-scheduler", silence)
 
 
-def _of_pods(pods: _Pods, group: GangGroup | None) -> Iterator[Cause]:
+def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
+    pods = subject.pending
     dying = tuple(pod for pod in pods if pod.terminating)
     if dying and len(dying) == len(pods):
-        yield Cause("being-deleted", f"its {count(len(pods), 'pending pod')} are being deleted.", _keys(pods))
-    elif dying and _others_are_too_few(group, dying):
+        which = "it is" if subject.group is None else f"its {count(len(pods), 'pending pod')} {_are(dying)}"
+        yield Cause("being-deleted", f"{which} being deleted.", _keys(pods))
+    elif dying and _is_short(subject, _keys((*dying, *_foreign(pods, snapshot)))):
         message = (
-            f"{len(dying)} of its {len(pods)} pending pods are being deleted and not scheduled any more: the others"
-            " are fewer than must wait at once."
+            f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted and not scheduled any more:"
+            " too few others are left."
         )
         yield Cause("being-deleted", message, _keys(dying))
-    gated = [pod for pod in pods if pod.gates]
+    gated = tuple(pod for pod in pods if pod.gates)
     if gated:
         gates = listed(sorted({gate for pod in gated for gate in pod.gates}))
-        which = "its pods are" if len(gated) == len(pods) else f"{len(gated)} of its {len(pods)} pods are"
-        yield Cause("scheduling-gated", f"{which} held back by scheduling gate {gates}.", _keys(gated))
+        yield Cause("scheduling-gated", f"{_which(subject, gated)} held back by scheduling gate {gates}.", _keys(gated))
+
+
+def _which(subject: Subject, some: _Pods) -> str:
+    """Return which of its pods it is about, with the verb: `it is`, `its pod is`, `1 of its 3 pods is`."""
+    if subject.group is None:
+        return "it is"
+    number = len(subject.pending)
+    if len(some) == number:
+        return "its pod is" if number == 1 else "its pods are"
+    return f"{len(some)} of its {number} pods {_are(some)}"
+
+
+def _are(pods: _Pods) -> str:
+    return _verb(pods, "is", "are")
+
+
+def _verb(pods: _Pods, one: str, many: str) -> str:
+    return one if len(pods) == 1 else many
 
 
 def _foreign(pods: _Pods, snapshot: Snapshot) -> _Pods:
     return tuple(pod for pod in pods if pod.scheduler not in snapshot.config.profiles)
 
 
-def _others_are_too_few(group: GangGroup | None, lost: _Pods) -> bool:
-    """Tell whether some gang cannot reach its minimum without these members."""
-    if group is None or group.is_satisfied():
+def _is_short(subject: Subject, lost: Collection[str]) -> bool:
+    """Tell whether nobody is left without these members, or some gang cannot reach its minimum."""
+    group = subject.group
+    gone = set(lost)
+    if all(pod.key in gone for pod in subject.pending):
+        return True
+    if group is None or group.is_satisfied() or group.omits_itself:
         return False
-    gone = set(_keys(lost))
     wanted = needed(group)
     return any(sum(pod.key not in gone for pod in gang.pending) < wanted[gang.key] for gang in group.members)
 
 
 def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Cause]:
-    gang = group.gangs.get(group.asked)
-    own = gang if gang is not None else next(iter(group.members), None)
-    if own is None or not group.pending:
+    own = group.own
+    if not group.pending:
         return
     yield from _of_definition(own, snapshot, own=True)
     if group.is_satisfied():
         return
-    yield from _of_size(own, snapshot, own=True)
-    for key, member in group.gangs.items():
-        if key == own.key:
-            continue
-        if (
-            member is None
-            and "/" in key
-            and not all(snapshot.sees(kind, key.partition("/")[0]) for kind in ("Pod", "PodGroup"))
-        ):
-            continue
-        if member is None:
-            where = "" if "/" in key else " (ids read NAMESPACE/NAME)"
-            yield Cause("group-member-missing", f"gang {key} of its group does not exist{where}.", (key,))
-        else:
+    if not group.omits_itself:
+        yield from _of_size(own, snapshot, own=True)
+    yield from _of_missing(group, snapshot)
+    for member in group.members:
+        if member.key != own.key:
             yield from _of_definition(member, snapshot, own=False)
             yield from _of_size(member, snapshot, own=False)
-    yield from _of_waiting(group)
-    differing = [member for member in group.members if set(member.group) != set(own.group)]
-    if differing:
-        message = f"gang {listed([member.key for member in differing])} names another group than {own.key}."
-        yield Cause("groups-differ", message, tuple(member.key for member in differing))
+    if not group.omits_itself:
+        yield from _of_waiting(group)
+    yield from _of_lists(group)
+
+
+def _of_missing(group: GangGroup, snapshot: Snapshot) -> Iterator[Cause]:
+    """Yield one cause for all gangs that do not exist, as far as their namespaces could be read."""
+    missing = tuple(
+        key
+        for key, member in group.gangs.items()
+        if member is None
+        and ("/" not in key or all(snapshot.sees(kind, key.partition("/")[0]) for kind in ("Pod", "PodGroup")))
+    )
+    if missing:
+        where = "" if all("/" in key for key in missing) else " (ids read NAMESPACE/NAME)"
+        which = (
+            f"gang {missing[0]} of its group does" if len(missing) == 1 else f"gangs {listed(missing)} of its group do"
+        )
+        yield Cause("group-member-missing", f"{which} not exist{where}.", missing)
+
+
+def _of_lists(group: GangGroup) -> Iterator[Cause]:
+    """Yield a cause where the gangs of a group name other groups, or a gang's own list leaves it out."""
+    own = group.own
+    differing = tuple(member.key for member in group.members if set(member.group) != set(own.group))
+    if group.omits_itself:
+        message = f"it depends on {listed(tuple(group.gangs))} alone: its own groups list does not name {own.key}."
+        yield Cause("groups-differ", message, (own.key,))
+    elif differing:
+        message = f"gang {listed(differing)} names another group than {own.key}."
+        yield Cause("groups-differ", message, differing)
 
 
 def _of_waiting(group: GangGroup) -> Iterator[Cause]:
@@ -153,29 +210,36 @@ def _of_size(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cause]:
 
 
 def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Cause]:
-    specs = [spec for spec in group.specs if spec is not None]
-    if not specs or not snapshot.sees("ClusterNetworkTopology") or not snapshot.sees("Node"):
+    """Yield what keeps the group from being planned, where no gang of it can come first with a spec that is better."""
+    if not snapshot.sees("ClusterNetworkTopology") or not snapshot.sees("Node"):
         return
+    stops = [of_spec(spec, group, snapshot, tree) for spec in group.specs]
+    if all(stops):
+        yield from dict.fromkeys(filter(None, stops))
+
+
+def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Cause | None:
+    """Return what stops the group when a pod of a gang with this topology spec is tried first, None for nothing."""
+    if refuses_all(spec, group, snapshot, tree):
+        return _refusal(tree)
+    if spec is None or isinstance(tree, NoTree) or not snapshot.config.aware_of_topology:
+        return None
+    layer = wish(spec, tree).must_gather
+    if is_layer(layer, tree):
+        return None
+    layers = listed(list(tree.layers), 8)
+    return Cause("unknown-layer", f"it must gather in layer {layer}, which the topology does not have ({layers}).")
+
+
+def _refusal(tree: Tree | NoTree) -> Cause:
     if isinstance(tree, NoTree):
         no_topology = tree.code in {"no-topology", "topology-other-name"}
-        yield Cause("no-topology" if no_topology else "broken-layer-chain", f"{tree.message}.")
-        return
-    if not snapshot.config.aware_of_topology:
-        if len(group.pending) > 1:
-            message = (
-                "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
-                " but the first ever gets a node."
-            )
-            yield Cause("no-topology", message)
-        return
-    known = {*tree.layers, "ClusterTopologyLayer"}
-    for spec in specs:
-        layer = wish(spec, tree).must_gather
-        if layer and layer not in known:
-            layers = listed(list(tree.layers), 8)
-            yield Cause(
-                "unknown-layer", f"it must gather in layer {layer}, which the topology does not have ({layers})."
-            )
+        return Cause("no-topology" if no_topology else "broken-layer-chain", f"{tree.message}.")
+    message = (
+        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
+        " but the first ever gets a node."
+    )
+    return Cause("no-topology", message)
 
 
 def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Notice]:
@@ -185,7 +249,7 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     if group is None:
         yield from _foreign_marker(subject.pending, snapshot)
         return
-    for gang in group.members:
+    for gang in dict.fromkeys((*group.members, group.own)):
         yield from _unreadable(gang)
         yield from _unknown_layers(gang, tree)
         yield from _of_pod_group(gang, snapshot)
@@ -194,12 +258,9 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
             "differing-specs",
             "the gangs of the group have different topology specs: only that of the pod tried first counts.",
         )
-    asked = group.gangs.get(group.asked)
-    if asked is None:
-        yield Notice(
-            "groups-differ",
-            f"the group of {group.asked} does not name {group.asked} itself: the list is taken literally.",
-        )
+    if group.omits_itself and group.is_satisfied():
+        key = group.own.key
+        yield Notice("groups-differ", f"the group of {key} does not name {key} itself: the list is taken literally.")
     if is_satisfied_by_earlier_pods(group):
         message = (
             "finished pods of an earlier run under the same gang name count as its members: the gang is taken as"
@@ -218,19 +279,20 @@ def is_satisfied_by_earlier_pods(group: GangGroup) -> bool:
 
 def _of_some(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
     """Warn of members that are not scheduled where the others are enough without them."""
-    pods, group = subject.pending, subject.group
+    pods = subject.pending
     foreign = _foreign(pods, snapshot)
-    if 0 < len(foreign) < len(pods) and not _others_are_too_few(group, foreign):
+    if 0 < len(foreign) < len(pods) and not _is_short(subject, _keys(foreign)):
         names = listed(sorted({pod.scheduler for pod in foreign}))
         message = (
-            f"{len(foreign)} of its {len(pods)} pending pods belong to scheduler {names} ({listed(_keys(foreign))})."
+            f"{len(foreign)} of its {len(pods)} pending pods {_verb(foreign, 'belongs', 'belong')} to scheduler {names}"
+            f" ({listed(_keys(foreign))})."
         )
         yield Notice("mixed-schedulers", message)
     dying = tuple(pod for pod in pods if pod.terminating)
-    if 0 < len(dying) < len(pods) and not _others_are_too_few(group, dying):
+    if 0 < len(dying) < len(pods) and not _is_short(subject, _keys((*dying, *foreign))):
         message = (
-            f"{len(dying)} of its {len(pods)} pending pods are being deleted ({listed(_keys(dying))}): they still"
-            " count as members, and are not scheduled."
+            f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted ({listed(_keys(dying))}):"
+            " counted as members still, and not scheduled."
         )
         yield Notice("being-deleted", message)
 
@@ -298,7 +360,7 @@ def _unaware(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
 def _index_order(group: GangGroup) -> Iterator[Notice]:
     """Warn where the ranks do not sort like the names: seats are handed out by name."""
     indexed = [pod for pod in group.pending if pod.index is not None]
-    if not any(gang.topology is not None for gang in group.members) or len(indexed) < 2:  # noqa: PLR2004
+    if not any(gang.topology is not None for gang in group.tried) or len(indexed) < 2:  # noqa: PLR2004
         return
     by_name = sorted(indexed, key=lambda pod: pod.name)
     if [pod.index for pod in by_name] != sorted(pod.index or 0 for pod in indexed):

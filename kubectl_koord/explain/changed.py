@@ -7,7 +7,7 @@ from typing import assert_never
 from msgspec import structs
 
 from kubectl_koord.engine import tree
-from kubectl_koord.engine.gangs import gather_rules
+from kubectl_koord.engine.gangs import Gang, gather_rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import (
@@ -125,12 +125,12 @@ def _with_gang(question: Question, edit: SetTopology | SetMinimum | CreatePodGro
     elif isinstance(edit, SetMinimum):
         fields = {"minimum": edit.minimum}
     else:
-        fields = {"minimum": edit.minimum, "defined_by": "PodGroup"}
-    gangs = {
-        name: structs.replace(gang, **fields) if gang and name == edit.gang else gang
-        for name, gang in group.gangs.items()
-    }
-    subject = Subject(question.subject.key, structs.replace(group, gangs=gangs))
+        fields = {"minimum": edit.minimum, "defined_by": "PodGroup"} | ({"group": edit.groups} if edit.groups else {})
+
+    def with_fields(gang: Gang) -> Gang:
+        return structs.replace(gang, **fields) if gang.key == edit.gang else gang
+
+    subject = Subject(question.subject.key, group.with_each(with_fields))
     return structs.replace(question, subject=subject)
 
 
@@ -146,11 +146,7 @@ def _with_pods(question: Question, keys: set[str], change: Callable[[PendingPod]
     if subject.group is None:
         (pod,) = kept(subject.pending)
         return structs.replace(question, snapshot=snapshot, subject=Subject(subject.key, None, pod))
-    gangs = {
-        name: structs.replace(gang, pending=kept(gang.pending)) if gang else None
-        for name, gang in subject.group.gangs.items()
-    }
-    group = structs.replace(subject.group, gangs=gangs)
+    group = subject.group.with_each(lambda gang: structs.replace(gang, pending=kept(gang.pending)))
     return structs.replace(question, snapshot=snapshot, subject=Subject(subject.key, group))
 
 

@@ -54,7 +54,7 @@ def rests_on(subject: Subject) -> tuple[str, ...]:
     group = subject.group
     if group is not None:
         kinds.append("PodGroup")
-        if any(gang.topology is not None for gang in group.members):
+        if any(gang.topology is not None for gang in (*group.members, group.own)):
             kinds.append("ClusterNetworkTopology")
     if any(pod.shape.claims for pod in subject.pending):
         kinds.append("PersistentVolumeClaim")
@@ -73,9 +73,11 @@ def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     blind = [kind for kind in _NEEDED if not snapshot.sees(kind)]
     group = subject.group
     if group is not None:
-        if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in group.gangs):
+        if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in (*group.gangs, group.own.key)):
             blind.append("PodGroup")
-        if any(gang.topology is not None for gang in group.members) and not snapshot.sees("ClusterNetworkTopology"):
+        if any(gang.topology is not None for gang in (*group.members, group.own)) and not snapshot.sees(
+            "ClusterNetworkTopology"
+        ):
             blind.append("ClusterNetworkTopology")
     return tuple(blind)
 

@@ -105,7 +105,8 @@ PAGES: Mapping[Code, Page] = {
         "Scheduling gates hold the pods back",
         "spec.schedulingGates is not empty: somebody, usually a queue such as Kueue, has not released the pods yet.",
         "Gated pods never enter the scheduler's queue. Koordinator counts them as members and, for a topology gang,"
-        " as slots that are wanted; what comes of a gang with only some gated pods is therefore not certain.",
+        " as slots that are wanted; what comes of a gang with only some gated pods is therefore not certain,"
+        " unless those without a gate are fewer than must wait at once: then none starts.",
         "Whoever set the gate must remove it: look at the controller that the gate's name tells.",
         ("kubectl get pods -n NAMESPACE -o custom-columns=NAME:.metadata.name,GATES:.spec.schedulingGates[*].name",),
     ),

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from kubectl_koord.engine.gangs import Gang, GangGroup
@@ -14,6 +14,7 @@ from kubectl_koord.explain.words import count, listed
 from kubectl_koord.model.pods import PendingPod
 
 _INSTALLED_IN = "koordinator-system"
+_PREFIX = "gang.scheduling.koordinator.sh/"
 
 
 def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
@@ -63,12 +64,6 @@ def _group(question: Question) -> GangGroup:
     return question.subject.group
 
 
-def _asked(question: Question) -> Gang | None:
-    """Return the gang that was asked for, None where its own group does not list it."""
-    group = _group(question)
-    return group.gangs.get(group.asked)
-
-
 def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
     owners = sorted({pod.owner for pod in question.subject.pending if pod.key in cause.pods} - {""})
     wanted = question.snapshot.config.profiles[0]
@@ -95,17 +90,30 @@ def _pod_group(question: Question, _cause: Cause) -> Iterator[WayOut]:
     yield _create(question.subject.key, len(question.subject.pending))
 
 
-def _create(key: str, minimum: int) -> WayOut:
-    """Return the step that creates a PodGroup; names that a shell would not take as they are get no command."""
+def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool = False) -> WayOut:
+    """Return the step that creates a PodGroup; names that a shell would not take as they are get no command.
+
+    Args:
+        key: the gang.
+        minimum: its minimum.
+        groups: the ids of its gang group, none where it stands alone.
+        whole: whether its pods are missing, too.
+
+    """
     namespace, _, name = key.partition("/")
-    message = f"Create PodGroup {name} with spec.minMember {minimum} (or fewer) in namespace {namespace}"
+    pods = ", and its pods" if whole else ""
+    message = f"Create PodGroup {name} with spec.minMember {minimum} (or fewer) in namespace {namespace}{pods}"
+    # Of the backslashes before a quote printf takes one away, and YAML the other.
+    ids = ",".join(f'\\\\"{each}\\\\"' for each in groups)
+    annotations = f', annotations: {{{_PREFIX}groups: "[{ids}]"}}' if groups else ""
     manifest = (
         f"apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
-        f" namespace: {namespace}}}\\nspec: {{minMember: {minimum}}}\\n"
+        f" namespace: {namespace}{annotations}}}\\nspec: {{minMember: {minimum}}}\\n"
     )
-    harmless = shlex.quote(name + namespace) == name + namespace
+    names = "".join((name, namespace, *groups))
+    harmless = shlex.quote(names) == names and "%" not in names
     command = f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
-    return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum),))
+    return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
 def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
@@ -117,9 +125,7 @@ def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
 
 
 def _more_pods(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    gang = _asked(question)
-    if gang is not None:
-        yield from _pods_or_minimum(gang)
+    yield from _pods_or_minimum(_group(question).own)
 
 
 def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
@@ -134,16 +140,19 @@ def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
 
 
 def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
-    """Yield what brings the first gang of the group that is missing, never initialised or too small."""
+    """Yield what brings the gangs of the group that are missing, or the one never initialised or too small."""
     group = _group(question)
-    for key, gang in group.gangs.items():
-        keys = {key, *(pod.key for pod in gang.pending)} if gang is not None else {key}
-        if not keys & set(cause.pods):
+    missing = [key for key in cause.pods if key in group.gangs and group.gangs[key] is None]
+    if any("/" not in key for key in missing):
+        yield from _spelled_out(group.own)
+    elif missing:
+        yield _left_out(group, missing)
+        yield from (_create(key, 1, group.own.group, whole=True) for key in missing)
+    for gang in group.members:
+        if not {gang.key, *(pod.key for pod in gang.pending)} & set(cause.pods):
             continue
-        if gang is None and "/" not in key:
-            yield from _spelled_out(next(other for other in group.members if key in other.group))
-        elif gang is None or gang.defined_by == "":
-            yield _create(key, len(gang.pending) if gang is not None else 1)
+        if gang.defined_by == "":
+            yield _create(gang.key, len(gang.pending), group.own.group)
         elif gang.minimum is None:
             yield from _min_available(question, cause)
         else:
@@ -152,19 +161,40 @@ def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
 
 def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
-    wanted = ",".join(key if "/" in key else f"{home}/{key}" for key in gang.group)
-    command = _annotated(gang.key, f"--groups {shlex.quote(wanted)}") if gang.defined_by == "PodGroup" else ""
-    yield WayOut("fix-groups", "Write every id of the group as NAMESPACE/NAME", command)
+    wanted = [key if "/" in key else f"{home}/{key}" for key in gang.group]
+    yield WayOut("fix-groups", "Write every id of the group as NAMESPACE/NAME", _listing([gang], wanted))
 
 
-def _same_groups(question: Question, cause: Cause) -> Iterator[WayOut]:
+def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
+    """Return the step that takes missing gangs out of the list of all others.
+
+    A gang joins its group when the scheduler first sees it, so that this may not be enough.
+    """
+    kept = sorted({*(key for key in group.own.group if key not in missing), group.own.key})
+    gangs = [gang for gang in dict.fromkeys((group.own, *group.members)) if gang.group != tuple(kept)]
+    whose = listed([gang.key for gang in gangs])
+    message = (
+        f"Take {listed(list(missing))} out of the groups list of {whose}, so that it reads {', '.join(kept)}; create"
+        " the job anew if it stays pending"
+    )
+    return WayOut("fix-groups", message, _listing(gangs, kept))
+
+
+def _same_groups(question: Question, _cause: Cause) -> Iterator[WayOut]:
     group = _group(question)
-    gang = _asked(question) or group.members[0]
-    differing = [member for member in group.members if member.key in cause.pods]
-    option = f"--groups {shlex.quote(','.join(gang.group))}"
-    writable = all(member.defined_by == "PodGroup" for member in differing)
-    command = " && ".join(_annotated(member.key, option) for member in differing) if writable else ""
-    yield WayOut("fix-groups", f"Let {listed(list(cause.pods))} name the same group; best create the job anew", command)
+    wanted = sorted({*group.own.group, group.own.key})
+    every = dict.fromkeys((group.own, *group.members))
+    differing = [gang for gang in every if set(gang.group) != set(wanted)]
+    names = listed([gang.key for gang in differing])
+    message = f"Let {names} name the same group; best create the job anew"
+    yield WayOut("fix-groups", message, _listing(differing, wanted))
+
+
+def _listing(gangs: Sequence[Gang], wanted: Sequence[str]) -> str:
+    """Return what to paste for these lists; empty where pods define a gang: they say it when they are created."""
+    if any(gang.defined_by != "PodGroup" for gang in gangs):
+        return ""
+    return " && ".join(_annotated(gang.key, f"--groups {shlex.quote(','.join(wanted))}") for gang in gangs)
 
 
 def _match_policy(question: Question, _cause: Cause) -> Iterator[WayOut]:

@@ -40,7 +40,11 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
     stops = causes.before_trying(subject, snapshot, question.tree)
     if stops:
-        return _idle(question, warnings, stops[0].code, stops[0].message, verdict="no", helps=False)
+        is_open = causes.is_open(stops[0], subject, snapshot)
+        verdict: Verdict = "unknown" if is_open else "no"
+        return _idle(
+            question, warnings, stops[0].code, stops[0].message, verdict=verdict, helps=None if is_open else False
+        )
     blind = limits.blind_spots(subject, snapshot)
     if blind:
         return _idle(question, warnings, None, f"{listed(blind)} could not be read", verdict="unknown")

@@ -193,10 +193,11 @@ class SetMinimum(_Edit, frozen=True, tag="set-minimum"):
 
 
 class CreatePodGroup(_Edit, frozen=True, tag="create-pod-group"):
-    """There is a PodGroup for a gang."""
+    """There is a PodGroup for a gang; `groups` are the ids of its gang group, empty for none."""
 
     gang: str
     minimum: int
+    groups: tuple[str, ...] = ()
 
 
 Edit: TypeAlias = (
@@ -279,7 +280,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
     `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_since` when
-    the first of them was made.
+    the first of them was made. `node` is where a lone pod is that is not pending, empty for a finished one.
     """
 
     verdict: Verdict
@@ -307,6 +308,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     waiting: Mapping[str, str] = {}
     waiting_since: str = ""
     nodes: tuple[NodeReason, ...] = ()
+    node: str = ""
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

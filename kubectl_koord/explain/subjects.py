@@ -8,23 +8,28 @@ from msgspec import Struct
 
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.attempt import Job, needed
-from kubectl_koord.engine.gangs import Gang, GangGroup
+from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
+Spec = tuple[GatherRule, ...] | None
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
 _POD_KINDS = {"pod", "pods", "po"}
 
 
 class Subject(Struct, frozen=True):
-    """A gang group (with the gang that was asked for), or one pod without a gang."""
+    """A gang group (with the gang that was asked for), or one pod without a gang.
+
+    `placed` is a lone pod that is not pending.
+    """
 
     key: str
     group: GangGroup | None
     pod: PendingPod | None = None
+    placed: RunningPod | FinishedPod | None = None
 
     @property
     def pending(self) -> tuple[PendingPod, ...]:
@@ -102,7 +107,7 @@ def _pod(snapshot: Snapshot, every: Mapping[str, Gang], key: str) -> Subject | N
             return _gang(every, pod.gang) if pod.gang else Subject(key, None, pod)
     for other in _placed(snapshot):
         if other.key == key:
-            return _gang(every, other.gang) if other.gang else Subject(key, None)
+            return _gang(every, other.gang) if other.gang else Subject(key, None, placed=other)
     return None
 
 
@@ -136,14 +141,20 @@ def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace
 
 
 def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, ...]:
-    """Return everybody with pending pods: each gang group once, and lone pods of Koordinator profiles."""
+    """Return everybody with pending pods: each gang group once, and lone pods of Koordinator profiles.
+
+    A gang that its own list leaves out stands for itself: no other gang shows its pods.
+    """
     every = gangs.all_gangs(snapshot)
     found: list[Subject] = []
     seen: set[tuple[str, ...]] = set()
     for key, gang in every.items():
-        if gang.pending and _in(namespace, gang.pending) and gang.group not in seen:
+        if not gang.pending or not _in(namespace, gang.pending) or gang.group in seen:
+            continue
+        group = gangs.group_of(every, key)
+        if not group.omits_itself:
             seen.add(gang.group)
-            found.append(Subject(key, gangs.group_of(every, key)))
+        found.append(Subject(key, group))
     found.extend(
         Subject(pod.key, None, pod)
         for pod in snapshot.pending
@@ -160,18 +171,21 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     """Return what the scheduler tries as one: usually one job.
 
     Several where the gangs of a group carry different topology specs: that of the trigger's own gang
-    counts. A satisfied group's pods are scheduled one by one, without topology; all must find a place.
+    counts; those that refuse every member come last. A satisfied group's pods are scheduled one by
+    one, without topology; all must find a place.
     """
     group = subject.group
+    never = never_tried(subject, snapshot)
     if group is None:
         return tuple(
             Job((pod,), {"": 1}, None, None, rules, snapshot.pending, claims=snapshot.claims) for pod in subject.pending
         )
     if group.is_satisfied():
-        every = {gang.key: len(gang.pending) for gang in group.members}
-        return (Job(group.pending, every, None, None, rules, snapshot.pending, claims=snapshot.claims),)
+        every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
+        return (Job(group.pending, every, None, None, rules, snapshot.pending, claims=snapshot.claims, never=never),)
     found = []
     for spec in group.specs:
+        of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
         is_planned = spec is not None and snapshot.config.aware_of_topology
         wish = gangs.wish(spec or (), tree) if is_planned and isinstance(tree, Tree) else None
         found.append(
@@ -182,8 +196,42 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 tree=tree if wish is not None and isinstance(tree, Tree) else None,
                 rules=rules,
                 others=snapshot.pending,
-                may_trigger=tuple(pod for gang in group.members if gang.topology == spec for pod in gang.pending),
+                may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=snapshot.claims,
+                never=never,
+                refused=refuses_all(spec, group, snapshot, tree),
             )
         )
-    return tuple(found)
+    return tuple(sorted((job for job in found if job.may_trigger), key=_is_hopeless))
+
+
+def _is_hopeless(job: Job) -> bool:
+    """Tell whether no node can help: all are refused, or the layer to gather in does not exist."""
+    names_nothing = job.wish is not None and job.tree is not None and not is_layer(job.wish.must_gather, job.tree)
+    return job.refused or names_nothing
+
+
+def is_layer(layer: str, tree: Tree) -> bool:
+    """Tell whether a hard layer can be gathered in: one of the topology, its root, or none at all."""
+    return layer in {"", "ClusterTopologyLayer", *tree.layers}
+
+
+def never_tried(subject: Subject, snapshot: Snapshot) -> frozenset[str]:
+    """Return the pods that the scheduler counts as members and never takes from its queue.
+
+    They belong to another scheduler, are being deleted, or are held by a scheduling gate.
+    """
+    profiles = snapshot.config.profiles
+    return frozenset(
+        pod.key for pod in subject.pending if pod.terminating or pod.gates or pod.scheduler not in profiles
+    )
+
+
+def refuses_all(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> bool:
+    """Tell whether a topology spec keeps the group from its nodes: no tree to plan on, or planning switched off.
+
+    A single pod is placed without the plan where planning is off.
+    """
+    if spec is None:
+        return False
+    return isinstance(tree, NoTree) or (not snapshot.config.aware_of_topology and len(group.pending) > 1)

@@ -9,6 +9,7 @@ from kubectl_koord.explain import leader, next_steps
 from kubectl_koord.explain.changed import changed
 from kubectl_koord.explain.question import Question, next_attempt
 from kubectl_koord.explain.reports import DeletePod, Notice, Verdict, WayOut
+from kubectl_koord.explain.subjects import never_tried
 from kubectl_koord.explain.words import count
 
 LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
@@ -23,7 +24,10 @@ def without(question: Question) -> tuple[WayOut, ...]:
     if group is None or not question.has_topology or not question.snapshot.config.aware_of_topology:
         return ()
     wanted = needed(group)
-    kept = {gang.key: gang.pending[: wanted[gang.key]] for gang in group.members}
+    never = never_tried(question.subject, question.snapshot)
+    kept = {
+        gang.key: sorted(gang.pending, key=lambda pod: pod.key in never)[: wanted[gang.key]] for gang in group.members
+    }
     staying = {pod.key for pods in kept.values() for pod in pods}
     surplus = tuple(pod for pod in group.pending if pod.key not in staying)
     if not surplus or not staying:

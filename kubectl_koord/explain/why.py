@@ -34,9 +34,9 @@ from kubectl_koord.explain.reports import (
     WhyReport,
 )
 from kubectl_koord.explain.said import scheduler_says, unseen_events
-from kubectl_koord.explain.subjects import Subject, pending_subjects
+from kubectl_koord.explain.subjects import Subject, never_tried, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
 from kubectl_koord.model.snapshot import Snapshot
 
 MOST_ALTERNATIVES = 4
@@ -69,9 +69,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
         others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *_quota(question)]
         codes = tuple(dict.fromkeys(others))
         proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
-        # Members without gates are tried, and the plan counts those with gates: what comes of it was not seen.
-        partly = stops[0].code == "scheduling-gated" and len(stops[0].pods) < len(subject.pending)
-        verdict: Verdict = "unknown" if partly else "no"
+        verdict: Verdict = "unknown" if causes.is_open(stops[0], subject, snapshot) else "no"
         return _report(
             question,
             warnings,
@@ -92,7 +90,8 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
     if not subject.pending or limits.blind_spots(subject, snapshot):
         return report
     question = ask(snapshot, subject)
-    return structs.replace(report, nodes=obstacles.by_node(question, next_attempt(question)[0].first))
+    likeliest = next(iter(next_attempt(question)), None)
+    return structs.replace(report, nodes=obstacles.by_node(question, likeliest.first)) if likeliest else report
 
 
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
@@ -273,6 +272,19 @@ def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, .
 
 
 def _insufficient(question: Question, first: Attempt) -> Cause:
+    return _refused(question, first.trigger) or _without_room(question, first)
+
+
+def _refused(question: Question, trigger: PendingPod) -> Cause | None:
+    """Return why the spec of the trigger's own gang lets nobody in, None for the usual case that it does."""
+    group = question.subject.group
+    gang = next((gang for gang in group.tried if gang.key == trigger.gang), None) if group is not None else None
+    if group is None or gang is None or group.is_satisfied():
+        return None
+    return causes.of_spec(gang.topology, group, question.snapshot, question.tree)
+
+
+def _without_room(question: Question, first: Attempt) -> Cause:
     if not _is_indivisible(question, first) and _never_fits(question):
         return Cause("never-fits", _never_words(question, first), _names(question.subject.pending))
     if first.gathering is not None:
@@ -303,8 +315,10 @@ def _never_fits(question: Question) -> bool:
 
 
 def _never_words(question: Question, first: Attempt) -> str:
-    pods = count(len(question.subject.pending), "pod")
-    noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
+    is_planned = first.gathering is not None
+    never = never_tried(question.subject, question.snapshot) if not is_planned else ()  # a plan has a slot for each
+    pods = count(len(question.subject.pending) - len(never), "pod")
+    noun = layer_noun(question.must_gather) if question.must_gather and is_planned else "cluster"
     where = "even an empty cluster" if noun == "cluster" else f"even an empty {noun}"
     return f"{where} could not take its {pods} ({requests(first.trigger.shape.requests)}): waiting is pointless."
 
@@ -424,7 +438,6 @@ def _report(
     subject, snapshot = question.subject, question.snapshot
     group = subject.group
     pending = subject.pending
-    asked = group.gangs.get(group.asked) if group is not None else None
     unseen = limits.not_evaluated(subject, snapshot) if first is not None else ()
     rows: tuple[SlotRow, ...] = ()
     if limits.hides_slots(unseen) and question.has_topology:
@@ -449,8 +462,8 @@ def _report(
         gang=subject.key,
         gang_group=tuple(group.gangs) if group is not None else (),
         pending_pods=_names(pending),
-        bound_pods=group.bound if group is not None else 0,
-        min_member=(asked.minimum or 0) if asked is not None else 1,
+        bound_pods=group.bound if group is not None else _is_placed(subject),
+        min_member=(group.own.minimum or 0) if group is not None else 1,
         must_gather=question.must_gather or None,
         desired_offer_slot=question.desired,
         domains=rows,
@@ -460,5 +473,12 @@ def _report(
         lone_pod=group is None,
         waiting=morning.asked_for(pending),
         waiting_since=min((pod.created for pod in pending), default=""),
+        node=subject.placed.node if isinstance(subject.placed, RunningPod) else "",
         **fields,  # type: ignore[arg-type]
     )
+
+
+def _is_placed(subject: Subject) -> int:
+    """Return 1 for a lone pod that was given a node, 0 for any other."""
+    placed = subject.placed
+    return int(placed is not None and (isinstance(placed, RunningPod) or placed.was_bound))

@@ -1,12 +1,15 @@
 """Every cause that keeps a gang from being tried, in the scheduler's order, and every oddity that stops nobody."""
 
+from typing import Any
+
 import pytest
 
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
+from kubectl_koord.explain.why import every_pending, with_nodes
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangWish
-from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, rules, why_of
+from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, preempt_of, rules, short, why_of
 
 FREE = cluster("s0: b0[n1 n2 n3 n4]")
 BOTH = '["default/job", "default/peer"]'
@@ -29,7 +32,7 @@ def test_pods_of_another_scheduler_are_nobodys_business() -> None:
 
 def test_members_of_another_scheduler_are_waited_for_in_vain() -> None:
     drawing = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
-    message = "1 of its 2 pods belong to scheduler volcano: the others wait for them in vain."
+    message = "1 of its 2 pods belongs to scheduler volcano: the others wait for them in vain."
     assert stopped(drawing) == no("mixed-schedulers", message, "job-1")
 
 
@@ -53,9 +56,50 @@ def test_gated_pods_are_held_back() -> None:
 
 
 def test_where_some_are_gated_what_comes_of_it_is_not_known() -> None:
-    report = why_of(FREE.with_gang("job", 2).change_pods("job-1", gates=("b", "a")))
-    message = "1 of its 2 pods are held back by scheduling gate a and b."
-    assert (report.verdict, report.cause) == ("unknown", Cause("scheduling-gated", message, ("default/job-1",)))
+    drawing = FREE.with_gang("job", 2, minimum=1).change_pods("job-1", gates=("b", "a"))
+    report = why_of(drawing)
+    message = "1 of its 2 pods is held back by scheduling gate a and b."
+    cause = Cause("scheduling-gated", message, ("default/job-1",))
+    assert (report.verdict, report.cause, preempt_of(drawing).verdict) == ("unknown", cause, "unknown")
+
+
+def test_where_too_few_are_without_a_gate_all_are_held_back() -> None:
+    drawing = FREE.with_gang("job", 3, minimum=2).change_pods("job-1", "job-2", gates=("a",))
+    message = "2 of its 3 pods are held back by scheduling gate a."
+    assert stopped(drawing) == no("scheduling-gated", message, "job-1", "job-2")
+    bound = drawing.with_group("job", 2, match_policy="waiting-and-running").with_running(
+        "job-9", on="n1", gang="default/job"
+    )
+    assert why_of(bound).verdict == "unknown"
+
+
+def test_what_stops_for_certain_goes_before_a_gate_of_some() -> None:
+    report = why_of(FREE.with_gang("job", 2, minimum=1, groups=BOTH).change_pods("job-1", gates=("a",)))
+    assert (report.verdict, report.cause and report.cause.code) == ("no", "group-member-missing")
+    assert report.also_wrong == ("scheduling-gated",)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "message"),
+    [
+        (FREE.with_pod("lone", gates=("a",)), "it is held back by scheduling gate a."),
+        (FREE.with_pod("lone", terminating=True), "it is being deleted."),
+        (FREE.with_gang("lone", 1, gates=("a",)), "its pod is held back by scheduling gate a."),
+        (FREE.with_gang("lone", 1, terminating=True), "its 1 pending pod is being deleted."),
+    ],
+)
+def test_one_pod_is_spoken_of_as_one(drawing: Drawing, message: str) -> None:
+    cause = why_of(drawing, "lone").cause
+    assert cause is not None
+    assert cause.message == message
+
+
+def test_no_pod_is_left_where_some_are_deleted_and_the_others_foreign() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=0).change_pods("job-0", scheduler="x")
+    drawing = drawing.change_pods("job-1", terminating=True)
+    message = "1 of its 2 pending pods is being deleted and not scheduled any more: too few others are left."
+    assert stopped(drawing) == no("being-deleted", message, "job-1")
+    assert with_nodes(why_of(drawing), drawing, drawing.subject("job")).nodes == ()
 
 
 def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
@@ -145,17 +189,125 @@ def test_a_satisfied_group_is_not_held_up() -> None:
     assert why_of(drawing).verdict == "yes"
 
 
-def test_a_gang_that_its_group_does_not_list_is_warned_of() -> None:
-    drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]')
+def test_what_comes_of_a_gang_that_its_own_list_leaves_out_is_not_known() -> None:
+    drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1)
     report = why_of(drawing)
-    assert (
-        "groups-differ",
-        "the group of default/job does not name default/job itself: the list is taken literally.",
-    ) in [(notice.code, notice.message) for notice in report.warnings]
+    message = "it depends on default/peer alone: its own groups list does not name default/job."
+    assert (report.verdict, report.cause) == ("unknown", Cause("groups-differ", message, ("default/job",)))
+    assert (report.pending_pods, report.min_member, report.also_wrong) == (("default/job-0",), 1, ())
+    command = " && ".join(
+        f"kubectl koord annotate podgroup {name} -n default --groups default/job,default/peer --overwrite"
+        for name in ("job", "peer")
+    )
+    step = "Let default/job and default/peer name the same group; best create the job anew"
+    assert report.next_steps == (WayOut("fix-groups", step, command),)
+    assert why_of(drawing, "peer").verdict == "yes"
+    assert [(item.gang, item.verdict) for item in every_pending(drawing).items] == [
+        ("default/job", "unknown"),
+        ("default/peer", "yes"),
+    ]
 
 
-def test_a_group_of_nobody_has_nothing_to_try() -> None:
-    assert why_of(FREE.with_gang("job", 1, groups='["ghost"]')).pending_pods == ()
+@pytest.mark.parametrize("running", ["job", "peer"])
+def test_a_gang_that_its_own_list_leaves_out_is_satisfied_with_those_of_the_same_list(running: str) -> None:
+    drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]')
+    report = why_of(drawing.with_running("old", on="n1", gang=f"default/{running}"))
+    message = "the group of default/job does not name default/job itself: the list is taken literally."
+    assert report.verdict == "yes"
+    assert [(notice.code, notice.message) for notice in report.warnings if notice.code == "groups-differ"] == [
+        ("groups-differ", message)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "message", "missing"),
+    [
+        ('["ghost"]', "gang ghost of its group does not exist (ids read NAMESPACE/NAME).", ("ghost",)),
+        ('["default/zz"]', "gang default/zz of its group does not exist.", ("default/zz",)),
+        (
+            '["default/job", "default/b", "other/c"]',
+            "gangs default/b and other/c of its group do not exist.",
+            ("default/b", "other/c"),
+        ),
+    ],
+)
+def test_all_gangs_of_the_group_that_are_missing_are_named(ids: str, message: str, missing: tuple[str, ...]) -> None:
+    drawing = FREE.with_gang("job", 1, groups=ids).with_gang("mate", 1)
+    report = why_of(drawing)
+    assert (report.verdict, report.cause) == ("no", Cause("group-member-missing", message, missing))
+    assert report.pending_pods == ("default/job-0",)
+    assert why_of(drawing, "mate").verdict == "yes"
+    assert [(item.gang, item.verdict) for item in every_pending(drawing).items] == [
+        ("default/job", "no"),
+        ("default/mate", "yes"),
+    ]
+
+
+@pytest.mark.parametrize("fields", [{"scheduler": "default-scheduler"}, {"terminating": True}])
+@pytest.mark.parametrize(("room", "spec"), [(9, ""), (17, SPINE)])
+def test_members_that_are_never_tried_do_not_make_up_the_minimum(fields: dict[str, Any], room: int, spec: str) -> None:
+    drawing = cluster(f"s0: b0[n1:{room}]").with_gang("job", 2, 8, must_gather=spec)
+    report = why_of(drawing.with_pod("job-a", gang="job", cpu=1, **fields))
+    assert (report.verdict, report.cause and report.cause.code) == ("no", "never-fits")
+    assert report.desired_offer_slot == (3 if spec else None)
+
+
+def test_members_that_are_never_tried_have_a_slot_and_no_place() -> None:
+    drawing = FREE.with_gang("job", 2, 4, must_gather=SPINE).with_pod("job-a", gang="job", cpu=4, scheduler="x")
+    report = why_of(drawing)
+    assert (report.verdict, report.desired_offer_slot) == ("yes", 3)
+    assert short(report.placement) == {"job-0": "n1", "job-1": "n1"}
+    plain = drawing.with_group("job", 2)
+    assert why_of(plain).verdict == "yes"
+
+
+def test_preemption_makes_room_for_members_that_are_never_tried() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=1).with_gang("job", 2, 4, priority=9)
+    report = preempt_of(drawing.with_pod("job-a", gang="job", cpu=8, scheduler="x", priority=9))
+    assert short(report.nominations) == {"job-0": "n1", "job-1": "n1", "job-a": "n1"}
+    mixed = drawing.with_pod("job-2", gang="job", cpu=3, priority=9).with_group("job", 3)
+    report = preempt_of(mixed.with_pod("job-a", gang="job", cpu=8, scheduler="x", priority=9))
+    assert report.verdict == "no"
+
+
+TWO = cluster("s0: b0[n1 n2]")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "fields"),
+    [
+        (TWO, {"must_gather": "Rack"}),
+        (TWO.but(topologies={}), {"must_gather": SPINE}),
+        (TWO.configured(aware_of_topology=False), {"must_gather": SPINE}),
+    ],
+)
+def test_a_spec_that_stops_its_own_gang_leaves_the_others_to_be_tried_first(
+    drawing: Drawing, fields: dict[str, Any]
+) -> None:
+    drawing = drawing.with_gang("job", 1, 8, groups=BOTH)
+    report = why_of(drawing.with_gang("peer", 1, 8, groups=BOTH, **fields))
+    assert (report.verdict, report.cause) == ("yes", None)
+    assert "differing-specs" in [notice.code for notice in report.warnings]
+    short_of_room = why_of(drawing.with_gang("peer", 2, 8, groups=BOTH, **fields))
+    message = "even an empty cluster could not take its 3 pods (8 CPU): waiting is pointless."
+    assert (short_of_room.verdict, short_of_room.cause and short_of_room.cause.message) == ("no", message)
+
+
+def test_where_every_spec_stops_its_gang_all_are_named_once() -> None:
+    drawing = FREE.with_gang("job", 1, must_gather="Rack", groups=BOTH)
+    report = why_of(drawing.with_gang("peer", 1, must_gather="Row", groups=BOTH))
+    assert (report.verdict, report.cause and report.cause.code, report.also_wrong) == ("no", "unknown-layer", ())
+
+
+@pytest.mark.parametrize(("good", "bad"), [("job", "peer"), ("peer", "job")])
+def test_each_outcome_has_the_cause_of_the_spec_that_comes_first(good: str, bad: str) -> None:
+    drawing = TWO.with_running("low", on="n1", cpu=8).with_gang(good, 1, 8, groups=BOTH, must_gather=SPINE)
+    report = why_of(drawing.with_gang(bad, 1, 8, groups=BOTH, must_gather="Rack"))
+    assert (report.verdict, report.cause and report.cause.code) == ("no", "insufficient-slots")
+    assert [(each.when, each.verdict, each.cause and each.cause.code) for each in report.alternatives] == [
+        (f"the scheduler tries default/{good}-0 first (8 CPU)", "no", "insufficient-slots"),
+        (f"the scheduler tries default/{bad}-0 first (8 CPU)", "no", "unknown-layer"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -280,7 +432,7 @@ def test_a_gang_of_the_group_that_may_not_be_seen_is_not_called_missing() -> Non
 def test_a_gang_that_its_group_does_not_list_is_stopped_by_those_that_it_lists() -> None:
     drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, minimum=2)
     report = why_of(drawing)
-    assert (report.cause and report.cause.code, report.unblock) == ("too-few-pods", ())
+    assert (report.cause and report.cause.code, report.unblock) == ("group-member-too-few-pods", ())
 
 
 def test_a_topology_spec_without_awareness_places_no_second_member() -> None:

@@ -72,7 +72,7 @@ ROWS = (
         "0 mixed",
         gang().change_pods("job-1", scheduler="volcano"),
         "mixed-schedulers",
-        "1 of its 2 pods belong to scheduler volcano: the others wait for them in vain.",
+        "1 of its 2 pods belongs to scheduler volcano: the others wait for them in vain.",
         "job-1",
         steps=("set-scheduler-name",),
     ),
@@ -105,8 +105,7 @@ ROWS = (
         "0 some deleted",
         gang().change_pods("job-0", terminating=True),
         "being-deleted",
-        "1 of its 2 pending pods are being deleted and not scheduled any more: the others are fewer than must wait at"
-        " once.",
+        "1 of its 2 pending pods is being deleted and not scheduled any more: too few others are left.",
         "job-0",
         steps=("see-finalizers",),
     ),
@@ -176,7 +175,7 @@ ROWS = (
         "group-member-missing",
         "gang default/peer of its group does not exist.",
         "peer",
-        steps=("create-podgroup",),
+        steps=("fix-groups", "create-podgroup"),
     ),
     Row(
         "5 id without namespace",
@@ -195,7 +194,7 @@ ROWS = (
         "its pods name PodGroup peer, which does not exist.",
         "peer-0",
         also=("groups-differ",),
-        steps=("create-podgroup",),
+        ways=("create-podgroup",),
     ),
     no(
         "5 gang of the group never initialised",
@@ -431,15 +430,12 @@ OLD = "2026-11-20T09:00:00Z"
         (
             HALF.change_pods("job-1", scheduler="volcano"),
             "mixed-schedulers",
-            "1 of its 2 pending pods belong to scheduler volcano (default/job-1).",
+            "1 of its 2 pending pods belongs to scheduler volcano (default/job-1).",
         ),
         (
             HALF.change_pods("job-1", terminating=True),
             "being-deleted",
-            (
-                "1 of its 2 pending pods are being deleted (default/job-1): they still count as members, and are not"
-                " scheduled."
-            ),
+            ("1 of its 2 pending pods is being deleted (default/job-1): counted as members still, and not scheduled."),
         ),
         (
             gang(minimum=0),

@@ -1,6 +1,10 @@
 """Next steps: what to paste about a cause that keeps a gang from being tried."""
 
+import json
+import subprocess
+
 import pytest
+import yaml
 
 from kubectl_koord.explain.reports import CreatePodGroup, DeletePod, WayOut
 from kubectl_koord.model.objects import Lease
@@ -12,8 +16,11 @@ BOTH = '["default/job", "default/peer"]'
 SHORT = '["default/job", "peer"]'
 MANIFEST = (
     "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: peer,"
-    " namespace: default}\\nspec: {minMember: 1}\\n' | kubectl apply -f -"
+    " namespace: default, annotations: {gang.scheduling.koordinator.sh/groups:"
+    ' "[\\\\"default/job\\\\",\\\\"default/peer\\\\"]"}}'
+    "\\nspec: {minMember: 1}\\n' | kubectl apply -f -"
 )
+ALONE = "kubectl koord annotate podgroup job -n default --groups default/job --overwrite"
 
 
 def steps(drawing: Drawing) -> list[tuple[str, str]]:
@@ -31,8 +38,11 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             FREE.with_gang("job", 1, terminating=True),
             [("see-finalizers", "kubectl get pod job-0 -n default -o jsonpath='{.metadata.finalizers}'")],
         ),
-        (FREE.with_gang("job", 1, groups=BOTH), [("create-podgroup", MANIFEST)]),
-        (FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer"), [("create-podgroup", MANIFEST)]),
+        (FREE.with_gang("job", 1, groups=BOTH), [("fix-groups", ALONE), ("create-podgroup", MANIFEST)]),
+        (
+            FREE.with_light_gang("job", 1, wish=GangWish("1", groups=BOTH)),
+            [("fix-groups", ""), ("create-podgroup", MANIFEST)],
+        ),
         (
             FREE.with_gang("job", 1, groups=SHORT),
             [
@@ -92,9 +102,39 @@ def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[
 
 
 def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
-    (step,) = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
-    message = "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default"
-    assert step == WayOut("create-podgroup", message, edits=(CreatePodGroup("default/$(reboot)", 1),))
+    _, step = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
+    message = "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default, and its pods"
+    edit = CreatePodGroup("default/$(reboot)", 1, ("default/$(reboot)", "default/job"))
+    assert step == WayOut("create-podgroup", message, edits=(edit,))
+
+
+def test_the_manifest_of_a_missing_pod_group_reads_as_it_should() -> None:
+    command = why_of(FREE.with_gang("job", 1, groups=BOTH)).next_steps[1].command
+    printed = subprocess.run(command.partition(" | ")[0], shell=True, check=True, capture_output=True).stdout  # noqa: S602
+    metadata = yaml.safe_load(printed)["metadata"]
+    assert json.loads(metadata["annotations"]["gang.scheduling.koordinator.sh/groups"]) == json.loads(BOTH)
+
+
+def test_a_pod_group_that_joins_the_group_of_its_pods_is_a_way_out() -> None:
+    report = why_of(FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer"))
+    message = "Create PodGroup peer with spec.minMember 1 (or fewer) in namespace default"
+    edit = CreatePodGroup("default/peer", 1, ("default/job", "default/peer"))
+    assert report.unblock == (WayOut("create-podgroup", message, MANIFEST, (edit,)),)
+
+
+def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
+    ids = '["default/job", "default/peer", "default/zz"]'
+    drawing = FREE.with_gang("job", 1, groups=ids).with_gang("peer", 1, groups=BOTH)
+    step = why_of(drawing).next_steps[0]
+    assert step.message == (
+        "Take default/zz out of the groups list of default/job, so that it reads default/job, default/peer; create"
+        " the job anew if it stays pending"
+    )
+    both = why_of(drawing.with_group("peer", 1, groups=ids)).next_steps[0]
+    assert both.command == " && ".join(
+        f"kubectl koord annotate podgroup {name} -n default --groups default/job,default/peer --overwrite"
+        for name in ("job", "peer")
+    )
 
 
 def test_the_owners_template_is_what_names_the_scheduler() -> None:

@@ -1,6 +1,7 @@
 """why-pending: the one cause, its evidence, or where the gang would be placed."""
 
 import pytest
+from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
 from kubectl_koord.explain.why import every_pending, why, with_nodes
@@ -471,3 +472,13 @@ def test_nodes_are_not_told_where_nothing_is_pending_or_could_be_read() -> None:
     assert with_nodes(why_of(idle), idle, idle.subject("job")).nodes == ()
     blind = WORKED.with_gang("job", 1, 8).with_gap("Node")
     assert with_nodes(why_of(blind), blind, blind.subject("job")).nodes == ()
+
+
+def test_a_lone_pod_that_is_on_a_node_is_not_missing_there() -> None:
+    drawing = WORKED.with_running("lone", on="node-3").with_finished("done", "")
+    drawing = drawing.but(finished=tuple(replace(pod, gang="") for pod in drawing.finished))
+    reports = [why_of(drawing, name) for name in ("lone", "done")]
+    assert [(one.verdict, one.lone_pod, one.bound_pods, one.min_member, one.node) for one in reports] == [
+        ("yes", True, 1, 1, "node-3"),
+        ("yes", True, 1, 1, ""),
+    ]

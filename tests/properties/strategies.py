@@ -1,10 +1,12 @@
 """Random small clusters as values: what the laws are tried on."""
 
+import json
 from random import Random
 from typing import Any
 
 from hypothesis import strategies as st
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import HostPort, NodeTerm, PodTerm, Spread
@@ -23,7 +25,8 @@ class Kind(Struct, frozen=True):
     """What may be in a cluster.
 
     alike: one gang of equal pods; filters: ports, selectors, affinity, spread, nominated pods;
-    multiples: podCountMultiple; others: more gangs and lone pods.
+    multiples: podCountMultiple; others: more gangs and lone pods; odd: groups that name anybody, and
+    members that are never tried.
     """
 
     nodes: int = 12
@@ -32,9 +35,11 @@ class Kind(Struct, frozen=True):
     filters: bool = True
     multiples: bool = True
     others: bool = True
+    odd: bool = False
 
 
 ANY = Kind()
+ODD = Kind(odd=True)
 ALIKE = Kind(alike=True, filters=False, multiples=False, others=False)
 TINY = Kind(nodes=6, pods=4, alike=True, filters=False, multiples=False, others=False)
 ALONE = Kind(others=False)
@@ -48,7 +53,7 @@ def random_cluster(rng: Random, kind: Kind = ANY) -> Drawing:
     drawing = _with_gang(rng, drawing, "job", kind)
     if kind.others:
         drawing = _with_others(rng, drawing, kind)
-    return drawing
+    return _with_odd_groups(rng, drawing) if kind.odd else drawing
 
 
 @st.composite
@@ -165,3 +170,15 @@ def _with_others(rng: Random, drawing: Drawing, kind: Kind) -> Drawing:
     if _rarely(rng):
         drawing = drawing.with_running("job-r", on=rng.choice(tuple(drawing.nodes)), gang="default/job")
     return drawing
+
+
+def _with_odd_groups(rng: Random, drawing: Drawing) -> Drawing:
+    """Let gangs list anybody or nobody, themselves or not, and some members be nothing for the scheduler."""
+    for key, group in tuple(drawing.pod_groups.items()):
+        ids = rng.sample(("default/job", "default/peer", "default/zz", "other/job", "job", ""), rng.randint(0, 3))
+        topology = rng.choice((group.topology, group.topology, rules("MustGather Rack"), None))
+        drawing = drawing.with_group(key, group.min_member, topology=topology, groups=json.dumps(ids))
+    for pod in drawing.pending:
+        fields = rng.choice(({}, {}, {"scheduler": "default-scheduler"}, {"terminating": True}, {"gates": ("hold",)}))
+        drawing = drawing.with_pods(replace(pod, **fields))
+    return drawing.but(topologies={}) if _rarely(rng) else drawing

@@ -15,12 +15,12 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.subjects import Subject, Unknown, find, pending_subjects
 from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from tests.build import SPINE, Drawing
 from tests.properties.objects import objects_of
-from tests.properties.strategies import clusters
+from tests.properties.strategies import ODD, clusters
 
 NAMES = ("job", "peer", "default", "n1", "n2", "koord-scheduler", "koord-scheduler-config")
 WEIRD = st.sampled_from(
@@ -137,7 +137,7 @@ def ask_everything(snapshot: Snapshot) -> None:
     every_pending(snapshot)
     topo(snapshot)
     for subject in pending_subjects(snapshot):
-        why(snapshot, subject)
+        with_nodes(why(snapshot, subject), snapshot, subject)
         preempt(snapshot, subject)
         topo(snapshot, subject)
     for name in ("job", "default/job", "pod/job", "job/job", "zzz", ""):
@@ -165,6 +165,11 @@ def _plan(snapshot: Snapshot, subject: Subject) -> None:
 
 @given(clusters())
 def test_no_question_about_a_cluster_raises(drawing: Drawing) -> None:
+    ask_everything(drawing)
+
+
+@given(clusters(ODD))
+def test_no_question_about_groups_that_name_anybody_raises(drawing: Drawing) -> None:
     ask_everything(drawing)
 
 

@@ -38,6 +38,14 @@ def test_a_gang_with_nothing_pending_is_not_called_pending() -> None:
     assert first_line(report) == "default/job has no pending pods; 3 pods on a node, 3 needed."
 
 
+@pytest.mark.parametrize(
+    ("node", "sentence"), [("node-0", "pod default/job is on node-0."), ("", "pod default/job has finished.")]
+)
+def test_a_lone_pod_with_nothing_pending_is_where_it_is(node: str, sentence: str) -> None:
+    report = replace(PLACED, pending_pods=(), placement=None, cause=None, bound_pods=1, lone_pod=True, node=node)
+    assert first_line(report) == sentence
+
+
 def test_a_plain_gang_that_fits_is_told_without_nodes() -> None:
     assert first_line(replace(PLACED, placement=None)) == "default/job would be placed now: 3 pods waiting."
 

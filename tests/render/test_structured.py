@@ -63,6 +63,7 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "waiting",
         "waitingSince",
         "nodes",
+        "node",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

@@ -62,6 +62,8 @@ def headline(report: WhyReport) -> str:
         return f"{name}: cannot tell, {reason(report)}"
     if report.verdict == "no":
         return f"{name} is pending: {reason(report)}"
+    if not report.pending_pods and report.lone_pod:
+        return f"{name} is on {report.node}." if report.node else f"{name} has finished."
     if not report.pending_pods:
         return f"{name} has no pending pods; {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
     return f"{name} would be placed now: {place(report)}."
