@@ -59,7 +59,7 @@ class _Line:
         if placement is None:
             return _Step(other, None, view)
         seats, planned = placement
-        return _Step(other, planned, view.with_pods(_by_node(other.pending, seats)))
+        return _Step(other, planned, view.with_pods(by_node(other.pending, seats)))
 
 
 def ahead(question: Question) -> Ahead:
@@ -95,7 +95,7 @@ def contentions(question: Question, subjects: Iterable[Subject]) -> tuple[Conten
             found.append(Contention(subject.key, tuple(others or seated)))
             continue
         seated[subject.key] = set(placement[0].values())
-        view = view.with_pods(_by_node(subject.pending, placement[0]))
+        view = view.with_pods(by_node(subject.pending, placement[0]))
     return tuple(found)
 
 
@@ -118,7 +118,7 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
         seats = _placement(question, other, question.view)
         if seats is None or not nodes & set(seats[0].values()):
             continue
-        after = question.view.with_pods(_by_node(other.pending, seats[0]))
+        after = question.view.with_pods(by_node(other.pending, seats[0]))
         if not all(course.placed_at_once for course in next_attempt(question, after)):
             found.append(other.key)
     return tuple(found)
@@ -162,9 +162,10 @@ def _placement(question: Question, other: Subject, view: View) -> tuple[dict[str
     return dict(first.placement), first.gathering is not None and len(courses) == 1
 
 
-def _by_node(pods: tuple[PendingPod, ...], seats: dict[str, str]) -> dict[str, list[PendingPod]]:
-    by_node: dict[str, list[PendingPod]] = {}
+def by_node(pods: Iterable[PendingPod], seats: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+    """Return who of these pods sits where, by node."""
+    found: dict[str, list[PendingPod]] = {}
     for pod in pods:
         if pod.key in seats:
-            by_node.setdefault(seats[pod.key], []).append(pod)
-    return by_node
+            found.setdefault(seats[pod.key], []).append(pod)
+    return found

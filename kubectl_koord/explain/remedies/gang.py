@@ -14,6 +14,7 @@ from kubectl_koord.explain import next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
+from kubectl_koord.explain.remedies.tally import held
 from kubectl_koord.explain.reports import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.explain.words import count, paste, resource_name
 from kubectl_koord.model import quantity
@@ -140,8 +141,7 @@ def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     """Yield the numbers of pods to try, the largest first."""
     gathering = search.first.gathering
     if gathering is None:
-        held = sum(len(pods) for pods in search.first.waiting.values())
-        yield from range(min(held, len(gang.pending) - 1), 0, -1)
+        yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
         return
     best = max((gathering.slots[index] for index in gathering.start), default=0)
     yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
@@ -228,12 +228,13 @@ def _divided(search: Search, resource: str, now: int) -> int:
     question = search.question
     pods = question.subject.pending
     spared = structs.replace(search.first.prepared.trigger, shape=asking(pods[0], resource, 0).shape)
-    limits = obstacles.slots_of(question.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
-    free = {name: question.view.state(name).free.get(resource, 0) for name in limits}
+    limits = obstacles.slots_of(search.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
+    free = {name: search.view.state(name).free.get(resource, 0) for name in limits}
     best = 0
-    for short in search.shorts():
+    tally = search.tallies[0]
+    for short in tally.shorts():
         nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
-        wanted = len(pods) if short.index is not None else search.wanted
+        wanted = len(pods) if short.index is not None else tally.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
             return sum(min(limit, room // each) for limit, room in nodes) >= wanted

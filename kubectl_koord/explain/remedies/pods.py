@@ -3,23 +3,24 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import slots_on
-from kubectl_koord.explain import obstacles
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.obstacles import scarce
-from kubectl_koord.explain.remedies.search import Search, Short
+from kubectl_koord.explain.remedies.search import Search
+from kubectl_koord.explain.remedies.tally import Short, Tally
 from kubectl_koord.explain.reports import DeletePod, Edit, MovePod, WayOut
 from kubectl_koord.explain.words import count, listed, paste, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_PLACES = 3
 _MOST_SUBSETS = 8
+_MOST_TRIED = 16
 _MOST_COUNTED = 6_000
 _CELLS_A_COUNT = 4
 _MOST_CELLS = 8_000
@@ -27,6 +28,7 @@ _MOST_MOVED = 3
 _MOST_NAMED = 3
 _MOST_IN_COMMAND = 20
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
+_Cost: TypeAlias = tuple[int, int]
 
 
 class _Piece(Struct, frozen=True):
@@ -53,7 +55,7 @@ def _freed_lower(search: Search) -> tuple[WayOut, ...]:
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
     """Return the pods of a node that may be freed and that the gang's priority lets it preempt."""
-    victims = {pod.key for pod in possible_victims(search.question.view, node, search.first.trigger)}
+    victims = {pod.key for pod in possible_victims(search.view, node, search.first.trigger)}
     return tuple(pod for pod in _others(search, node) if pod.key in victims)
 
 
@@ -64,7 +66,7 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     is about to go anyway, and not what is left of a reservation.
     """
     own = search.question.subject.group.gangs if search.question.subject.group is not None else {}
-    pods = (pod for pod in search.question.view.occupants(node) if isinstance(pod, RunningPod))
+    pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
         pod
         for pod in pods
@@ -87,26 +89,46 @@ class _Plan(Struct, frozen=True):
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    found: list[tuple[tuple[int, int], Short, tuple[RunningPod, ...]]] = []
-    plans = (plan for plan in _plans(search, pods_on) if plan.cost[1] <= most)
-    for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
-        pods = _proven(search, plan)
-        if pods:
-            found.append(((len(pods), _worth(pods)), plan.short, pods))
-    for _, short, pods in sorted(found, key=lambda item: item[0]):
+    found: dict[int | None, tuple[_Cost, Short, tuple[RunningPod, ...]]] = {}
+    for tally in search.tallies:
+        plans = (plan for plan in _plans(tally, pods_on) if plan.cost[1] <= most)
+        for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
+            pods = _proven(search, plan)
+            at, cost = search.domain(plan.short), _cost(pods)
+            if pods and (at not in found or cost < found[at][0]):
+                found[at] = (cost, plan.short, pods)
+    for short, pods in _single(search, pods_on):
+        at, cost = search.domain(short), _cost(pods)
+        found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
+    for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
         yield _free(search, short, pods, kind)
 
 
-def _plans(search: Search, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
+def _single(
+    search: Search, pods_on: Callable[[str], Sequence[RunningPod]]
+) -> Iterator[tuple[Short, tuple[RunningPod, ...]]]:
+    """Yield the pod worth least that is enough alone, where counting may miss it: a few are tried."""
+    if search.counts_exactly:
+        return
+    everyone = (pod for name in search.view.names() for pod in pods_on(name))
+    for pod in sorted(everyone, key=lambda pod: (pod.priority, pod.key))[:_MOST_TRIED]:
+        places = (short for tally in search.tallies for short in tally.shorts() if pod.node in short.nodes)
+        short = next(places, None)
+        if short is not None and search.works(deleted([pod])):
+            yield short, (pod,)
+            return
+
+
+def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be reckoned."""
-    view = search.question.view
-    now = search.slots(view)
-    then = search.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
+    view = tally.view
+    now = tally.slots(view)
+    then = tally.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
     left = _Left(_MOST_COUNTED)
-    for short in search.shorts():
+    for short in tally.shorts():
         nodes = [name for name in short.nodes if then[name] > now[name]]
         if sum(then[name] - now[name] for name in nodes) >= short.missing:
-            pieces = _pieces(search, nodes, then, pods_on, left)
+            pieces = _pieces(tally, nodes, then, pods_on, left)
             yield _Plan(short, pieces, _fewest(pieces, short.missing))
             left.number -= len(nodes) * short.missing // _CELLS_A_COUNT
         if left.number <= 0:
@@ -132,21 +154,21 @@ def _proven(search: Search, plan: _Plan) -> tuple[RunningPod, ...]:
 
 
 def _pieces(
-    search: Search,
+    tally: Tally,
     nodes: Sequence[str],
     then: Mapping[str, int],
     pods_on: Callable[[str], Sequence[RunningPod]],
     left: _Left,
 ) -> dict[str, list[_Piece]]:
     """Return for each node what its pods bring, as few of them as it takes for each number of slots."""
-    now = search.slots(search.question.view)
+    now = tally.slots(tally.view)
     found = {}
     for name in nodes:
         options: list[_Piece] = []
         best = 0
-        for subset in _subsets(search, name, pods_on(name)):
+        for subset in _subsets(tally, name, pods_on(name)):
             left.number -= 1
-            gain = slots_without(search, name, subset) - now[name]
+            gain = tally.slots_without(name, subset) - now[name]
             if gain > best:
                 best = gain
                 options.append(_Piece(gain, subset))
@@ -158,7 +180,7 @@ def _pieces(
     return found
 
 
-def _subsets(search: Search, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
+def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
     """Yield sets of pods, the smaller first, of these the least worth first.
 
     All sets for a few pods, else the largest pods one after the other.
@@ -168,22 +190,18 @@ def _subsets(search: Search, node: str, pods: Sequence[RunningPod]) -> Iterator[
         for size in range(1, len(pods) + 1):
             yield from sorted(combinations(pods, size), key=_worth)
         return
-    need = scarce(search.first.trigger.shape.requests, search.first.rejections.get(node))
+    need = scarce(tally.first.trigger.shape.requests, tally.first.rejections.get(node))
     by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
     for size in range(1, len(pods) + 1):
         yield tuple(by_size[:size])
 
 
-def slots_without(search: Search, node: str, pods: Sequence[RunningPod]) -> int:
-    """Return the gang's slots on a node once some of its pods are gone."""
-    state = search.question.view.state(node).copy()
-    for pod in pods:
-        state.remove(pod)
-    return slots_on(state, search.members, search.first.prepared)
-
-
 def _worth(pods: Sequence[RunningPod]) -> int:
     return sum(pod.priority for pod in pods)
+
+
+def _cost(pods: Sequence[RunningPod]) -> _Cost:
+    return len(pods), _worth(pods)
 
 
 class _Choice(Struct, frozen=True):
@@ -278,33 +296,33 @@ def _moving(pod: RunningPod) -> str:
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
     """Yield running pods whose end alone brings all that is missing, the least important first."""
-    empty, now = search.slots(obstacles.empty_view(search.question.view)), search.slots(search.question.view)
-    found: list[tuple[RunningPod, Short]] = []
+    found: dict[str, tuple[RunningPod, Short]] = {}
+    for tally in search.tallies:
+        for pod, short in _blocking_one(search, tally):
+            found.setdefault(pod.key, (pod, short))
+    return iter(sorted(found.values(), key=lambda item: (item[0].priority, item[0].key)))
+
+
+def _blocking_one(search: Search, tally: Tally) -> Iterator[tuple[RunningPod, Short]]:
+    empty, now = tally.empty_slots(), tally.slots(tally.view)
     left = _MOST_COUNTED
-    for short in search.shorts():
+    for short in tally.shorts():
         for name in short.nodes if left > 0 else ():
             if empty[name] - now[name] >= short.missing:
                 pods = _others(search, name)
                 left -= len(pods)
-                found += [
-                    (pod, short) for pod in pods if slots_without(search, name, [pod]) - now[name] >= short.missing
-                ]
-    return iter(sorted(found, key=lambda item: (item[0].priority, item[0].key)))
+                gains = ((pod, tally.slots_without(name, [pod]) - now[name]) for pod in pods)
+                yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
 
 
 def _elsewhere(search: Search, pod: RunningPod) -> str:
     """Return a node that takes a pod once the gang is placed, empty for none."""
-    after = search.course_after(deleted([pod]))
-    if after is None or after.first.placement is None:
+    view = search.placed_after(deleted([pod]))
+    if view is None:
         return ""
-    question = search.question
-    members = {one.key: one for one in question.subject.pending}
-    seats: dict[str, list[PendingPod]] = {}
-    for key, node in after.first.placement.items():
-        seats.setdefault(node, []).append(members[key])
-    view = question.view.without([pod]).with_pods(seats)
+    snapshot, own = search.question.snapshot, search.question.subject.pending
     waiting = _as_pending(pod)
-    prepared = prepare(waiting, view, rules(question.snapshot.config.version), claims=question.snapshot.claims)
+    prepared = prepare(waiting, view, rules(snapshot.config.version), snapshot.pending, own, snapshot.claims)
     fitting = (name for name in view.names() if name != pod.node)
     return next((name for name in fitting if rejection(waiting, view.state(name), prepared) is None), "")
 
