@@ -11,13 +11,14 @@ from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain import obstacles
+from kubectl_koord.explain import next_steps, obstacles
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.question import Question, every_course
 from kubectl_koord.explain.remedies.search import Search
 from kubectl_koord.explain.remedies.tally import Short, Tally, in_domain
 from kubectl_koord.explain.reports import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.explain.words import count, listed, paste
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import Taint
 
 _MOST_NAMED = 3
@@ -128,7 +129,9 @@ def tolerating(search: Search) -> Iterator[WayOut]:
         value = f"={taint.value}" if taint.value else ""
         message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
-        yield WayOut("tolerate", message, _toleration(search, taint), edits)
+        command = _toleration(search, taint)
+        where = "" if command else f": spec.tolerations in {next_steps.written_in(search.members)}"
+        yield WayOut("tolerate", f"{message}{where}", command, edits)
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
@@ -142,12 +145,15 @@ def _toleration(search: Search, taint: Taint) -> str:
     if len(search.pods) > _MOST_PODS_NAMED:
         return ""
     toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-    patch = json.dumps([{"op": "add", "path": "/spec/tolerations/-", "value": toleration}])
-    names = (pod.partition("/") for pod in search.pods)
-    return " && ".join(
-        paste("kubectl", "patch", "pod", name, "-n", namespace, "--type", "json", "-p", patch)
-        for namespace, _, name in names
-    )
+    return " && ".join(_patch(pod, toleration) for pod in sorted(search.members, key=lambda pod: pod.key))
+
+
+def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
+    """Return the command that adds a toleration to a pod, whether it has others, which must stay, or none."""
+    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
+    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
+    patch = json.dumps([another if pod.shape.tolerations else first])
+    return paste("kubectl", "patch", "pod", pod.name, "-n", pod.namespace, "--type", "json", "-p", patch)
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:

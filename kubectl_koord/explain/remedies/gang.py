@@ -12,6 +12,7 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
+from kubectl_koord.explain.codes import ActionCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
 from kubectl_koord.explain.remedies.tally import held
@@ -42,9 +43,16 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(question, _gathered_on(must, layer))
-        yield WayOut("gather-wider", f"Gather on {layer} instead", annotate(edits), edits)
+        yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
     edits = _with_rules(question, _preferring)
-    yield WayOut("prefer-gather", "Prefer the layer instead of insisting on it", annotate(edits), edits)
+    yield _changing_spec(question, "prefer-gather", "Prefer the layer instead of insisting on it", edits)
+
+
+def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
+    """Return to change the spec by command; where pods carry it, by the field."""
+    command = annotate(edits)
+    where = "" if command else f" (network-topology-spec in {next_steps.written_in(question.subject.pending)})"
+    return WayOut(action, f"{message}{where}", command, edits)
 
 
 def _gathered_on(old: str, new: str) -> _Change:
@@ -77,7 +85,7 @@ def lower_multiple(question: Question, layer: str, multiple: int, number: int) -
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(question, _multiplied(layer, number))
     message = f"Lower the podCountMultiple of {layer} from {multiple} to {number}"
-    return WayOut("smaller-multiple", message, annotate(edits), edits)
+    return _changing_spec(question, "smaller-multiple", message, edits)
 
 
 def _multiplied(layer: str, number: int) -> _Change:
@@ -160,24 +168,31 @@ def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
 
 
 def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
-    namespace, _, name = gang.key.partition("/")
     dropped = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
     gone = [pod for pod in gang.pending if pod.key in dropped]
-    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}"
+    minimums = [edit.minimum for edit in edits if isinstance(edit, SetMinimum)]
+    fields = [_minimum(gang, minimum) for minimum in minimums]
+    fields += filter(None, [next_steps.scaled_down(gone)])
+    how = f" ({'; '.join(fields)})" if fields else ""
+    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
     if not gone:
-        message = f"Let it start with {count(number, 'pod')}: the others follow when there is room"
-    commands = []
-    for edit in edits:
-        if isinstance(edit, SetMinimum):
-            patch = json.dumps({"spec": {"minMember": edit.minimum}})
-            commands.append(
-                paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
-            )
-    if gone:
-        commands.append(next_steps.delete(gone))
-    is_said_by_pods = gang.defined_by != "PodGroup" and len(edits) > len(gone)
-    command = " && ".join(commands) if all(commands) and not is_said_by_pods else ""
-    return WayOut("fewer-pods", message, command, edits)
+        message = f"Let it start with {count(number, 'pod')}{how}: the others follow when there is room"
+    is_said_by_pods = gang.defined_by != "PodGroup" and minimums
+    commands = [_lowered(gang, minimum) for minimum in minimums]
+    commands += filter(None, [next_steps.delete(gone)])
+    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+
+
+def _minimum(gang: Gang, minimum: int) -> str:
+    if gang.defined_by == "PodGroup":
+        return f"minMember {minimum}"
+    return f"min-available {minimum} in {next_steps.written_in(gang.pending)}"
+
+
+def _lowered(gang: Gang, minimum: int) -> str:
+    namespace, _, name = gang.key.partition("/")
+    patch = json.dumps({"spec": {"minMember": minimum}})
+    return paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:

@@ -162,14 +162,18 @@ class Search:
         """Return the search that goes on from a changed cluster, out of the same budget."""
         return Search(changed(self.question, edits), stuck, self.budget)
 
-    def placed_after(self, edits: Sequence[Edit]) -> View | None:
-        """Return the cluster with the subject in its place, after those that go first; None where it finds none."""
+    def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
+        """Return the cluster with the subject in its place, after those that go first, and its nodes.
+
+        None where it finds no place.
+        """
         question = changed(self.question, edits)
         if not self.works(edits):
             return None
         before = competition.ahead(question).view
         seats = next(course.first.placement for course in open_courses(question, before, preemption=False))
-        return before.with_pods(competition.by_node(question.subject.pending, seats or {}))
+        placed = competition.by_node(question.subject.pending, seats or {})
+        return before.with_pods(placed), tuple(placed)
 
     def course_after(self, edits: Sequence[Edit]) -> Course | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
