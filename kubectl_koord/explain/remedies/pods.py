@@ -176,13 +176,13 @@ def _pieces(
         options: list[_Piece] = []
         best = 0
         for subset in _subsets(tally, name, pods_on(name)):
+            if best == then[name] - now[name] or left.number <= 0:
+                break
             left.number -= 1
             gain = tally.slots_without(name, subset) - now[name]
             if gain > best:
                 best = gain
                 options.append(_Piece(gain, subset, _cost(subset, own)))
-            if best == then[name] - now[name] or left.number <= 0:
-                break
         found[name] = options
         if left.number <= 0:
             break

@@ -92,9 +92,8 @@ class Search:
             firsts += [course.first for course in every_course(self.question, self.view, preemption=False)]
         kinds: dict[object, Tally] = {}
         for first in firsts:
-            if first.placement is None:
-                start = first.gathering.start if first.gathering is not None else ()
-                kinds.setdefault((first.trigger.shape, held(first), start), Tally(self.question, self.view, first))
+            start = first.gathering.start if first.gathering is not None else ()
+            kinds.setdefault((first.trigger.shape, held(first), start), Tally(self.question, self.view, first))
         return tuple(kinds.values())[:_MOST_TALLIES]
 
     def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
