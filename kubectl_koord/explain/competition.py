@@ -21,7 +21,7 @@ _MOST_EQUALS = 16
 _FEWEST_LINED, _NODES_IN_ALL = 20, 300_000
 
 
-class _Ahead(Struct, frozen=True):
+class Ahead(Struct, frozen=True):
     """The jobs that go first and would be placed now, and the cluster once they are: for a roaming pod, on any node.
 
     roaming: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
@@ -78,15 +78,12 @@ class _Line:
         if placement is None:
             return _Step(other, None, view)
         seats, planned = placement
-        return _Step(other, planned, view.with_pods(_by_node(other.pending, seats)))
+        return _Step(other, planned, view.with_pods(by_node(other.pending, seats)))
 
 
 def behind(question: Question) -> Behind | None:
-    """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none.
-
-    Only jobs that would be placed as things are; those that must preempt first are left out.
-    """
-    before = _ahead(question)
+    """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none."""
+    before = ahead(question)
     if not before.names:
         return None
     left = open_courses(question, before.view, preemption=False)
@@ -96,12 +93,16 @@ def behind(question: Question) -> Behind | None:
     return Behind(before.names, before.view, stuck or left[0], leaves_room, certain)
 
 
-def _ahead(question: Question) -> _Ahead:
+def ahead(question: Question) -> Ahead:
+    """Return what jobs of strictly higher priority take before the subject is tried.
+
+    Only jobs that would be placed as things are; those that must preempt first are left out.
+    """
     line = question.view.once("line of pending jobs", lambda _: _Line(question))
     steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
     fixed = [*takewhile(lambda step: step.planned or _takes_like_places(question, step.subject), placed)]
-    return _Ahead(
+    return Ahead(
         names=tuple(step.subject.key for step in placed),
         view=steps[-1].view if steps else question.view,
         roaming=tuple(pod for step in placed[len(fixed) :] for pod in step.subject.pending),
@@ -109,7 +110,7 @@ def _ahead(question: Question) -> _Ahead:
     )
 
 
-def _fits_wherever(question: Question, before: _Ahead) -> bool:
+def _fits_wherever(question: Question, before: Ahead) -> bool:
     """Tell whether the subject is surely placed, whatever nodes the roaming pods take.
 
     It is when they are too few to take, from every domain that has room, the slots that this one can
@@ -170,7 +171,7 @@ def contentions(question: Question, subjects: Iterable[Subject]) -> tuple[Conten
             found.append(Contention(subject.key, tuple(others or seated)))
             continue
         seated[subject.key] = set(placement[0].values())
-        view = view.with_pods(_by_node(subject.pending, placement[0]))
+        view = view.with_pods(by_node(subject.pending, placement[0]))
     return tuple(found)
 
 
@@ -193,7 +194,7 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
         seats = _placement(question, other, question.view)
         if seats is None or not nodes & set(seats[0].values()):
             continue
-        after = question.view.with_pods(_by_node(other.pending, seats[0]))
+        after = question.view.with_pods(by_node(other.pending, seats[0]))
         if not all(course.placed_at_once for course in next_attempt(question, after)):
             found.append(other.key)
     return tuple(found)
@@ -237,9 +238,10 @@ def _placement(question: Question, other: Subject, view: View) -> tuple[dict[str
     return dict(first.placement), first.gathering is not None and len(courses) == 1
 
 
-def _by_node(pods: tuple[PendingPod, ...], seats: dict[str, str]) -> dict[str, list[PendingPod]]:
-    by_node: dict[str, list[PendingPod]] = {}
+def by_node(pods: Iterable[PendingPod], seats: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+    """Return who of these pods sits where, by node."""
+    found: dict[str, list[PendingPod]] = {}
     for pod in pods:
         if pod.key in seats:
-            by_node.setdefault(seats[pod.key], []).append(pod)
-    return by_node
+            found.setdefault(seats[pod.key], []).append(pod)
+    return found

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
@@ -10,11 +11,12 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
-from kubectl_koord.explain.words import count, listed
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.explain.words import count, listed, paste
+from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _INSTALLED_IN = "koordinator-system"
 _PREFIX = "gang.scheduling.koordinator.sh/"
+_SIZE = {"Job": "parallelism"}
 
 
 def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
@@ -52,10 +54,29 @@ def _annotated(key: str, option: str) -> str:
 
 def delete(pods: Sequence[PendingPod]) -> str:
     """Return what deletes the pods; empty where an owner would create them anew."""
-    if any(pod.owner or pod.namespace != pods[0].namespace for pod in pods):
-        return ""
-    names = " ".join(shlex.quote(pod.name) for pod in pods)
-    return f"kubectl delete pod {names} -n {shlex.quote(pods[0].namespace)}"
+    return "" if any(pod.owner for pod in pods) else deletion(pods)
+
+
+def deletion(pods: Iterable[PendingPod | RunningPod]) -> str:
+    """Return the commands that delete pods, one per namespace."""
+    by_namespace: dict[str, list[str]] = {}
+    for pod in sorted(pods, key=lambda pod: pod.key):
+        by_namespace.setdefault(pod.namespace, []).append(pod.name)
+    return " && ".join(paste("kubectl", "delete", "pod", *names, "-n", ns) for ns, names in by_namespace.items())
+
+
+def written_in(pods: Iterable[PendingPod]) -> str:
+    """Return where the fields of pods are to be changed: in what creates them, or in what was applied."""
+    owners = sorted({pod.owner for pod in pods} - {""})
+    return f"the pod template of {listed(owners)}" if owners else "their manifest"
+
+
+def scaled_down(pods: Iterable[PendingPod]) -> str:
+    """Return which field of their owners to lower to be rid of pods for good; empty where nobody owns them."""
+    owners = Counter(pod.owner for pod in pods if pod.owner)
+    fields = ((_SIZE.get(owner.partition("/")[0], "replicas"), owner, less) for owner, less in sorted(owners.items()))
+    fewer = listed([f"{field} of {owner} by {less}" for field, owner, less in fields])
+    return f"lower {fewer}" if fewer else ""
 
 
 def _group(question: Question) -> GangGroup:
@@ -65,9 +86,8 @@ def _group(question: Question) -> GangGroup:
 
 
 def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
-    owners = sorted({pod.owner for pod in question.subject.pending if pod.key in cause.pods} - {""})
+    where = written_in([pod for pod in question.subject.pending if pod.key in cause.pods])
     wanted = question.snapshot.config.profiles[0]
-    where = f"the pod template of {listed(owners)}" if owners else "their manifest"
     yield WayOut("set-scheduler-name", f"Set schedulerName {wanted} in {where} and create the pods anew")
 
 
@@ -225,7 +245,8 @@ def _nearest_layer(question: Question, _cause: Cause) -> Iterator[WayOut]:
         verb = annotate(question, f"--must-gather {shlex.quote(layer)}")
         spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
         edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(question).members)
-        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology", verb, edits)
+        where = "" if verb else f" (network-topology-spec in {written_in(question.subject.pending)})"
+        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology{where}", verb, edits)
 
 
 _STEPS: Mapping[CauseCode, Callable[[Question, Cause], Iterable[WayOut]]] = {

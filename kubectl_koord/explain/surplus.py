@@ -36,6 +36,8 @@ def without(question: Question) -> tuple[WayOut, ...]:
     if not all(course.placed_at_once for course in next_attempt(changed(question, edits))):
         return ()
     message = f"Scale the job down to its minimum of {len(staying)}: without {count(len(surplus), 'pod')} it fits"
+    how = next_steps.scaled_down(surplus)
+    message = f"{message} ({how})" if how else message
     return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
 
 

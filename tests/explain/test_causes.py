@@ -348,6 +348,9 @@ def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
     edit = SetTopology("default/job", "PodGroup", rules(f"MustGather {SPINE}"))
     message = "Gather on SpineLayer, the nearest name in the topology"
     assert report.unblock == (WayOut("use-layer", message, command, (edit,)),)
+    wish = GangWish("1", topology=rules("MustGather spinelayer"))
+    (said_by_pods,) = why_of(FREE.with_light_gang("job", 1, wish=wish, owner="Job/x")).unblock
+    assert said_by_pods.message == f"{message} (network-topology-spec in the pod template of Job/x)"
 
 
 def test_an_unknown_layer_above_the_hard_one_stops_nobody() -> None:

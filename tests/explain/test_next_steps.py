@@ -147,17 +147,17 @@ SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
 
 
 @pytest.mark.parametrize(
-    ("drawing", "command"),
+    ("drawing", "how", "command"),
     [
-        (SURPLUS, "kubectl delete pod job-2 -n default"),
-        (SURPLUS.change_pods(owner="Job/train"), ""),
+        (SURPLUS, "", "kubectl delete pod job-2 -n default"),
+        (SURPLUS.change_pods(owner="Job/train"), " (lower parallelism of Job/train by 1)", ""),
     ],
 )
 def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_anew(
-    drawing: Drawing, command: str
+    drawing: Drawing, how: str, command: str
 ) -> None:
     way = next(way for way in why_of(drawing).unblock if way.action == "fewer-pods")
-    assert way == WayOut("fewer-pods", "Run it with 2 pods instead of 3", command, (DeletePod("default/job-2"),))
+    assert way == WayOut("fewer-pods", f"Run it with 2 pods instead of 3{how}", command, (DeletePod("default/job-2"),))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count as numbers
 from itertools import islice
 
@@ -11,19 +11,22 @@ from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain import obstacles
+from kubectl_koord.explain import next_steps, obstacles
 from kubectl_koord.explain.ages import overdue, told_overdue
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.question import Question, every_course
-from kubectl_koord.explain.remedies.search import Search, Short, in_domain
+from kubectl_koord.explain.remedies.search import Search
+from kubectl_koord.explain.remedies.tally import Short, Tally, in_domain
 from kubectl_koord.explain.reports import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.explain.words import count, listed, paste
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import Taint
 
 _MOST_NAMED = 3
 _MOST_TAINTS = 8
 _MOST_PODS_NAMED = 6
 _MOST_PLACES = 3
+_MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
 _RUNS_PER_COURSE = 20
@@ -83,22 +86,33 @@ def _domain_words(question: Question, last: Preemption) -> str:
 
 def uncordon(search: Search) -> Iterator[WayOut]:
     """Yield the fewest cordoned nodes of one place that are enough; of single ones all that are."""
-    view = search.question.view
-    if not obstacles.cordoned(view):
+    if not obstacles.cordoned(search.view):
         return
-    now, then = search.slots(view), search.slots(obstacles.uncordoned(view))
-    gains = {name: then[name] - now[name] for name in then}
     found: list[tuple[Edit, ...]] = []
-    alone: list[str] = []
-    for short in search.shorts():
+    alone = [] if search.counts_exactly else _tried(search)
+    for short, gains in _opening(search):
         ranked = in_domain(short.nodes, gains)
         each = (name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),)))
-        alone += islice(each, _MOST_NAMED + 1 - len(alone))
+        alone += islice((name for name in each if name not in alone), _MOST_NAMED + 1 - len(alone))
         if ranked and not alone:
             found.append(search.fewest([(gain, (Uncordon(name),)) for gain, name in ranked], short.missing))
     sets = [(Uncordon(name),) for name in sorted(alone)[:1]] or sorted(filter(None, found), key=len)[:1]
     for edits in sets:
-        yield uncordoning(edits, sorted(set(alone)))
+        yield uncordoning(edits, sorted(alone))
+
+
+def _tried(search: Search) -> list[str]:
+    """Return the cordoned nodes of which one is enough where counting may miss them: the first few are tried."""
+    names = [node.name for node in obstacles.cordoned(search.view)[:_MOST_TRIED]]
+    return list(islice((name for name in names if search.works((Uncordon(name),))), _MOST_NAMED + 1))
+
+
+def _opening(search: Search) -> Iterator[tuple[Short, Mapping[str, int]]]:
+    """Yield the places that are short, and what each node would bring were it not cordoned."""
+    for tally in search.tallies:
+        now, then = tally.slots(search.view), tally.slots(obstacles.uncordoned(search.view))
+        gains = {name: then[name] - now[name] for name in then}
+        yield from ((short, gains) for short in tally.shorts())
 
 
 def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
@@ -121,7 +135,9 @@ def tolerating(search: Search) -> Iterator[WayOut]:
         value = f"={taint.value}" if taint.value else ""
         message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
-        yield WayOut("tolerate", message, _toleration(search, taint), edits)
+        command = _toleration(search, taint)
+        where = "" if command else f": spec.tolerations in {next_steps.written_in(search.members)}"
+        yield WayOut("tolerate", f"{message}{where}", command, edits)
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
@@ -135,18 +151,26 @@ def _toleration(search: Search, taint: Taint) -> str:
     if len(search.pods) > _MOST_PODS_NAMED:
         return ""
     toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-    patch = json.dumps([{"op": "add", "path": "/spec/tolerations/-", "value": toleration}])
-    names = (pod.partition("/") for pod in search.pods)
-    return " && ".join(
-        paste("kubectl", "patch", "pod", name, "-n", namespace, "--type", "json", "-p", patch)
-        for namespace, _, name in names
-    )
+    return " && ".join(_patch(pod, toleration) for pod in sorted(search.members, key=lambda pod: pod.key))
+
+
+def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
+    """Return the command that adds a toleration to a pod, whether it has others, which must stay, or none."""
+    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
+    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
+    patch = json.dumps([another if pod.shape.tolerations else first])
+    return paste("kubectl", "patch", "pod", pod.name, "-n", pod.namespace, "--type", "json", "-p", patch)
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
-    numbers = ((short, list(_numbers(search, short))) for short in _growing(search))
-    nearest = sorted(((short, more) for short, more in numbers if more), key=lambda item: item[1][0][1])
+    places: dict[int | None, tuple[Short, list[tuple[str, int]]]] = {}
+    for tally in search.tallies:
+        for short in _growing(tally):
+            where = search.domain(short)
+            _, more = places.get(where, (short, []))
+            places[where] = short, sorted({*more, *_numbers(tally, short)}, key=lambda item: item[::-1])
+    nearest = sorted(((short, more) for short, more in places.values() if more), key=lambda item: item[1][0][1])
     grown = (way for short, more in nearest[:_MOST_GROWN] for way in islice(_grown(search, short, more), 1))
     yield from islice(grown, _MOST_PLACES)
 
@@ -158,34 +182,32 @@ def _grown(search: Search, short: Short, numbers: Iterable[tuple[str, int]]) -> 
             yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{search.place(short)}", edits=edits)
 
 
-def _growing(search: Search) -> Iterator[Short]:
+def _growing(tally: Tally) -> Iterator[Short]:
     """Yield the places that grow with a node: where it must gather on one node, a new node is a place of its own."""
-    if search.question.must_gather != NODE_LAYER:
-        yield from search.shorts()
+    if tally.question.must_gather != NODE_LAYER:
+        yield from tally.shorts()
         return
-    desired = len(search.members)
-    yield Short(None, desired, tuple(name for short in search.shorts() for name in short.nodes))
+    yield Short(None, len(tally.members), tuple(name for short in tally.shorts() for name in short.nodes))
 
 
-def _numbers(search: Search, short: Short) -> Iterator[tuple[str, int]]:
-    """Yield which node to add how often, the fewest first: no fewer than division asks for."""
-    roomiest = _roomiest(search, short)
-    least = [(-(-short.missing // slots), like) for like, slots in roomiest]
-    extras = range(_MORE_NODES + max(search.question.multiples.values(), default=1))
-    more = sorted((number + extra, like) for number, like in least for extra in extras)
-    return ((like, number) for number, like in more)
+def _numbers(tally: Tally, short: Short) -> Iterator[tuple[str, int]]:
+    """Yield which node to add how often: no fewer than division asks for."""
+    extras = range(_MORE_NODES + max(tally.multiples.values(), default=1))
+    for like, slots in _roomiest(tally, short):
+        least = -(-short.missing // slots)
+        yield from ((like, least + extra) for extra in extras)
 
 
-def _roomiest(search: Search, short: Short) -> list[tuple[str, int]]:
+def _roomiest(tally: Tally, short: Short) -> list[tuple[str, int]]:
     """Return the node of a place that takes the most pods when empty, and how many.
 
     With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
     pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
-    empty = search.slots(obstacles.empty_view(search.question.view))
+    empty = tally.empty_slots()
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
-    tree = search.question.tree
-    if search.first.gathering is None or not search.question.multiples or not isinstance(tree, Tree):
+    tree = tally.question.tree
+    if not tally.multiples or not isinstance(tree, Tree):
         return ranked[:1]
     best: dict[int, tuple[str, int]] = {}
     for name, slots in ranked:

@@ -12,8 +12,10 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
+from kubectl_koord.explain.codes import ActionCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
+from kubectl_koord.explain.remedies.tally import held
 from kubectl_koord.explain.reports import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.explain.words import count, paste, resource_name
 from kubectl_koord.model import quantity
@@ -41,9 +43,16 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(question, _gathered_on(must, layer))
-        yield WayOut("gather-wider", f"Gather on {layer} instead", annotate(edits), edits)
+        yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
     edits = _with_rules(question, _preferring)
-    yield WayOut("prefer-gather", "Prefer the layer instead of insisting on it", annotate(edits), edits)
+    yield _changing_spec(question, "prefer-gather", "Prefer the layer instead of insisting on it", edits)
+
+
+def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
+    """Return to change the spec by command; where pods carry it, by the field."""
+    command = annotate(edits)
+    where = "" if command else f" (network-topology-spec in {next_steps.written_in(question.subject.pending)})"
+    return WayOut(action, f"{message}{where}", command, edits)
 
 
 def _gathered_on(old: str, new: str) -> _Change:
@@ -76,7 +85,7 @@ def lower_multiple(question: Question, layer: str, multiple: int, number: int) -
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(question, _multiplied(layer, number))
     message = f"Lower the podCountMultiple of {layer} from {multiple} to {number}"
-    return WayOut("smaller-multiple", message, annotate(edits), edits)
+    return _changing_spec(question, "smaller-multiple", message, edits)
 
 
 def _multiplied(layer: str, number: int) -> _Change:
@@ -140,8 +149,7 @@ def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     """Yield the numbers of pods to try, the largest first."""
     gathering = search.first.gathering
     if gathering is None:
-        held = sum(len(pods) for pods in search.first.waiting.values())
-        yield from range(min(held, len(gang.pending) - 1), 0, -1)
+        yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
         return
     best = max((gathering.slots[index] for index in gathering.start), default=0)
     yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
@@ -160,24 +168,31 @@ def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
 
 
 def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
-    namespace, _, name = gang.key.partition("/")
     dropped = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
     gone = [pod for pod in gang.pending if pod.key in dropped]
-    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}"
+    minimums = [edit.minimum for edit in edits if isinstance(edit, SetMinimum)]
+    fields = [_minimum(gang, minimum) for minimum in minimums]
+    fields += filter(None, [next_steps.scaled_down(gone)])
+    how = f" ({'; '.join(fields)})" if fields else ""
+    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
     if not gone:
-        message = f"Let it start with {count(number, 'pod')}: the others follow when there is room"
-    commands = []
-    for edit in edits:
-        if isinstance(edit, SetMinimum):
-            patch = json.dumps({"spec": {"minMember": edit.minimum}})
-            commands.append(
-                paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
-            )
-    if gone:
-        commands.append(next_steps.delete(gone))
-    is_said_by_pods = gang.defined_by != "PodGroup" and len(edits) > len(gone)
-    command = " && ".join(commands) if all(commands) and not is_said_by_pods else ""
-    return WayOut("fewer-pods", message, command, edits)
+        message = f"Let it start with {count(number, 'pod')}{how}: the others follow when there is room"
+    is_said_by_pods = gang.defined_by != "PodGroup" and minimums
+    commands = [_lowered(gang, minimum) for minimum in minimums]
+    commands += filter(None, [next_steps.delete(gone)])
+    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+
+
+def _minimum(gang: Gang, minimum: int) -> str:
+    if gang.defined_by == "PodGroup":
+        return f"minMember {minimum}"
+    return f"min-available {minimum} in {next_steps.written_in(gang.pending)}"
+
+
+def _lowered(gang: Gang, minimum: int) -> str:
+    namespace, _, name = gang.key.partition("/")
+    patch = json.dumps({"spec": {"minMember": minimum}})
+    return paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:
@@ -228,12 +243,13 @@ def _divided(search: Search, resource: str, now: int) -> int:
     question = search.question
     pods = question.subject.pending
     spared = structs.replace(search.first.prepared.trigger, shape=asking(pods[0], resource, 0).shape)
-    limits = obstacles.slots_of(question.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
-    free = {name: question.view.state(name).free.get(resource, 0) for name in limits}
+    limits = obstacles.slots_of(search.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
+    free = {name: search.view.state(name).free.get(resource, 0) for name in limits}
     best = 0
-    for short in search.shorts():
+    tally = search.tallies[0]
+    for short in tally.shorts():
         nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
-        wanted = len(pods) if short.index is not None else search.wanted
+        wanted = len(pods) if short.index is not None else tally.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
             return sum(min(limit, room // each) for limit, room in nodes) >= wanted

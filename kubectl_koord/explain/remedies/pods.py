@@ -1,25 +1,28 @@
 """Remedies at the cost of running pods: free some of lower priority, move one, free some of any priority."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import combinations
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import slots_on
-from kubectl_koord.explain import obstacles
+from kubectl_koord.explain import competition
 from kubectl_koord.explain.changed import deleted
+from kubectl_koord.explain.next_steps import deletion
 from kubectl_koord.explain.obstacles import scarce
-from kubectl_koord.explain.remedies.search import Search, Short
+from kubectl_koord.explain.remedies.search import Search
+from kubectl_koord.explain.remedies.tally import Short, Tally
 from kubectl_koord.explain.reports import DeletePod, Edit, MovePod, WayOut
 from kubectl_koord.explain.words import count, listed, paste, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 _MOST_PLACES = 3
 _MOST_SUBSETS = 8
+_MOST_TRIED = 16
 _MOST_COUNTED = 6_000
 _CELLS_A_COUNT = 4
 _MOST_CELLS = 8_000
@@ -27,6 +30,8 @@ _MOST_MOVED = 3
 _MOST_NAMED = 3
 _MOST_IN_COMMAND = 20
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
+_Cost: TypeAlias = tuple[int, int, int, int]
+_NOTHING: _Cost = (0, 0, 0, 0)
 
 
 class _Piece(Struct, frozen=True):
@@ -34,6 +39,7 @@ class _Piece(Struct, frozen=True):
 
     gain: int
     pods: tuple[RunningPod, ...]
+    cost: _Cost
 
 
 def free_lower(search: Search) -> Iterator[WayOut]:
@@ -53,7 +59,7 @@ def _freed_lower(search: Search) -> tuple[WayOut, ...]:
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
     """Return the pods of a node that may be freed and that the gang's priority lets it preempt."""
-    victims = {pod.key for pod in possible_victims(search.question.view, node, search.first.trigger)}
+    victims = {pod.key for pod in possible_victims(search.view, node, search.first.trigger)}
     return tuple(pod for pod in _others(search, node) if pod.key in victims)
 
 
@@ -64,12 +70,16 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     is about to go anyway, and not what is left of a reservation.
     """
     own = search.question.subject.group.gangs if search.question.subject.group is not None else {}
-    pods = (pod for pod in search.question.view.occupants(node) if isinstance(pod, RunningPod))
+    pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
         pod
         for pod in pods
-        if pod.namespace and pod.gang not in own and not pod.shape.of_daemon_set and not pod.terminating
+        if pod.namespace and pod.gang not in own and not _comes_back_there(pod) and not pod.terminating
     )
+
+
+def _comes_back_there(pod: RunningPod) -> bool:
+    return pod.shape.of_daemon_set or pod.owner.startswith("Node/")
 
 
 class _Plan(Struct, frozen=True):
@@ -80,33 +90,54 @@ class _Plan(Struct, frozen=True):
     chosen: tuple[_Piece, ...]
 
     @property
-    def cost(self) -> tuple[bool, int, int]:
-        """How many pods, then what they are worth; what counting does not find comes last."""
-        pods = [pod for piece in self.chosen for pod in piece.pods]
-        return not pods, len(pods), _worth(pods)
+    def cost(self) -> tuple[bool, _Cost]:
+        """What the chosen pods cost; what counting does not find comes last."""
+        return not self.chosen, reduce(_sum, (piece.cost for piece in self.chosen), _NOTHING)
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    found: list[tuple[tuple[int, int], Short, tuple[RunningPod, ...]]] = []
-    plans = (plan for plan in _plans(search, pods_on) if plan.cost[1] <= most)
-    for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
-        pods = _proven(search, plan)
-        if pods:
-            found.append(((len(pods), _worth(pods)), plan.short, pods))
-    for _, short, pods in sorted(found, key=lambda item: item[0]):
+    own = competition.priority(search.question.subject)
+    found: dict[int | None, tuple[_Cost, Short, tuple[RunningPod, ...]]] = {}
+    for tally in search.tallies:
+        plans = (plan for plan in _plans(tally, pods_on) if plan.cost[1][0] <= most)
+        for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
+            pods = _proven(search, plan)
+            at, cost = search.domain(plan.short), _cost(pods, own)
+            if pods and (at not in found or cost < found[at][0]):
+                found[at] = (cost, plan.short, pods)
+    for short, pods in _single(search, pods_on):
+        at, cost = search.domain(short), _cost(pods, own)
+        found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
+    for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
         yield _free(search, short, pods, kind)
 
 
-def _plans(search: Search, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
+def _single(
+    search: Search, pods_on: Callable[[str], Sequence[RunningPod]]
+) -> Iterator[tuple[Short, tuple[RunningPod, ...]]]:
+    """Yield the pod worth least that is enough alone, where counting may miss it: a few are tried."""
+    if search.counts_exactly:
+        return
+    own = competition.priority(search.question.subject)
+    everyone = (pod for name in search.view.names() for pod in pods_on(name))
+    for pod in sorted(everyone, key=lambda pod: (_cost([pod], own), pod.key))[:_MOST_TRIED]:
+        places = (short for tally in search.tallies for short in tally.shorts() if pod.node in short.nodes)
+        short = next(places, None)
+        if short is not None and search.works(deleted([pod])):
+            yield short, (pod,)
+            return
+
+
+def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be reckoned."""
-    view = search.question.view
-    now = search.slots(view)
-    then = search.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
+    view = tally.view
+    now = tally.slots(view)
+    then = tally.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
     left = _Left(_MOST_COUNTED)
-    for short in search.shorts():
+    for short in tally.shorts():
         nodes = [name for name in short.nodes if then[name] > now[name]]
         if sum(then[name] - now[name] for name in nodes) >= short.missing:
-            pieces = _pieces(search, nodes, then, pods_on, left)
+            pieces = _pieces(tally, nodes, then, pods_on, left)
             yield _Plan(short, pieces, _fewest(pieces, short.missing))
             left.number -= len(nodes) * short.missing // _CELLS_A_COUNT
         if left.number <= 0:
@@ -132,70 +163,68 @@ def _proven(search: Search, plan: _Plan) -> tuple[RunningPod, ...]:
 
 
 def _pieces(
-    search: Search,
+    tally: Tally,
     nodes: Sequence[str],
     then: Mapping[str, int],
     pods_on: Callable[[str], Sequence[RunningPod]],
     left: _Left,
 ) -> dict[str, list[_Piece]]:
     """Return for each node what its pods bring, as few of them as it takes for each number of slots."""
-    now = search.slots(search.question.view)
+    now, own = tally.slots(tally.view), competition.priority(tally.question.subject)
     found = {}
     for name in nodes:
         options: list[_Piece] = []
         best = 0
-        for subset in _subsets(search, name, pods_on(name)):
-            left.number -= 1
-            gain = slots_without(search, name, subset) - now[name]
-            if gain > best:
-                best = gain
-                options.append(_Piece(gain, subset))
+        for subset in _subsets(tally, name, pods_on(name)):
             if best == then[name] - now[name] or left.number <= 0:
                 break
+            left.number -= 1
+            gain = tally.slots_without(name, subset) - now[name]
+            if gain > best:
+                best = gain
+                options.append(_Piece(gain, subset, _cost(subset, own)))
         found[name] = options
         if left.number <= 0:
             break
     return found
 
 
-def _subsets(search: Search, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
+def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
     """Yield sets of pods, the smaller first, of these the least worth first.
 
     All sets for a few pods, else the largest pods one after the other.
     """
+    own = competition.priority(tally.question.subject)
     pods = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     if len(pods) <= _MOST_SUBSETS:
         for size in range(1, len(pods) + 1):
-            yield from sorted(combinations(pods, size), key=_worth)
+            yield from sorted(combinations(pods, size), key=lambda chosen: _cost(chosen, own))
         return
-    need = scarce(search.first.trigger.shape.requests, search.first.rejections.get(node))
+    need = scarce(tally.first.trigger.shape.requests, tally.first.rejections.get(node))
     by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
     for size in range(1, len(pods) + 1):
         yield tuple(by_size[:size])
 
 
-def slots_without(search: Search, node: str, pods: Sequence[RunningPod]) -> int:
-    """Return the gang's slots on a node once some of its pods are gone."""
-    state = search.question.view.state(node).copy()
-    for pod in pods:
-        state.remove(pod)
-    return slots_on(state, search.members, search.first.prepared)
+def _cost(pods: Sequence[RunningPod], own: int) -> _Cost:
+    """Return how many pods, how many of them come back, what they are worth, how many are created anew at all."""
+    back = sum(_comes_back(pod, own) for pod in pods)
+    return len(pods), back, sum(pod.priority for pod in pods), sum(bool(pod.owner) for pod in pods)
 
 
-def _worth(pods: Sequence[RunningPod]) -> int:
-    return sum(pod.priority for pod in pods)
+def _sum(one: _Cost, other: _Cost) -> _Cost:
+    return one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]
 
 
 class _Choice(Struct, frozen=True):
-    """Pieces chosen so far: how many pods, what they are worth."""
+    """Pieces chosen so far, and what they cost together."""
 
-    pods: int
-    worth: int
+    cost: _Cost
     pieces: tuple[_Piece, ...]
 
     def plus(self, piece: _Piece) -> "_Choice":
         """Return the choice with one more piece."""
-        return _Choice(self.pods + len(piece.pods), self.worth + _worth(piece.pods), (*self.pieces, piece))
+        return _Choice(_sum(self.cost, piece.cost), (*self.pieces, piece))
 
 
 def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
@@ -206,21 +235,24 @@ def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piec
     nodes = [options for options in pieces.values() if options]
     if len(nodes) * missing > _MOST_CELLS:
         return _greedily(nodes, missing)
-    best: dict[int, _Choice] = {0: _Choice(0, 0, ())}
+    best: dict[int, _Choice] = {0: _Choice(_NOTHING, ())}
     for options in nodes:
         for held, choice in list(best.items()):
             for piece in options:
                 more = choice.plus(piece)
                 at = min(missing, held + piece.gain)
-                if at not in best or (more.pods, more.worth) < (best[at].pods, best[at].worth):
+                if at not in best or more.cost < best[at].cost:
                     best[at] = more
     return best[missing].pieces if missing in best else ()
 
 
 def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
-    cheapest = [min(options, key=lambda piece: (len(piece.pods) / piece.gain, _worth(piece.pods))) for options in nodes]
+    def dear(piece: _Piece) -> tuple[float, _Cost]:
+        return len(piece.pods) / piece.gain, piece.cost
+
+    cheapest = [min(options, key=dear) for options in nodes]
     gained, chosen = 0, []
-    for piece in sorted(cheapest, key=lambda piece: (len(piece.pods) / piece.gain, _worth(piece.pods))):
+    for piece in sorted(cheapest, key=dear):
         if gained >= missing:
             break
         chosen.append(piece)
@@ -231,8 +263,26 @@ def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, 
 def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -> WayOut:
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
-    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}"
-    return WayOut("free-pods", message, delete(pods), deleted(pods))
+    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}{_created_anew(search, pods)}"
+    command = delete(pods)
+    return WayOut("free-pods", message if command else f"{message} (all in -o json)", command, deleted(pods))
+
+
+def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
+    """Return who creates pods anew, and what to do about those that would take the place again."""
+    own = competition.priority(search.question.subject)
+    again = sorted({pod.owner for pod in pods if _comes_back(pod, own)})
+    owners = again or sorted({pod.owner for pod in pods if pod.owner})
+    if not owners:
+        return ""
+    create, them = ("creates", "it") if len(owners) == 1 else ("create", "them")
+    anew = "it" if len(pods) == 1 else "pods"
+    return f"; {listed(owners, 2)} {create} {anew} anew{f': scale {them} down' if again else ''}"
+
+
+def _comes_back(pod: RunningPod, own: int) -> bool:
+    """Tell whether a pod is created anew and may be tried before a subject of this priority."""
+    return bool(pod.owner) and pod.priority >= own
 
 
 def _room(search: Search, pod: RunningPod) -> str:
@@ -242,71 +292,72 @@ def _room(search: Search, pod: RunningPod) -> str:
 
 def delete(pods: Sequence[RunningPod]) -> str:
     """Return the commands that delete pods, one per namespace; empty for so many that nobody pastes them."""
-    if len(pods) > _MOST_IN_COMMAND:
-        return ""
-    by_namespace: dict[str, list[str]] = {}
-    for pod in sorted(pods, key=lambda pod: pod.key):
-        by_namespace.setdefault(pod.namespace, []).append(pod.name)
-    return " && ".join(paste("kubectl", "delete", "pod", *names, "-n", ns) for ns, names in by_namespace.items())
+    return deletion(pods) if len(pods) <= _MOST_IN_COMMAND else ""
 
 
 def move_one(search: Search) -> Iterator[WayOut]:
     """Yield single running pods that fit on another node and are all that is in the way."""
     moved = 0
     for pod, short in _blocking(search):
-        to = _elsewhere(search, pod)
+        to, seats = _elsewhere(search, pod)
         edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
         if to and search.works(edits):
             there = search.place(short)
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
             message = f"{message}: that is enough{there}" if there else message
-            yield WayOut("move-pod", message, _moving(pod), edits)
+            message = message if pod.owner else f"{message} (nothing creates it anew)"
+            yield WayOut("move-pod", message, _moving(pod, {pod.node, *seats} - {to}), edits)
             moved += 1
         if moved == _MOST_MOVED:
             return
 
 
-def _moving(pod: RunningPod) -> str:
-    """Return what makes a controller create the pod anew elsewhere; empty for a pod that nobody creates anew."""
+def _moving(pod: RunningPod, nodes: Iterable[str]) -> str:
+    """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
+
+    Empty for a pod that nobody creates anew.
+    """
+    kept_free = sorted(nodes)
     steps = (
-        ("kubectl", "cordon", pod.node),
+        ("kubectl", "cordon", *kept_free),
         ("kubectl", "delete", "pod", pod.name, "-n", pod.namespace),
-        ("kubectl", "uncordon", pod.node),
+        ("kubectl", "uncordon", *kept_free),
     )
     return " && ".join(paste(*words) for words in steps) if pod.owner else ""
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
     """Yield running pods whose end alone brings all that is missing, the least important first."""
-    empty, now = search.slots(obstacles.empty_view(search.question.view)), search.slots(search.question.view)
-    found: list[tuple[RunningPod, Short]] = []
+    found: dict[str, tuple[RunningPod, Short]] = {}
+    for tally in search.tallies:
+        for pod, short in _blocking_one(search, tally):
+            found.setdefault(pod.key, (pod, short))
+    return iter(sorted(found.values(), key=lambda item: (item[0].priority, item[0].key)))
+
+
+def _blocking_one(search: Search, tally: Tally) -> Iterator[tuple[RunningPod, Short]]:
+    empty, now = tally.empty_slots(), tally.slots(tally.view)
     left = _MOST_COUNTED
-    for short in search.shorts():
+    for short in tally.shorts():
         for name in short.nodes if left > 0 else ():
             if empty[name] - now[name] >= short.missing:
                 pods = _others(search, name)
                 left -= len(pods)
-                found += [
-                    (pod, short) for pod in pods if slots_without(search, name, [pod]) - now[name] >= short.missing
-                ]
-    return iter(sorted(found, key=lambda item: (item[0].priority, item[0].key)))
+                gains = ((pod, tally.slots_without(name, [pod]) - now[name]) for pod in pods)
+                yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
 
 
-def _elsewhere(search: Search, pod: RunningPod) -> str:
-    """Return a node that takes a pod once the gang is placed, empty for none."""
-    after = search.course_after(deleted([pod]))
-    if after is None or after.first.placement is None:
-        return ""
-    question = search.question
-    members = {one.key: one for one in question.subject.pending}
-    seats: dict[str, list[PendingPod]] = {}
-    for key, node in after.first.placement.items():
-        seats.setdefault(node, []).append(members[key])
-    view = question.view.without([pod]).with_pods(seats)
+def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
+    """Return a node that takes a pod once the gang is placed, best none of its own; empty for none; and those."""
+    after = search.placed_after(deleted([pod]))
+    if after is None:
+        return "", ()
+    view, seats = after
+    snapshot, own = search.question.snapshot, search.question.subject.pending
     waiting = _as_pending(pod)
-    prepared = prepare(waiting, view, rules(question.snapshot.config.version), claims=question.snapshot.claims)
-    fitting = (name for name in view.names() if name != pod.node)
-    return next((name for name in fitting if rejection(waiting, view.state(name), prepared) is None), "")
+    prepared = prepare(waiting, view, rules(snapshot.config.version), snapshot.pending, own, snapshot.claims)
+    others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in seats)
+    return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), seats
 
 
 def _as_pending(pod: RunningPod) -> PendingPod:

@@ -1,32 +1,24 @@
 """What all families of remedies work with: the question, what is short where, and a budget of engine runs."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
-from msgspec import Struct
-
-from kubectl_koord.engine.attempt import Attempt, needed
+from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import causes, competition
 from kubectl_koord.explain.changed import changed
-from kubectl_koord.explain.obstacles import slots_in
-from kubectl_koord.explain.question import Question, next_attempt
+from kubectl_koord.explain.question import Question, every_course, next_attempt, open_courses
+from kubectl_koord.explain.remedies.tally import Short, Tally, held
 from kubectl_koord.explain.reports import Edit, WayOut
 from kubectl_koord.explain.words import layer_noun
 
 _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
 _MORE_PIECES = 4
-
-
-class Short(Struct, frozen=True):
-    """A place that lacks slots: a domain of the start set, or the whole cluster (index None)."""
-
-    index: int | None
-    missing: int
-    nodes: tuple[str, ...]
+_MOST_TALLIES = 4
 
 
 class Budget:
@@ -69,13 +61,40 @@ class Search:
         self.members = in_index_order(question.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self._seen: dict[tuple[Edit, ...], bool] = {}
-        self._slots: dict[View, Mapping[str, int]] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
 
     @property
     def first(self) -> Attempt:
-        """The attempt that failed."""
-        return self.stuck.first
+        """The attempt that failed: where jobs go first that would be placed, the one after them."""
+        return self._standing[1]
+
+    @property
+    def view(self) -> View:
+        """The cluster in which it failed, with those that go first in their places."""
+        return self._standing[0]
+
+    @cached_property
+    def _standing(self) -> tuple[View, Attempt]:
+        question = self.question
+        rivals = len(competition.rivals(question))
+        if not rivals or not self.budget.spend(rivals):
+            return question.view, self.stuck.first
+        before = competition.ahead(question).view
+        tried = (course.first for course in every_course(question, before, preemption=False))
+        return next(((before, first) for first in tried if first.placement is None), (question.view, self.stuck.first))
+
+    @cached_property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The slots as they are counted by each kind of trigger that may come; one where all pods are alike."""
+        firsts = [self.first]
+        group = self.question.subject.group
+        if len({pod.shape for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
+            firsts += [course.first for course in every_course(self.question, self.view, preemption=False)]
+        kinds: dict[object, Tally] = {}
+        for first in firsts:
+            start = first.gathering.start if first.gathering is not None else ()
+            kinds.setdefault((first.trigger.shape, held(first), start), Tally(self.question, self.view, first))
+        return tuple(kinds.values())[:_MOST_TALLIES]
 
     def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
         """Return the ways out of a family on which others depend, looked for once."""
@@ -90,32 +109,14 @@ class Search:
             self._seen[key] = is_placed(changed(self.question, key), self.budget)
         return self._seen[key]
 
-    def shorts(self) -> Iterator[Short]:
-        """Yield the places that lack slots, those that lack the fewest first."""
-        gathering, tree = self.first.gathering, self.question.tree
-        if gathering is None or not isinstance(tree, Tree):
-            yield Short(None, max(1, self.wanted - self._held()), tuple(self.question.view.names()))
-            return
-        ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
-        for index in ranked:
-            multiple = self.question.multiples.get(tree.domains[index].layer, 1)
-            missing = max(1, -(-gathering.desired // multiple) * multiple - gathering.raw[index])
-            yield Short(index, missing, tuple(tree.nodes_below(index)))
-
     @property
-    def wanted(self) -> int:
-        """How many pods of a gang without a plan must find a place at once."""
-        group = self.question.subject.group
-        return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
+    def counts_exactly(self) -> bool:
+        """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
+        return len(self.tallies) == 1 and self.first.prepared.counts_only_room
 
-    def _held(self) -> int:
-        return sum(len(pods) for pods in self.first.waiting.values())
-
-    def slots(self, view: View) -> Mapping[str, int]:
-        """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""
-        if view not in self._slots:
-            self._slots[view] = slots_in(view, self.question, self.first)
-        return self._slots[view]
+    def domain(self, short: Short) -> int | None:
+        """Return the domain of a place, None for the whole cluster, which a plan and no plan have in common."""
+        return short.index if self.place(short) else None
 
     def place(self, short: Short) -> str:
         """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
@@ -160,6 +161,19 @@ class Search:
         """Return the search that goes on from a changed cluster, out of the same budget."""
         return Search(changed(self.question, edits), stuck, self.budget)
 
+    def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
+        """Return the cluster with the subject in its place, after those that go first, and its nodes.
+
+        None where it finds no place.
+        """
+        question = changed(self.question, edits)
+        if not self.works(edits):
+            return None
+        before = competition.ahead(question).view
+        seats = next(course.first.placement for course in open_courses(question, before, preemption=False))
+        placed = competition.by_node(question.subject.pending, seats or {})
+        return before.with_pods(placed), tuple(placed)
+
     def course_after(self, edits: Sequence[Edit]) -> Course | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
         question = changed(self.question, edits)
@@ -182,9 +196,3 @@ def largest(most: int, fits: Callable[[int], bool]) -> int:
         else:
             high = middle - 1
     return low
-
-
-def in_domain(names: Collection[str], gains: Mapping[str, int]) -> list[tuple[int, str]]:
-    """Return the nodes among these that gain something, the best first."""
-    found = [(gains[name], name) for name in names if gains.get(name, 0) > 0]
-    return sorted(found, key=lambda item: (-item[0], item[1]))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
+from kubectl_koord.model.selectors import Toleration
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")
@@ -99,13 +100,23 @@ def test_cordoned_nodes_that_do_not_help_are_not_named() -> None:
 def test_a_taint_that_all_pods_tolerate_may_be_enough() -> None:
     drawing = two(cluster("s0: b0[n1 n2]")).taint("n1", "gpu", "a b").taint("n2", "gpu", "a b")
     patch = (
-        '[{"op": "add", "path": "/spec/tolerations/-", "value":'
-        ' {"key": "gpu", "operator": "Equal", "value": "a b", "effect": "NoSchedule"}}]'
+        '[{"op": "add", "path": "/spec/tolerations", "value":'
+        ' [{"key": "gpu", "operator": "Equal", "value": "a b", "effect": "NoSchedule"}]}]'
     )
     each = [f"kubectl patch pod job-{number} -n default --type json -p '{patch}'" for number in (0, 1)]
     edits = (Tolerate(JOB, "gpu", "a b", "NoSchedule"),)
     way = WayOut("tolerate", "Tolerate taint gpu=a b:NoSchedule (2 nodes)", " && ".join(each), edits)
     assert ways(drawing, "tolerate") == (way,)
+
+
+def test_a_toleration_is_added_to_those_that_a_pod_has() -> None:
+    drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 1, 8, tolerations=(Toleration("x", "Exists"),))
+    (way,) = ways(drawing, "tolerate")
+    patch = (
+        '[{"op": "add", "path": "/spec/tolerations/-", "value":'
+        ' {"key": "gpu", "operator": "Equal", "value": "", "effect": "NoSchedule"}}]'
+    )
+    assert way.command == f"kubectl patch pod job-0 -n default --type json -p '{patch}'"
 
 
 def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
@@ -115,9 +126,13 @@ def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
 
 def test_for_many_pods_there_is_no_command_but_their_template() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
-    assert [(way.message, way.command) for way in ways(drawing, "tolerate")] == [
-        ("Tolerate taint gpu:NoSchedule (1 node)", "")
-    ]
+    where = "Tolerate taint gpu:NoSchedule (1 node): spec.tolerations in"
+    for owned, template in (
+        (drawing, "their manifest"),
+        (drawing.change_pods(owner="Job/x"), "the pod template of Job/x"),
+    ):
+        (way,) = ways(owned, "tolerate")
+        assert (way.message, way.command) == (f"{where} {template}", "")
 
 
 def test_names_from_the_cluster_cannot_leave_their_place_in_a_command() -> None:

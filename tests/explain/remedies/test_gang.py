@@ -62,10 +62,12 @@ def test_what_pods_say_of_their_gang_has_no_command() -> None:
     wish = GangWish("2", topology=rules(f"MustGather {BLOCK}"))
     drawing = cluster("s0: b0[n1] b1[n2]").with_light_gang("job", 2, 8, wish=wish)
     edits = (spec(f"MustGather {SPINE}", where="pods"),)
-    assert ways(drawing, "gather-wider") == (WayOut("gather-wider", "Gather on SpineLayer instead", "", edits),)
+    wider = "Gather on SpineLayer instead (network-topology-spec in their manifest)"
+    assert ways(drawing, "gather-wider") == (WayOut("gather-wider", wider, "", edits),)
     (fewer,) = ways(drawing, "fewer-pods")
     edits_of_fewer = (DeletePod("default/job-1"), SetMinimum("default/job", "pods", 1))
-    assert (fewer.command, fewer.edits) == ("", edits_of_fewer)
+    message = "Run it with 1 pod instead of 2 (min-available 1 in their manifest)"
+    assert fewer == WayOut("fewer-pods", message, "", edits_of_fewer)
 
 
 def test_every_gang_of_a_group_changes_alike() -> None:
@@ -90,13 +92,17 @@ def test_a_gang_with_topology_is_run_with_fewer_pods() -> None:
     patch = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
     edits = (DeletePod("default/job-2"), SetMinimum("default/job", "PodGroup", 2))
     command = f"{patch} && kubectl delete pod job-2 -n default"
-    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", "Run it with 2 pods instead of 3", command, edits),)
+    message = "Run it with 2 pods instead of 3 (minMember 2)"
+    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
+    scaled = "Run it with 2 pods instead of 3 (minMember 2; lower replicas of PyTorchJob/x by 1)"
+    owned = drawing.change_pods(owner="PyTorchJob/x")
+    assert ways(owned, "fewer-pods") == (WayOut("fewer-pods", scaled, patch, edits),)
 
 
 def test_a_gang_without_topology_keeps_its_pods_and_lowers_its_minimum() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 8)
     command = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
-    message = "Let it start with 2 pods: the others follow when there is room"
+    message = "Let it start with 2 pods (minMember 2): the others follow when there is room"
     edits = (SetMinimum("default/job", "PodGroup", 2),)
     assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
 
@@ -119,6 +125,16 @@ def test_gangs_of_one_group_drop_what_is_beyond_their_minimums() -> None:
     way = WayOut("drop-surplus", message, "kubectl delete pod a-1 -n default", (DeletePod("default/a-1"),))
     assert ways(drawing, "drop-surplus", "a") == (way,)
     assert why_of(drawing, "a").also_wrong == ("surplus-pods",)
+    (scaled,) = ways(drawing.change_pods("a-1", owner="Job/a"), "drop-surplus", "a")
+    assert (scaled.message, scaled.command) == (f"{message} (lower parallelism of Job/a by 1)", "")
+
+
+def test_pods_of_several_namespaces_are_dropped_in_each() -> None:
+    both = '["default/a", "ml/b"]'
+    drawing = cluster("s0: b0[n1 n2]").with_gang("a", 2, 8, must_gather=SPINE, groups=both, minimum=1)
+    drawing = drawing.with_gang("ml/b", 2, 8, must_gather=SPINE, groups=both, minimum=1)
+    (way,) = ways(drawing, "drop-surplus", "a")
+    assert way.command == "kubectl delete pod a-1 -n default && kubectl delete pod b-1 -n ml"
 
 
 BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, nvidia_gpu=8), ("pods", 110)))

@@ -6,7 +6,8 @@ import pytest
 
 from kubectl_koord.explain.remedies import pods
 from kubectl_koord.explain.reports import DeletePod, MovePod, WayOut
-from tests.build import SPINE, Drawing, cluster, rules, why_of
+from kubectl_koord.model.pods import PodTerm
+from tests.build import SPINE, Drawing, cluster, having, rules, why_of
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 TWO = BARE.with_gang("job", 2, 8, must_gather=SPINE, priority=5, never_preempts=True)
@@ -64,8 +65,8 @@ def test_pods_of_several_namespaces_are_deleted_in_each() -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{"of_daemon_set": True}, {"gang": "default/job"}, {"terminating": True}],
-    ids=["daemon set", "own member", "going anyway"],
+    [{"of_daemon_set": True}, {"gang": "default/job"}, {"terminating": True}, {"owner": "Node/n1"}],
+    ids=["daemon set", "own member", "going anyway", "static pod"],
 )
 def test_some_pods_are_never_freed(fields: dict[str, Any]) -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, minimum=1, match_policy="only-waiting", priority=5)
@@ -87,6 +88,7 @@ def test_what_nobody_would_paste_has_no_command() -> None:
         drawing = drawing.with_running(f"p{number:02}", on="n1", cpu=1)
     (way,) = ways(drawing)
     assert (len(way.edits), way.command) == (21, "")
+    assert way.message.endswith(" and 18 more (all in -o json)")
 
 
 def test_more_pods_of_any_priority_than_twenty_are_not_offered() -> None:
@@ -105,7 +107,9 @@ def test_with_multiples_whole_multiples_are_freed() -> None:
 def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3:4]").with_gang("job", 2, 8, must_gather=SPINE)
     drawing = drawing.with_running("m", on="n1", cpu=4, priority=9)
-    message = "Move default/m (4 CPU) from n1 to n3, where it fits: that is enough in spine s0"
+    message = (
+        "Move default/m (4 CPU) from n1 to n3, where it fits: that is enough in spine s0 (nothing creates it anew)"
+    )
     assert ways(drawing, "move-pod") == (WayOut("move-pod", message, edits=(MovePod("default/m", "n1", "n3"),)),)
 
 
@@ -113,12 +117,68 @@ def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
     assert way.command == "kubectl cordon n1 && kubectl delete pod m -n default && kubectl uncordon n1"
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits"
+
+
+def test_a_pod_that_is_created_anew_is_kept_off_all_nodes_that_the_gang_is_to_take() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_gang("job", 2, 8, must_gather=SPINE)
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=8, priority=9, owner="ReplicaSet/m"), "move-pod")
+    assert way.command == "kubectl cordon n1 n2 && kubectl delete pod m -n default && kubectl uncordon n1 n2"
+
+
+def test_a_pod_may_move_beside_the_gang() -> None:
+    drawing = cluster("s0: b0[n1 n2:9]").with_gang("job", 2, 8, must_gather=SPINE)
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=1, priority=9, owner="ReplicaSet/m"), "move-pod")
+    assert way.edits == (MovePod("default/m", "n1", "n2"),)
+    assert way.command == "kubectl cordon n1 && kubectl delete pod m -n default && kubectl uncordon n1"
+
+
+@pytest.mark.parametrize(
+    ("priorities", "owners", "told"),
+    [
+        ((4, 4), ("", ""), ""),
+        ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r creates pods anew"),
+        ((7, 4), ("ReplicaSet/r", "Job/j"), "; ReplicaSet/r creates pods anew: scale it down"),
+        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r create pods anew: scale them down"),
+    ],
+)
+def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_would_take_the_place_again(
+    priorities: tuple[int, int], owners: tuple[str, str], told: str
+) -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
+    for name, priority, owner in zip("ab", priorities, owners, strict=True):
+        drawing = drawing.with_running(name, on="n1", cpu=4, priority=priority, owner=owner)
+    (way,) = ways(drawing)
+    assert way.message.endswith(f"priority {max(priorities)}){told}")
+
+
+def test_one_freed_pod_that_is_created_anew_is_told_so() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
+    (way,) = ways(drawing.with_running("a", on="n1", cpu=4, priority=2000, owner="ReplicaSet/rs"))
+    free = "Free 1 pod of any priority: default/a on n1 (4 CPU, priority 2000)"
+    assert way.message == f"{free}; ReplicaSet/rs creates it anew: scale it down"
+
+
+def test_of_equal_ways_those_whose_pods_stay_gone_go_first() -> None:
+    drawing = TWO.with_running("owned", on="n1", cpu=8, priority=4, owner="Job/x")
+    drawing = drawing.with_running("bare", on="n3", cpu=8, priority=4)
+    assert freed(drawing) == [("bare",), ("owned",)]
+    back = TWO.with_running("back", on="n1", cpu=8, priority=6, owner="Job/x")
+    assert freed(back.with_running("bare", on="n3", cpu=8, priority=9)) == [("bare",), ("back",)]
+
+
+def test_a_single_pod_that_counting_misses_is_found_by_trying() -> None:
+    term = PodTerm("kubernetes.io/hostname", having(app="web"))
+    drawing = cluster("s0: b0[n1 n2]").label("n1", **{"kubernetes.io/hostname": "n1"})
+    drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True, repelled=(term,))
+    drawing = drawing.with_running("full", on="n2", cpu=1, priority=5)
+    assert freed(drawing.with_running("web", on="n1", cpu=0, priority=1, labels=(("app", "web"),))) == [("web",)]
 
 
 def test_a_move_for_a_gang_without_topology_names_no_place() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8).with_running("m", on="n1", cpu=4, priority=9)
     (way,) = ways(drawing, "move-pod")
-    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits"
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits (nothing creates it anew)"
 
 
 def test_a_pod_that_fits_nowhere_else_once_the_gang_is_placed_is_not_moved() -> None:

@@ -9,7 +9,7 @@ from kubectl_koord.explain.remedies import gang, pods
 from kubectl_koord.explain.remedies import search as search_module
 from kubectl_koord.explain.remedies.search import Budget, Search, largest
 from kubectl_koord.explain.reports import DeletePod, Tolerate, Uncordon, WayOut
-from tests.build import BLOCK, SPINE, Drawing, cluster, rules, why_of
+from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 
 NOTHING = "no single change and no pair of changes that was tried lets it start."
 MUST_BE_MENDED = "what stops it must be mended first; whether that is enough is open."
@@ -150,3 +150,65 @@ def test_the_largest_number_that_fits_is_found_by_halves() -> None:
     assert largest(100, lambda number: number <= 37) == 37
     assert largest(100, lambda _: True) == 100
     assert largest(100, lambda _: False) == 0
+
+
+LOW_ALONE = ["Free 1 pod of lower priority: default/low on n1 (4 CPU, priority 0)", "Add 1 node like n1"]
+
+
+def messages(drawing: Drawing, name: str = "job") -> list[str]:
+    return [way.message for way in why_of(drawing, name).unblock]
+
+
+def test_room_that_a_nominated_pod_will_take_is_not_room_that_a_change_must_bring() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", "n1", 4)
+    drawing = drawing.with_pod("other", cpu=4, priority=9, nominated="n1", scheduler="x")
+    assert messages(drawing.with_pod("job", cpu=4, priority=5, never_preempts=True)) == LOW_ALONE
+
+
+def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> None:
+    drawing = cluster("s0: b0[n1:16]").with_running("low", "n1", 8)
+    drawing = drawing.with_gang("high", 1, 8, priority=9, must_gather=SPINE)
+    drawing = drawing.with_gang("job", 1, 8, priority=5, must_gather=SPINE, never_preempts=True)
+    low = "Free 1 pod of lower priority in spine s0: default/low on n1 (8 CPU, priority 0)"
+    assert messages(drawing) == [low, "Add 1 node like n1 in spine s0"]
+    moved = (
+        "Move default/low (8 CPU) from n1 to n2, where it fits: that is enough in spine s0 (nothing creates it anew)"
+    )
+    elsewhere = drawing.with_nodes(node("n2"))
+    assert messages(elsewhere) == [low, moved, "Add 1 node like n1 in spine s0"]
+
+
+def test_a_pod_is_not_moved_to_where_another_is_nominated() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("full", "n3", 7, terminating=True)
+    drawing = drawing.with_running("low", "n1", 8).with_pod("other", cpu=8, priority=9, nominated="n2", scheduler="x")
+    drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True)
+    assert "move-pod" not in actions(drawing)
+
+
+def unequal(drawing: Drawing) -> Drawing:
+    """Add a gang whose smaller pod, tried first, has the larger one counted by what the smaller asks for."""
+    drawing = drawing.with_gang("job", 1, 7, must_gather=SPINE, minimum=2).with_pod("job-w", "job", 2)
+    return drawing.change_pods(priority=5, never_preempts=True)
+
+
+def test_of_unequal_pods_each_may_be_tried_first_and_count_the_slots() -> None:
+    drawing = cluster("s0: b0[n1:10]; s1: b1[n2:1]")
+    more = "Add 1 node like n1 in spine s0"
+    assert messages(unequal(drawing.cordon("n1"))) == ["Uncordon n1", more]
+    less = "Request 4 CPU per pod instead of 7 (resources.requests in the pod template)"
+    low = "Free 1 pod of lower priority in spine s0: default/low on n1 (4 CPU, priority 0)"
+    assert messages(unequal(drawing.with_running("low", "n1", 4))) == [less, low, more]
+
+
+def test_unequal_pods_may_be_let_in_by_one_that_moves() -> None:
+    drawing = cluster("s0: b0[n1:10]; s1: b1[n2:4]").with_running("low", "n1", 4)
+    low = "Move default/low (4 CPU) from n1 to n2, where it fits: that is enough in spine s0 (nothing creates it anew)"
+    assert low in messages(unequal(drawing))
+
+
+def test_gangs_of_a_group_with_specs_of_their_own_are_counted_by_each() -> None:
+    both = '["default/job", "default/mate"]'
+    drawing = cluster("s0: b0[n1]; s1: b1[n2:16]").with_nodes(node("n9", 8)).cordon("n2")
+    drawing = drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3"), groups=both)
+    drawing = drawing.with_gang("mate", 1, 8, groups=both).change_pods(never_preempts=True)
+    assert messages(drawing)[0] == "Uncordon n2"
