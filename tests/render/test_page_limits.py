@@ -113,6 +113,7 @@ def test_a_change_says_what_became_of_it() -> None:
     assert first_line(replace(CHANGE, dry_run="none")) == "Nothing was written; 1 object would change."
     assert first_line(replace(CHANGE, changes=())) == "Nothing to change: everything is as asked for already."
     assert first_line(replace(CHANGE, message="Declined.")) == "Declined."
+    assert text(replace(CHANGE, verdict="no", message="Declined."), style=PIPE) == "Declined.\n"
     assert "why-pending" not in text(replace(CHANGE, effect=None), style=PIPE)
 
 
