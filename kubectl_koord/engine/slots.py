@@ -60,7 +60,7 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
 
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
-    runs = _runs(pods)
+    runs = runs_of(pods)
     if len(runs) > 1 or not prepared.counts_only_room or pods[0].shape != prepared.trigger.shape:
         return Offer((name, _on_node(view.state(name), runs, prepared)) for name in names)
     every = _alike(view, len(pods), prepared)
@@ -104,9 +104,9 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
     return view.per_node(("slots", shape, prepared.rules), lambda view: lambda name: on_node(view.state(name)))
 
 
-def slots_on(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> int:
-    """Return the offer slots of one node in whatever state, for pods in index order."""
-    return _on_node(state, _runs(pods), prepared).slots
+def slots_on(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> int:
+    """Return the offer slots of one node in whatever state, for the runs of pods in index order."""
+    return _on_node(state, runs, prepared).slots
 
 
 def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeState:
@@ -117,7 +117,7 @@ def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeSta
     return left
 
 
-def _runs(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
+def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
     """Group neighbours that are alike to every filter, so that they can be counted at once."""
     return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.shape))
 

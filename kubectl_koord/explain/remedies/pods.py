@@ -101,7 +101,7 @@ def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most:
     for tally in search.tallies:
         plans = (plan for plan in _plans(tally, pods_on) if plan.cost[1][0] <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
-            pods = _proven(search, plan)
+            pods = _proven(search, plan, most)
             at, cost = search.domain(plan.short), _cost(pods, own)
             if pods and (at not in found or cost < found[at][0]):
                 found[at] = (cost, plan.short, pods)
@@ -151,15 +151,28 @@ class _Left:
         self.number = number
 
 
-def _proven(search: Search, plan: _Plan) -> tuple[RunningPod, ...]:
-    """Return the pods that are enough by the engine's word; more than the fewest where multiples or plans want more."""
+def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:
+    """Return the pods that are enough by the engine's word, none where it takes more than so many.
+
+    They are more than the fewest where multiples or plans want more.
+    """
     pods = tuple(pod for piece in plan.chosen for pod in piece.pods)
     if pods and search.works(deleted(pods)):
         return pods
     ranked = sorted((options[-1] for options in plan.pieces.values() if options), key=lambda piece: -piece.gain)
-    edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in ranked], plan.short.missing)
+    few = list(_while_few(ranked, most))
+    edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in few], plan.short.missing)
     gone = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
-    return tuple(pod for piece in ranked for pod in piece.pods if pod.key in gone)
+    return tuple(pod for piece in few for pod in piece.pods if pod.key in gone)
+
+
+def _while_few(pieces: Iterable[_Piece], most: int) -> Iterator[_Piece]:
+    """Yield pieces as long as they hold no more than so many pods together."""
+    for piece in pieces:
+        most -= len(piece.pods)
+        if most < 0:
+            return
+        yield piece
 
 
 def _pieces(

@@ -106,7 +106,7 @@ class Search:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
         key = tuple(edits)
         if key not in self._seen:
-            self._seen[key] = is_placed(changed(self.question, key), self.budget)
+            self._seen[key] = self.budget.runs > 0 and is_placed(changed(self.question, key), self.budget)
         return self._seen[key]
 
     @property

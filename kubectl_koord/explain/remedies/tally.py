@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kubectl_koord.engine.attempt import Attempt, needed
-from kubectl_koord.engine.slots import in_index_order, offer_slots, slots_on
+from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import obstacles
@@ -33,6 +33,7 @@ class Tally:
         self.view = view
         self.first = first
         self.members = in_index_order(question.subject.pending)
+        self._runs = runs_of(self.members)
         self._slots: dict[View, Mapping[str, int]] = {}
 
     def shorts(self) -> Iterator[Short]:
@@ -73,7 +74,7 @@ class Tally:
         state = self.view.state(node).copy()
         for pod in pods:
             state.remove(pod)
-        return slots_on(state, self.members, self.first.prepared)
+        return slots_on(state, self._runs, self.first.prepared)
 
 
 def held(first: Attempt) -> int:
