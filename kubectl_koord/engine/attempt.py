@@ -119,16 +119,35 @@ def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[s
 
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
-    placed: dict[str, list[Occupant]] = {}
     stateful = any(_has_state(pod.shape) for pod in job.tried) or any(view.node(node).load for node in seats.values())
     if not stateful and all(pod.shape == trigger.shape for pod in job.pods):
         return ""
-    for pod in sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key)):
+    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
+    if not stateful:
+        return _first_refused(job, view, in_turn, seats)
+    placed: dict[str, list[Occupant]] = {}
+    for pod in in_turn:
         node = seats[pod.key]
         now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
         if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
             return pod.key
         placed.setdefault(node, []).append(pod)
+    return ""
+
+
+def _first_refused(job: Job, view: View, in_turn: Iterable[PendingPod], seats: Mapping[str, str]) -> str:
+    """Return the same for members that change nothing on a node but its room: none alters what others were told."""
+    prepared: dict[tuple[object, ...], Prepared] = {}
+    states: dict[str, NodeState] = {}
+    for pod in in_turn:
+        kind = (pod.shape, pod.namespace, pod.labels)
+        if kind not in prepared:
+            prepared[kind] = job.prepared(pod, view)
+        node = seats[pod.key]
+        state = states.setdefault(node, view.state(node).copy())
+        if rejection(pod, state, prepared[kind]) is not None:
+            return pod.key
+        state.add(pod)
     return ""
 
 

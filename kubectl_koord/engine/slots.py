@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, static_rejection
 from kubectl_koord.engine.reasons import Reason
@@ -61,9 +61,10 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
     runs = runs_of(pods)
-    if len(runs) > 1 or not prepared.counts_only_room or pods[0].shape != prepared.trigger.shape:
+    if not prepared.counts_only_room:
         return Offer((name, _on_node(view.state(name), runs, prepared)) for name in names)
-    every = _alike(view, len(pods), prepared)
+    alike = len(runs) == 1 and pods[0].shape == prepared.trigger.shape
+    every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
     slots = every if len(names) == len(every) else Offer((name, every[name]) for name in names)
     crossed = [name for name in prepared.nominated if name in slots]
     if crossed:
@@ -82,6 +83,17 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
         return lambda name: found if (found := every[name]).slots < most else all_in
 
     return view.once(key, lambda view: Offer(view.per_node(key, at_most)))
+
+
+def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
+    """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
+    key = ("offer", prepared.trigger.shape, prepared.rules, tuple((run[0].shape, len(run)) for run in runs))
+    alone = structs.replace(prepared, nominated={})
+
+    def on_node(view: View) -> Callable[[str], NodeSlots]:
+        return lambda name: _on_node(view.state(name), runs, alone)
+
+    return view.once(key, lambda view: Offer(view.per_node(key, on_node)))
 
 
 def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:

@@ -17,6 +17,7 @@ from kubectl_koord.explain.words import layer_noun
 
 _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
+_RUNS_OF_PREEMPTION = 40
 _MORE_PIECES = 4
 _MOST_TALLIES = 4
 
@@ -36,9 +37,10 @@ class Budget:
 
 def is_placed(question: Question, budget: Budget) -> bool:
     """Tell whether why-pending would answer yes; no when the budget is spent."""
-    if not budget.spend() or causes.before_trying(question.subject, question.snapshot, question.tree):
+    kinds = len({pod.shape for pod in question.subject.pending})
+    if not budget.spend(max(1, kinds)) or causes.before_trying(question.subject, question.snapshot, question.tree):
         return False
-    if not question.subject.pending or not all(course.placed_at_once for course in next_attempt(question)):
+    if not question.subject.pending or not _next_places(question, budget):
         return False
     own = (question.subject.key, competition.priority(question.subject))
     rivals = question.view.once(("rivals", *own), lambda _: len(competition.rivals(question)))
@@ -48,6 +50,17 @@ def is_placed(question: Question, budget: Budget) -> bool:
         return False
     behind = competition.behind(question)
     return behind is None or behind.leaves_room
+
+
+def _next_places(question: Question, budget: Budget) -> bool:
+    """Tell whether the next attempt places the subject whoever is tried first.
+
+    What preemption does is only asked, for it is dear, where some triggers place it and others do not.
+    """
+    placed = {course.placed_at_once for course in every_course(question, preemption=False)}
+    if len(placed) > 1 and budget.spend(_RUNS_OF_PREEMPTION):
+        return all(course.placed_at_once for course in next_attempt(question))
+    return placed == {True}
 
 
 class Search:
