@@ -54,7 +54,6 @@ class Session:
         """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says."""
         from kubectl_koord.cli.progress import Progress
         from kubectl_koord.cluster import source
-        from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
@@ -63,6 +62,8 @@ class Session:
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 return source.from_files(self.options.snapshots, self.options.version, seen)
+            if not self.options.output:
+                from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":

@@ -112,19 +112,6 @@ def opening(head: bytes) -> Opening | None:
     return Opening(items.end() - 1, outside.metadata, b"}," + gap + key)
 
 
-def read_list(
-    source: Source,
-    kind: Any,  # noqa: ANN401
-    take: Callable[[list[Any]], None],
-    size: int = SLICE,
-) -> str:
-    """Hand the items of a list to `take`, in order, and return the token of the next page (or empty).
-
-    As `read_page`, of which only the token is kept.
-    """
-    return read_page(source, kind, take, size).continue_ or ""
-
-
 def read_page(
     source: Source,
     kind: Any,  # noqa: ANN401

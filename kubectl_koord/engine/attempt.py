@@ -208,7 +208,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
-    return Attempt(trigger, job.prepared(trigger, view), None, None, slots.refusals, waiting, (*left, *_never(job)))
+    return Attempt(trigger, prepared, None, None, slots.refusals, waiting, (*left, *_never(job)))
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:

@@ -90,6 +90,11 @@ class GangGroup(Struct, frozen=True):
         return (self.own,) if self.omits_itself else self.members
 
     @property
+    def everyone(self) -> tuple[Gang, ...]:
+        """The members, and the gang itself where its list leaves it out."""
+        return (*self.members, self.own) if self.omits_itself else self.members
+
+    @property
     def pending(self) -> tuple[PendingPod, ...]:
         """All pods that are tried as one, by name."""
         return tuple(sorted((pod for gang in self.tried for pod in gang.pending), key=lambda pod: pod.key))

@@ -8,7 +8,7 @@ victims are given back.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeGuard
 
 from msgspec import Struct
 
@@ -102,7 +102,7 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
-    emptied = now.without_any(("preemptible", failed.trigger.priority), partial(_is_preemptible, failed.trigger))
+    emptied = now.without_any(("preemptible", failed.trigger.priority), partial(_is_preemptible, trigger=failed.trigger))
     costs = node_costs(now, possible, failed.trigger, meeting)
     if job.wish is not None and job.tree is not None:
         return _gathered(job, emptied, failed, considered, possible, costs)
@@ -131,14 +131,10 @@ def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
 
 def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
     """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
-    return tuple(
-        pod
-        for pod in view.occupants(node)
-        if isinstance(pod, RunningPod) and pod.priority < trigger.priority and not pod.protected
-    )
+    return tuple(pod for pod in view.occupants(node) if _is_preemptible(pod, trigger))
 
 
-def _is_preemptible(trigger: PendingPod, pod: Occupant) -> bool:
+def _is_preemptible(pod: Occupant, trigger: PendingPod) -> TypeGuard[RunningPod]:
     return isinstance(pod, RunningPod) and pod.priority < trigger.priority and not pod.protected
 
 

@@ -82,7 +82,7 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
         every = without_limit(view, prepared)
         return lambda name: found if (found := every[name]).slots < most else all_in
 
-    return view.once(key, lambda view: Offer(view.per_node(key, at_most)))
+    return _shared(view, key, at_most)
 
 
 def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
@@ -93,7 +93,11 @@ def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepare
     def on_node(view: View) -> Callable[[str], NodeSlots]:
         return lambda name: _on_node(view.state(name), runs, alone)
 
-    return view.once(key, lambda view: Offer(view.per_node(key, on_node)))
+    return _shared(view, key, on_node)
+
+
+def _shared(view: View, key: object, reckon: Callable[[View], Callable[[str], NodeSlots]]) -> Offer:
+    return view.once(key, lambda view: Offer(view.per_node(key, reckon)))
 
 
 def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:

@@ -249,7 +249,7 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     if group is None:
         yield from _foreign_marker(subject.pending, snapshot)
         return
-    for gang in dict.fromkeys((*group.members, group.own)):
+    for gang in group.everyone:
         yield from _unreadable(gang)
         yield from _unknown_layers(gang, tree)
         yield from _of_pod_group(gang, snapshot)

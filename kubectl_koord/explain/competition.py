@@ -61,8 +61,7 @@ class _Line:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        found = ((-priority(other), other.key, other) for other in _everybody(question))
-        self._waiting = [other for *_, other in sorted(found, key=lambda entry: entry[:2])]
+        self._waiting = _by_priority(_everybody(question))
         self._tried: list[_Step] = []
 
     def before(self, own: int) -> list[_Step]:
@@ -211,8 +210,11 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
 def rivals(question: Question) -> list[Subject]:
     """Return the pending jobs of strictly higher priority, the highest first."""
     own = priority(question.subject)
-    found = (other for other in _everybody(question) if priority(other) > own)
-    return sorted(found, key=lambda other: (-priority(other), other.key))[:_MOST_AHEAD]
+    return _by_priority(other for other in _everybody(question) if priority(other) > own)[:_MOST_AHEAD]
+
+
+def _by_priority(subjects: Iterable[Subject]) -> list[Subject]:
+    return sorted(subjects, key=lambda other: (-priority(other), other.key))
 
 
 def _takes_like_places(question: Question, other: Subject) -> bool:

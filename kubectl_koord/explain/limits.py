@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import Basis, Notice
 from kubectl_koord.explain.subjects import Subject
@@ -54,13 +55,17 @@ def rests_on(subject: Subject) -> tuple[str, ...]:
     group = subject.group
     if group is not None:
         kinds.append("PodGroup")
-        if any(gang.topology is not None for gang in (*group.members, group.own)):
+        if _has_spec(group):
             kinds.append("ClusterNetworkTopology")
     if any(pod.shape.claims for pod in subject.pending):
         kinds.append("PersistentVolumeClaim")
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.shape.requests):
         kinds.append("Device")
     return tuple(kinds)
+
+
+def _has_spec(group: GangGroup) -> bool:
+    return any(gang.topology is not None for gang in group.everyone)
 
 
 def is_device(resource: str) -> bool:
@@ -75,9 +80,7 @@ def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     if group is not None:
         if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in (*group.gangs, group.own.key)):
             blind.append("PodGroup")
-        if any(gang.topology is not None for gang in (*group.members, group.own)) and not snapshot.sees(
-            "ClusterNetworkTopology"
-        ):
+        if _has_spec(group) and not snapshot.sees("ClusterNetworkTopology"):
             blind.append("ClusterNetworkTopology")
     return tuple(blind)
 

@@ -1,7 +1,6 @@
 """Whom job preemption would kill, attempt by attempt, and whether that helps."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 
 from msgspec import structs
 
@@ -10,6 +9,7 @@ from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.codes import CauseCode, ReasonCode
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import (
@@ -192,11 +192,8 @@ def _budget(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -
 
 
 def _age(moment: str, created: str) -> int | None:
-    try:
-        then, now = (datetime.fromisoformat(written) for written in (created, moment))
-        return int((now - then).total_seconds())
-    except (ValueError, TypeError):
-        return None
+    age = between(created, moment)
+    return None if age is None else int(age.total_seconds())
 
 
 def _domain(question: Question, node: str) -> str:

@@ -36,11 +36,11 @@ class Question(Struct, frozen=True):
         alone = structs.replace(self.snapshot, pending=self.subject.pending)
         return open_courses(structs.replace(self, snapshot=alone), view, preemption=False)
 
-    def prepared(self, pod: PendingPod) -> Prepared:
-        """Return what PreFilter leaves for a pod of the subject as things are, before any member is placed."""
+    def prepared(self, pod: PendingPod, view: View | None = None) -> Prepared:
+        """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
-        return prepare(pod, self.view, known, snapshot.pending, self.subject.pending, snapshot.claims)
+        return prepare(pod, view or self.view, known, snapshot.pending, self.subject.pending, snapshot.claims)
 
     @property
     def desired(self) -> int | None:

@@ -1,9 +1,10 @@
 """A gang that would be placed now and waits until the scheduler tries it again, or never would (1.7)."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from kubectl_koord.explain import next_steps
+from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause, Notice, Verdict, WayOut
 
@@ -51,7 +52,5 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
 
 
 def _is_old(question: Question, created: str) -> bool:
-    try:
-        return datetime.fromisoformat(question.snapshot.moment) - datetime.fromisoformat(created) > _SOON
-    except (ValueError, TypeError):
-        return False
+    age = between(created, question.snapshot.moment)
+    return age is not None and age > _SOON

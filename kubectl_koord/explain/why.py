@@ -66,7 +66,8 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             cause=_blind(snapshot, blind) if unseen else None,
         )
     if stops:
-        others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *_quota(question)]
+        refused = _quota(question, limits.not_evaluated(subject, snapshot))
+        others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *refused]
         codes = tuple(dict.fromkeys(others))
         proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
         verdict: Verdict = "unknown" if causes.is_open(stops[0], subject, snapshot) else "no"
@@ -152,7 +153,7 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(question, verdict)),
+        also_wrong=tuple(_also_wrong(question, verdict, unseen)),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -180,7 +181,7 @@ def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
     return ways_out.proven(question, stuck)
 
 
-def _also_wrong(question: Question, verdict: Verdict) -> Iterator[CauseCode]:
+def _also_wrong(question: Question, verdict: Verdict, unseen: tuple[str, ...]) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     group = question.subject.group
     if verdict == "no" and group is not None and causes.is_satisfied_by_earlier_pods(group):
@@ -188,12 +189,12 @@ def _also_wrong(question: Question, verdict: Verdict) -> Iterator[CauseCode]:
     if verdict == "no" and surplus.without(question):
         yield "surplus-pods"
     if verdict == "no":
-        yield from _quota(question)
+        yield from _quota(question, unseen)
 
 
-def _quota(question: Question) -> Iterator[CauseCode]:
+def _quota(question: Question, unseen: tuple[str, ...]) -> Iterator[CauseCode]:
     """Yield the code of a quota that refuses the pods as far as the scheduler's last words tell."""
-    if quota.refuses(question, limits.not_evaluated(question.subject, question.snapshot)) is not None:
+    if quota.refuses(question, unseen) is not None:
         yield "quota"
 
 

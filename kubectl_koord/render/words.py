@@ -2,8 +2,8 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Sequence
-from datetime import datetime
 
+from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
 from kubectl_koord.render.document import Block, Gap, Line, Style
 
@@ -83,11 +83,8 @@ def age(seconds: int) -> str:
 
 def age_at(since: str, moment: str) -> str:
     """Return how long before `moment` the other moment was, empty when one of them is no time."""
-    try:
-        gone = datetime.fromisoformat(moment) - datetime.fromisoformat(since)
-    except (ValueError, TypeError):  # not a time; one with and one without a time zone
-        return ""
-    return age(int(gone.total_seconds()))
+    gone = between(since, moment)
+    return "" if gone is None else age(int(gone.total_seconds()))
 
 
 def command(*words: str) -> str:

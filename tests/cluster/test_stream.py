@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_koord.cluster import wire
-from kubectl_koord.cluster.stream import read_list
+from kubectl_koord.cluster.stream import read_page
 
 HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", '},\n        {\n            "metadata": {', ""]
 NAMES = st.text(max_size=20) | st.sampled_from(HOSTILE)
@@ -37,8 +37,8 @@ def compact(value: object) -> bytes:
 
 def read(content: bytes, size: int) -> tuple[list[str], str]:
     found: list[wire.Pod] = []
-    token = read_list(io.BytesIO(content), wire.Pod, found.extend, size)
-    return [pod.metadata.name for pod in found], token
+    told = read_page(io.BytesIO(content), wire.Pod, found.extend, size)
+    return [pod.metadata.name for pod in found], told.continue_ or ""
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -105,7 +105,7 @@ class Plain(msgspec.Struct):
 def test_slices_are_handed_on_before_the_last_bytes_are_there() -> None:
     source = io.BytesIO(compact(listed([f"p{number}" for number in range(100)], padding=1000)))
     positions: list[int] = []
-    read_list(source, wire.Pod, lambda _: positions.append(source.tell()), 8192)
+    read_page(source, wire.Pod, lambda _: positions.append(source.tell()), 8192)
     assert len(positions) > 10
     assert positions[0] < 20_000
 

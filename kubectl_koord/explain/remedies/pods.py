@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import prepare, rejection
+from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption import possible_victims
-from kubectl_koord.engine.rules import rules
 from kubectl_koord.explain import competition
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.next_steps import deletion
@@ -366,9 +365,8 @@ def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
     if after is None:
         return "", ()
     view, seats = after
-    snapshot, own = search.question.snapshot, search.question.subject.pending
     waiting = _as_pending(pod)
-    prepared = prepare(waiting, view, rules(snapshot.config.version), snapshot.pending, own, snapshot.claims)
+    prepared = search.question.prepared(waiting, view)
     others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in seats)
     return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), seats
 

@@ -1,6 +1,6 @@
 """What all families of remedies work with: the question, what is short where, and a budget of engine runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from kubectl_koord.engine.attempt import Attempt
@@ -157,8 +157,9 @@ class Search:
         if gained < missing:
             return ()
         for number in dict.fromkeys([*range(most, min(most + _MORE_PIECES, len(pieces)) + 1), len(pieces)]):
-            if self.works(_flat(pieces[:number])):
-                return self._pruned([edits for _, edits in pieces[:number]])
+            taken = [edits for _, edits in pieces[:number]]
+            if self.works(_flat(taken)):
+                return self._pruned(taken)
         return ()
 
     def _pruned(self, pieces: Sequence[tuple[Edit, ...]]) -> tuple[Edit, ...]:
@@ -166,9 +167,9 @@ class Search:
         kept = list(pieces)
         for piece in reversed(pieces):
             rest = [other for other in kept if other is not piece]
-            if rest and self.works(tuple(edit for edits in rest for edit in edits)):
+            if rest and self.works(_flat(rest)):
                 kept = rest
-        return tuple(edit for edits in kept for edit in edits)
+        return _flat(kept)
 
     def beyond(self, edits: Sequence[Edit], stuck: Course) -> "Search":
         """Return the search that goes on from a changed cluster, out of the same budget."""
@@ -195,8 +196,8 @@ class Search:
         return next_attempt(question)[0] if question.subject.pending else None
 
 
-def _flat(pieces: Sequence[tuple[int, tuple[Edit, ...]]]) -> tuple[Edit, ...]:
-    return tuple(edit for _, edits in pieces for edit in edits)
+def _flat(pieces: Iterable[tuple[Edit, ...]]) -> tuple[Edit, ...]:
+    return tuple(edit for edits in pieces for edit in edits)
 
 
 def largest(most: int, fits: Callable[[int], bool]) -> int:
