@@ -102,7 +102,9 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
-    emptied = now.without_any(("preemptible", failed.trigger.priority), partial(_is_preemptible, trigger=failed.trigger))
+    emptied = now.without_any(
+        ("preemptible", failed.trigger.priority), partial(_is_preemptible, trigger=failed.trigger)
+    )
     costs = node_costs(now, possible, failed.trigger, meeting)
     if job.wish is not None and job.tree is not None:
         return _gathered(job, emptied, failed, considered, possible, costs)

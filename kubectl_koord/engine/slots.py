@@ -3,16 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
-from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, static_rejection
 from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import NodeState, Reckoned, View
 from kubectl_koord.model.pods import PendingPod
-
-T = TypeVar("T")
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -22,19 +19,8 @@ class NodeSlots(Struct, frozen=True, gc=False):
     rejection: Reason | None
 
 
-class Offer(dict[str, NodeSlots]):
+class Offer(Reckoned, dict[str, NodeSlots]):
     """The slots of nodes by name, not to be changed: jobs that are alike share it, and what follows from it."""
-
-    def once(self, key: object, reckon: Callable[["Offer"], T]) -> T:
-        """Return what follows from it, reckoned once per key."""
-        if key not in self._reckoned:
-            self._reckoned[key] = reckon(self)
-        found: T = self._reckoned[key]
-        return found
-
-    @cached_property
-    def _reckoned(self) -> dict[object, Any]:
-        return {}
 
     @cached_property
     def counts(self) -> Mapping[str, int]:

@@ -1,7 +1,8 @@
 """A cluster to reckon with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from functools import cached_property
+from typing import Any, Protocol, Self, TypeVar
 
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
@@ -97,7 +98,22 @@ class NodeState:
         self.places += sign
 
 
-class View:
+class Reckoned:
+    """A value that is not changed, and keeps what was reckoned of it."""
+
+    def once(self, key: object, reckon: Callable[[Self], T]) -> T:
+        """Return what follows from the whole of it, reckoned once per key."""
+        if key not in self._kept:
+            self._kept[key] = reckon(self)
+        found: T = self._kept[key]
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[object, Any]:
+        return {}
+
+
+class View(Reckoned):
     """Nodes and who is on them, in one variant of a cluster. Immutable; a change yields a new View.
 
     A View over another shares all nodes that it does not change, and what was reckoned of them.
@@ -115,7 +131,6 @@ class View:
         self._base = base
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
-        self._reckoned: dict[object, Any] = {}
         self._by_node: dict[object, dict[str, Any]] = {}
 
     def names(self) -> Collection[str]:
@@ -161,13 +176,6 @@ class View:
             else:
                 found = {name: of_node(name) for name in self.names()}
             self._by_node[key] = found
-        return found
-
-    def once(self, key: object, reckon: "Callable[[View], T]") -> T:
-        """Return a value of the whole view, reckoned once per key."""
-        if key not in self._reckoned:
-            self._reckoned[key] = reckon(self)
-        found: T = self._reckoned[key]
         return found
 
     def without(self, gone: Collection[Occupant]) -> "View":
