@@ -77,7 +77,7 @@ packaging: $(VENV)/tools
 	$(BIN)/python -m tests.packaging
 
 soak: $(VENV)/tools
-	$(BIN)/pytest -n auto -m soak
+	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
 	$(BIN)/python -m benchmarks.run --quick
 
 bench: $(VENV)/tools

@@ -143,7 +143,25 @@ def _confirmed(planned: "ChangePlan") -> bool:
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
     sys.stderr.write(f"Change {objects}? [y/N] ")
     sys.stderr.flush()
+    _until_typed()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _until_typed() -> None:
+    """Wait for a line or for Ctrl-C: one that comes in the instant before a read starts would not end the read."""
+    import os
+    import select
+    import signal
+
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    before = signal.set_wakeup_fd(waker)
+    try:
+        select.select([sys.stdin, woken], [], [])
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(woken)
+        os.close(waker)
 
 
 def _send(session: "Session", planned: "ChangePlan") -> None:
