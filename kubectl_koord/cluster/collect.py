@@ -191,12 +191,13 @@ class Collector:
     def _take_pod(self, written: wire.Pod) -> None:
         pod = decode.pod(written, self._memo)
         self._pods.add(pod)
-        self._allocated.pop((pod.namespace, pod.name), None)
         if self._traced:
             self._traces[pod.namespace, pod.name] = decode_traces.trace(written)
-        reservation = decode.reservation_of(written) if isinstance(pod, pods.RunningPod) else ""
-        if reservation:
+        reservation = decode.reservation_of(written)
+        if reservation and isinstance(pod, pods.RunningPod):
             self._allocated[pod.namespace, pod.name] = reservation
+        elif self._allocated:
+            self._allocated.pop((pod.namespace, pod.name), None)
 
     def _take_pod_group(self, written: wire.PodGroup) -> None:
         group = decode.pod_group(written)

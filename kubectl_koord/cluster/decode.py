@@ -21,6 +21,7 @@ JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 TOPOLOGY_ANNOTATION = GANG_PREFIX + "network-topology-spec"
 INDEX_ANNOTATION = GANG_PREFIX + "network-topology-index"
+_GANG_ANNOTATION = GANG_PREFIX + "name"
 _LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
 _LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
 FOREIGN_LABEL = "scheduling.x-k8s.io/pod-group"
@@ -115,10 +116,11 @@ def gang_of(pod: wire.Pod) -> tuple[str, bool]:
 
     Mirrors `GetGangName` in pkg/scheduler/plugins/coscheduling/util/gang_helper.go.
     """
-    labels, annotations = pod.metadata.labels or {}, pod.metadata.annotations or {}
-    by_label = labels.get(GANG_LABEL)
-    name = by_label or labels.get(LIGHT_LABEL) or annotations.get(GANG_PREFIX + "name") or ""
-    return (intern(f"{namespace(pod.metadata)}/{name}") if name else ""), bool(by_label)
+    meta = pod.metadata
+    labels, annotations = meta.labels, meta.annotations
+    by_label = labels.get(GANG_LABEL) if labels else None
+    name = by_label or (labels and labels.get(LIGHT_LABEL)) or (annotations and annotations.get(_GANG_ANNOTATION))
+    return (intern(f"{namespace(meta)}/{name}") if name else ""), bool(by_label)
 
 
 def namespace(meta: wire.Meta) -> str:

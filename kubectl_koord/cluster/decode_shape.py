@@ -25,6 +25,7 @@ _UNSEEN_ANNOTATIONS = {
     "scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
     "internal.scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
 }
+_UNSEEN_NAMES = frozenset(_UNSEEN_ANNOTATIONS)
 _ESTIMATES = {"cpu": (85, 250), "memory": (70, 200 << 20)}
 _TRANSLATED = {"koord-mid": "kubernetes.io/mid-{}", "koord-batch": "kubernetes.io/batch-{}", "koord-free": ""}
 _CLASSES = (
@@ -153,7 +154,7 @@ def read_of(pod: wire.Pod) -> tuple[object, ...]:
         pod.status.qos_class,
         owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
         ()
-        if not annotations or _UNSEEN_ANNOTATIONS.keys().isdisjoint(annotations)
+        if not annotations or _UNSEEN_NAMES.isdisjoint(annotations)
         else tuple(name for name in _UNSEEN_ANNOTATIONS if name in annotations),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
     )
