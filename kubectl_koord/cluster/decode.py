@@ -33,6 +33,8 @@ _FINISHED = {"Succeeded", "Failed"}
 _MAX_BUILT_IN = 10**15
 _BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"}
 
+_encode = msgspec.msgpack.Encoder().encode
+
 Strings: TypeAlias = Mapping[str, str]
 
 
@@ -42,6 +44,7 @@ class PodLabels(msgspec.Struct, frozen=True, gc=False):
     labels: selectors.Labels
     job: str
     protected: bool
+    quality: decode_shape.Quality
 
 
 class ShapeMemo:
@@ -55,9 +58,9 @@ class ShapeMemo:
         self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
         self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
 
-    def shape(self, pod: wire.Pod) -> pods.Shape:
-        """Return the pod's shape, the one object for all equal shapes."""
-        key = (_without_node(pod.spec), *decode_shape.read_of(pod))
+    def shape(self, pod: wire.Pod, quality: decode_shape.Quality) -> pods.Shape:
+        """Return the pod's shape, the one object for all equal shapes; `quality` is what its labels tell of it."""
+        key = (_without_node(pod.spec), quality, decode_shape.read_of(pod))
         shape = self._by_spec.get(key)
         if shape is None:
             new = decode_shape.shape(pod)
@@ -76,7 +79,9 @@ class ShapeMemo:
         if found is None:
             labels = written or {}
             job = intern(labels.get(JOB_LABEL) or "")
-            found = self._pod_labels[key] = PodLabels(self.labels(labels), job, is_protected(labels))
+            found = self._pod_labels[key] = PodLabels(
+                self.labels(labels), job, is_protected(labels), decode_shape.quality_of(labels)
+            )
         return found
 
     def allocatable(self, written: wire.Amounts | None) -> pods.Resources:
@@ -101,7 +106,7 @@ def _without_node(spec: wire.PodSpec) -> bytes:
     if spec.volumes:
         spec.volumes = decode_shape.ties(spec.volumes)
     node, spec.node_name = spec.node_name, None
-    encoded = msgspec.msgpack.encode(spec)
+    encoded = _encode(spec)
     spec.node_name = node
     return encoded
 
@@ -165,7 +170,7 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         name=meta.name,
         node=intern(written.spec.node_name or ""),
         priority=written.spec.priority or 0,
-        shape=memo.shape(written),
+        shape=memo.shape(written, told.quality),
         gang=gang_of(written)[0],
         job=told.job,
         protected=told.protected,
@@ -184,10 +189,11 @@ def _course_of(conditions: list[wire.PodCondition] | None) -> tuple[str, bool]:
     """Return since when a pod has been scheduled (or nothing), and whether the scheduler has preempted it."""
     scheduled, target = "", None
     for condition in conditions or ():
-        if condition.type == "PodScheduled":
+        kind = condition.type
+        if kind == "PodScheduled":
             if condition.status == "True" and not scheduled:
                 scheduled = condition.last_transition_time or ""
-        elif condition.type == "DisruptionTarget" and target is None:
+        elif kind == "DisruptionTarget" and target is None:
             target = condition
     return scheduled, target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
@@ -222,11 +228,12 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gang_of(written)
+    told = memo.pod_labels(meta.labels)
     return pods.PendingPod(
         namespace=namespace(meta),
         name=meta.name,
         priority=spec.priority or 0,
-        shape=memo.shape(written),
+        shape=memo.shape(written, told.quality),
         scheduler=spec.scheduler_name or "default-scheduler",
         gang=gang,
         needs_pod_group=needs_group,
@@ -234,14 +241,14 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
         never_preempts=spec.preemption_policy == "Never",
         index=topology_index(annotations.get(INDEX_ANNOTATION)),
         selector=annotations.get(SELECTOR_ANNOTATION, ""),
-        job=(meta.labels or {}).get(JOB_LABEL) or "",
+        job=told.job,
         nominated=written.status.nominated_node_name or "",
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         terminating=meta.deletion_timestamp is not None,
         condition=_scheduled_condition(written.status.conditions),
         created=meta.creation_timestamp or "",
         owner=owner(meta),
-        labels=memo.labels(meta.labels),
+        labels=told.labels,
         resource_version=meta.resource_version or "",
         foreign_gang="" if gang else _foreign_gang(meta),
     )

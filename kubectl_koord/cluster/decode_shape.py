@@ -1,6 +1,7 @@
 """A pod's spec to the shape that the filters read: requests, constraints, and what goes unseen."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from kubectl_koord.cluster import wire
 from kubectl_koord.model import pods, quantity, selectors
@@ -37,7 +38,8 @@ _CLASSES = (
 _QUALITY = {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}
 _ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 
-Nano = dict[str, int]
+Nano: TypeAlias = dict[str, int]
+Quality: TypeAlias = tuple[str | None, str | None]
 
 
 def amounts(written: wire.Amounts | None) -> Nano:
@@ -145,12 +147,16 @@ def _add(total: Nano, more: Nano) -> None:
         total[resource] = total.get(resource, 0) + value
 
 
+def quality_of(labels: Mapping[str, str | None]) -> Quality:
+    """Return what a pod's labels tell of its priority and QoS class."""
+    return labels.get("koordinator.sh/priority-class"), labels.get("koordinator.sh/qosClass")
+
+
 def read_of(pod: wire.Pod) -> tuple[object, ...]:
-    """Return what `shape` reads of a pod besides its spec; equal values and specs have equal shapes."""
-    labels, annotations, owners = pod.metadata.labels, pod.metadata.annotations, pod.metadata.owner_references
+    """Return what `shape` reads of a pod besides its spec and its quality; equal ones have equal shapes."""
+    meta = pod.metadata
+    labels, annotations, owners = meta.labels, meta.annotations, meta.owner_references
     return (
-        labels.get("koordinator.sh/priority-class") if labels else None,
-        labels.get("koordinator.sh/qosClass") if labels else None,
         pod.status.qos_class,
         owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
         ()

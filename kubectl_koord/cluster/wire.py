@@ -34,7 +34,7 @@ class Meta(Struct, gc=False, rename="camel"):
     owner_references: list[Owner] | None = None
 
 
-class Expression(Struct, gc=False):
+class Expression(Struct, gc=False, omit_defaults=True):
     """matchExpressions[]."""
 
     key: str = ""
@@ -42,33 +42,33 @@ class Expression(Struct, gc=False):
     values: list[str] | None = None
 
 
-class LabelSelector(Struct, gc=False, rename="camel"):
+class LabelSelector(Struct, gc=False, omit_defaults=True, rename="camel"):
     """A metav1.LabelSelector."""
 
     match_labels: dict[str, str] | None = None
     match_expressions: list[Expression] | None = None
 
 
-class NodeSelectorTerm(Struct, gc=False, rename="camel"):
+class NodeSelectorTerm(Struct, gc=False, omit_defaults=True, rename="camel"):
     """One term of a node selector."""
 
     match_expressions: list[Expression] | None = None
     match_fields: list[Expression] | None = None
 
 
-class NodeSelector(Struct, gc=False, rename="camel"):
+class NodeSelector(Struct, gc=False, omit_defaults=True, rename="camel"):
     """requiredDuringSchedulingIgnoredDuringExecution of a node affinity."""
 
     node_selector_terms: list[NodeSelectorTerm] | None = None
 
 
-class NodeAffinity(Struct, gc=False):
+class NodeAffinity(Struct, gc=False, omit_defaults=True):
     """affinity.nodeAffinity."""
 
     required: NodeSelector | None = field(default=None, name=_REQUIRED)
 
 
-class PodAffinityTerm(Struct, gc=False, rename="camel"):
+class PodAffinityTerm(Struct, gc=False, omit_defaults=True, rename="camel"):
     """One required inter-pod term."""
 
     topology_key: str = ""
@@ -79,13 +79,13 @@ class PodAffinityTerm(Struct, gc=False, rename="camel"):
     mismatch_label_keys: list[str] | None = None
 
 
-class PodAffinity(Struct, gc=False):
+class PodAffinity(Struct, gc=False, omit_defaults=True):
     """affinity.podAffinity or podAntiAffinity."""
 
     required: list[PodAffinityTerm] | None = field(default=None, name=_REQUIRED)
 
 
-class Affinity(Struct, gc=False, rename="camel"):
+class Affinity(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.affinity."""
 
     node_affinity: NodeAffinity | None = None
@@ -93,7 +93,7 @@ class Affinity(Struct, gc=False, rename="camel"):
     pod_anti_affinity: PodAffinity | None = None
 
 
-class SpreadConstraint(Struct, gc=False, rename="camel"):
+class SpreadConstraint(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.topologySpreadConstraints[]."""
 
     max_skew: int = 1
@@ -106,7 +106,7 @@ class SpreadConstraint(Struct, gc=False, rename="camel"):
     match_label_keys: list[str] | None = None
 
 
-class Toleration(Struct, gc=False):
+class Toleration(Struct, gc=False, omit_defaults=True):
     """spec.tolerations[]."""
 
     key: str = ""
@@ -115,7 +115,7 @@ class Toleration(Struct, gc=False):
     effect: str = ""
 
 
-class Port(Struct, gc=False, rename="camel"):
+class Port(Struct, gc=False, omit_defaults=True, rename="camel"):
     """containers[].ports[]."""
 
     container_port: int = 0
@@ -124,7 +124,7 @@ class Port(Struct, gc=False, rename="camel"):
     host_ip: str = field(default="", name="hostIP")
 
 
-class Needs(Struct, gc=False):
+class Needs(Struct, gc=False, omit_defaults=True):
     """containers[].resources."""
 
     requests: Amounts | None = None
@@ -132,7 +132,7 @@ class Needs(Struct, gc=False):
     claims: list[dict[str, str]] | None = None
 
 
-class Container(Struct, gc=False, rename="camel"):
+class Container(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.containers[] and initContainers[]."""
 
     resources: Needs | None = None
@@ -140,13 +140,13 @@ class Container(Struct, gc=False, rename="camel"):
     restart_policy: str | None = None
 
 
-class ClaimSource(Struct, gc=False, rename="camel"):
+class ClaimSource(Struct, gc=False, omit_defaults=True, rename="camel"):
     """volumes[].persistentVolumeClaim."""
 
     claim_name: str = ""
 
 
-class Volume(Struct, gc=False, rename="camel"):
+class Volume(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.volumes[]: only what can tie a pod to nodes."""
 
     name: str = ""
@@ -160,13 +160,13 @@ class Volume(Struct, gc=False, rename="camel"):
     iscsi: dict[str, object] | None = None
 
 
-class Gate(Struct, gc=False):
+class Gate(Struct, gc=False, omit_defaults=True):
     """spec.schedulingGates[]."""
 
     name: str = ""
 
 
-class PodSpec(Struct, gc=False, rename="camel"):
+class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec of a Pod."""
 
     node_name: str | None = None

@@ -27,7 +27,7 @@ class Job(Struct, frozen=True):
     """What is tried as one: the pending pods of a gang group, or one pod.
 
     wish and tree are None for a job without topology; `needed` is how many pods must find a place
-    at once, by gang id; `others` all pending pods of the cluster, for their nominations;
+    at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
     claims by `namespace/name`; `never` the members that are planned for but never tried (of another
     scheduler, held by a gate, being deleted), by `namespace/name`; `refused` is set where every member
@@ -39,7 +39,7 @@ class Job(Struct, frozen=True):
     wish: Wish | None
     tree: Tree | None
     rules: Rules
-    others: tuple[PendingPod, ...] = ()
+    nominated: tuple[PendingPod, ...] = ()
     may_trigger: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
@@ -52,7 +52,7 @@ class Job(Struct, frozen=True):
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger."""
-        return prepare(trigger, view, self.rules, self.others, self.pods, self.claims)
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
 
 
 class Attempt(Struct, frozen=True):

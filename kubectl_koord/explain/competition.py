@@ -61,7 +61,7 @@ class _Line:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._waiting = _by_priority(_everybody(question))
+        self._waiting = _by_priority(everybody(question))
         self._tried: list[_Step] = []
 
     def before(self, own: int) -> list[_Step]:
@@ -186,7 +186,7 @@ def _wanted(question: Question, subject: Subject) -> set[str]:
 def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
     own = priority(question.subject)
-    others = [other for other in _everybody(question) if priority(other) == own]
+    others = [other for other in everybody(question) if priority(other) == own]
     nodes = set(placement.values())
     found = []
     for other in [other for other in others if other.key != question.subject.key][:_MOST_EQUALS]:
@@ -199,7 +199,8 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _everybody(question: Question) -> tuple[Subject, ...]:
+def everybody(question: Question) -> tuple[Subject, ...]:
+    """Return everybody with pending pods in the cluster, in name order; looked up once."""
     return question.view.once("pending subjects", lambda _: pending_subjects(question.snapshot))
 
 
@@ -210,7 +211,7 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
 def rivals(question: Question) -> list[Subject]:
     """Return the pending jobs of strictly higher priority, the highest first."""
     own = priority(question.subject)
-    return _by_priority(other for other in _everybody(question) if priority(other) > own)[:_MOST_AHEAD]
+    return _by_priority(other for other in everybody(question) if priority(other) > own)[:_MOST_AHEAD]
 
 
 def _by_priority(subjects: Iterable[Subject]) -> list[Subject]:

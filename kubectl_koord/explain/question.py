@@ -40,7 +40,7 @@ class Question(Struct, frozen=True):
         """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
-        return prepare(pod, view or self.view, known, snapshot.pending, self.subject.pending, snapshot.claims)
+        return prepare(pod, view or self.view, known, snapshot.nominated, self.subject.pending, snapshot.claims)
 
     @property
     def desired(self) -> int | None:

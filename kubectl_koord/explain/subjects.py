@@ -178,11 +178,12 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     never = never_tried(subject, snapshot)
     if group is None:
         return tuple(
-            Job((pod,), {"": 1}, None, None, rules, snapshot.pending, claims=snapshot.claims) for pod in subject.pending
+            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=snapshot.claims)
+            for pod in subject.pending
         )
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, None, rules, snapshot.pending, claims=snapshot.claims, never=never),)
+        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=snapshot.claims, never=never),)
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -195,7 +196,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 wish=wish,
                 tree=tree if wish is not None and isinstance(tree, Tree) else None,
                 rules=rules,
-                others=snapshot.pending,
+                nominated=snapshot.nominated,
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=snapshot.claims,
                 never=never,

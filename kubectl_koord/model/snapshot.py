@@ -84,6 +84,11 @@ class Snapshot(Struct, frozen=True, dict=True):
         """What nodes are set to that is not evaluated, in name order."""
         return tuple(sorted({item for node in self.nodes.values() for item in node.unseen}))
 
+    @cached_property
+    def nominated(self) -> tuple[PendingPod, ...]:
+        """The pending pods that are nominated to a node: preemption made room for them there."""
+        return tuple(pod for pod in self.pending if pod.nominated)
+
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
         return next((gap for gap in self.gaps if gap.kind == kind and not gap.namespace), None)

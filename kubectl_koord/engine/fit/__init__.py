@@ -40,14 +40,14 @@ def prepare(
     trigger: PendingPod,
     view: View,
     rules: Rules,
-    pending: Iterable[PendingPod] = (),
+    waiting: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
 ) -> Prepared:
-    """Return the prepared state of the trigger; `pending` are all waiting pods, for nominations."""
+    """Return the prepared state of the trigger; `waiting` are pods of which some may be nominated to nodes."""
     job = {pod.key for pod in same_job} | {trigger.key}
     nominated: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in pending:
+    for pod in waiting:
         if pod.nominated and pod.key not in job:
             nominated[pod.nominated] = (*nominated.get(pod.nominated, ()), pod)
     return Prepared(

@@ -30,8 +30,7 @@ def sidecars_unknown(shape: Shape, rules: Rules) -> Reason | None:
 def short_of(requests: Resources, state: NodeState, rules: Rules) -> Reason | None:
     """Return a reason when resources or pod places are short (plugins/noderesources, `fitsRequest`)."""
     free = state.free
-    room = ((resource, amount, free.get(resource, 0)) for resource, amount in requests)
-    short = [(resource, amount, left) for resource, amount, left in room if amount > left]
+    short = [(resource, amount, left) for resource, amount in requests if amount > (left := free.get(resource, 0))]
     no_place = state.places < 1
     if short:
         allocatable = dict(state.node.allocatable)
