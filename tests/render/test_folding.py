@@ -112,7 +112,7 @@ def test_many_nodes_outside_are_named_by_the_first_few() -> None:
     written = text(replace(TOPO, outside=(*outside, OutsideNode("other", ()))), style=PIPE)
     assert (
         """\
-41 nodes outside the tree, so no topology gang can use them:
+41 nodes outside the tree, where no topology gang is ever placed:
   node-0, node-1, node-2, node-3, node-4 and 35 more: lack the label spine, block
   other: no label is missing
 """

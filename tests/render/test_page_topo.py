@@ -14,7 +14,7 @@ cluster          4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, so no topology gang can use them:
+2 nodes outside the tree, where no topology gang is ever placed:
   node-8, node-9: lack the label network.topology/spine
 
 as koordinator 1.8 decides (from the image tag)
@@ -33,7 +33,7 @@ cluster         4         12          32       3   1 cordoned
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-2 nodes outside the tree, so no topology gang can use them:
+2 nodes outside the tree, where no topology gang is ever placed:
   node-8, node-9: lack the label network.topology/spine
 
 as koordinator 1.8 decides (from the image tag)
@@ -57,7 +57,7 @@ cluster            4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, so no topology gang can use them:
+2 nodes outside the tree, where no topology gang is ever placed:
   node-8, node-9: lack the label network.topology/spine
 
 as koordinator 1.8 decides (from the image tag)
@@ -81,7 +81,7 @@ cluster            4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, so no topology gang can use them:
+2 nodes outside the tree, where no topology gang is ever placed:
   node-8, node-9: lack the label network.topology/spine
 
 as koordinator 1.8 decides (from the image tag)
@@ -112,7 +112,7 @@ cluster       4         12          32       3   1 cordoned
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-2 nodes outside the tree, so no topology gang can use them:
+2 nodes outside the tree, where no topology gang is ever placed:
   node-8, node-9: lack the label network.topology/spine
 
 as koordinator 1.8 decides (from the image tag)

@@ -107,7 +107,7 @@ def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
     by_missing: dict[tuple[str, ...], list[str]] = {}
     for node in outside:
         by_missing.setdefault(node.missing, []).append(node.node)
-    yield Line(f"{count(len(outside), 'node')} outside the tree, so no topology gang can use them:", "warn")
+    yield Line(f"{count(len(outside), 'node')} outside the tree, where no topology gang is ever placed:", "warn")
     for missing, names in by_missing.items():
         verb = "lacks" if len(names) == 1 else "lack"
         lack = f"{verb} the label {', '.join(missing)}" if missing else "no label is missing"
