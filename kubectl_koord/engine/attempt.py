@@ -4,6 +4,7 @@ A gang with a topology spec is planned as a whole; any other is tried pod by pod
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -13,7 +14,7 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.gather import Gathering, Wish, gather
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Claim, Node
@@ -55,11 +56,11 @@ class Job(Struct, frozen=True):
         return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
 
 
-class Attempt(Struct, frozen=True):
+class Attempt(Struct, frozen=True, dict=True):
     """What came of one attempt.
 
     placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
-    rejections: by node, why it refused (the trigger, for a plain job); nodes without one are left out.
+    told: what nodes said: their slots, or why they refused; see `rejections`.
     waiting: members that had found a node before the trigger failed, by node.
     left: the members that had none. invalid: the plan failed on execution at this pod.
     """
@@ -68,10 +69,20 @@ class Attempt(Struct, frozen=True):
     prepared: Prepared
     gathering: Gathering | None
     placement: Mapping[str, str] | None
-    rejections: Mapping[str, Reason]
+    told: Offer | Mapping[str, Reason]
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     invalid: str = ""
+
+    @cached_property
+    def rejections(self) -> Mapping[str, Reason]:
+        """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
+        return self.told.refusals if isinstance(self.told, Offer) else self.told
+
+    @cached_property
+    def considered(self) -> tuple[str, ...]:
+        """The nodes that preemption looks at: those whose refusal does not last whoever goes."""
+        return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
 
 
 def triggers(job: Job) -> tuple[PendingPod, ...]:
@@ -111,7 +122,7 @@ def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) 
     failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
     tried = {pod.key: gathering.seats[pod.key] for pod in job.tried} if gathering.seats else {}
     placement = tried if not failing and is_enough(job, tried) else None
-    return Attempt(trigger, prepared, gathering, placement, slots.refusals, left=job.pods, invalid=failing)
+    return Attempt(trigger, prepared, gathering, placement, slots, left=job.pods, invalid=failing)
 
 
 def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[str, str]) -> str:
@@ -199,7 +210,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
-        return Attempt(trigger, prepared, None, placement, slots.refusals)
+        return Attempt(trigger, prepared, None, placement, slots)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     for pod in queue:
         if pod.key in placement:
@@ -208,7 +219,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
-    return Attempt(trigger, prepared, None, None, slots.refusals, waiting, (*left, *_never(job)))
+    return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:

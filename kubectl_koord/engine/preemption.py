@@ -6,9 +6,8 @@ victims are given back.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from operator import attrgetter
-from typing import Literal, TypeAlias, TypeGuard
+from operator import itemgetter
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -16,18 +15,18 @@ from kubectl_koord.engine.attempt import Attempt, Job
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.gather import gather
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts nobody."""
 
-Order: TypeAlias = Callable[[Sequence[RunningPod]], Sequence[RunningPod]]
-"""A node's victims, given in name order, in another order."""
+Order: TypeAlias = Callable[[Sequence[int]], int]
+"""Which of a job's pods on a node is met first: of their priorities, given in the order of their names."""
 
 
 class Meeting(Struct, frozen=True):
-    """The order in which the scheduler's cache lists each node's victims: in no object, so we try several.
+    """The order in which the scheduler's cache lists each node's pods: in no object, so we try several.
 
     `usual` is the order on all nodes, or on all but one `node`, where it is `there`.
     """
@@ -53,31 +52,16 @@ class Preemption(Struct, frozen=True):
     domain: int | None = None
 
 
-def _last_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    return victims[::-1]
-
-
-def _dearest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    return sorted(victims, key=_PRIORITY, reverse=True)
-
-
-def _cheapest_first(victims: Sequence[RunningPod]) -> Sequence[RunningPod]:
-    return sorted(victims, key=_PRIORITY)
-
-
-_PRIORITY = attrgetter("priority")
-
-by_name = Meeting(tuple)  # as a scheduler lists them that has just started
-last_first = Meeting(_last_first)
-dearest_first = Meeting(_dearest_first)
-cheapest_first = Meeting(_cheapest_first)
+by_name = Meeting(itemgetter(0))  # as a scheduler lists them that has just started
+last_first = Meeting(itemgetter(-1))
+cheapest_first = Meeting(min)
+dearest_first = Meeting(max)
 MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
 
 
 def favouring(node: str, *, cheap: bool) -> Meeting:
     """Return the order in which one node is met at its lowest cost and all others at their highest, or reversed."""
-    orders = (_dearest_first, _cheapest_first)
-    return Meeting(orders[not cheap], node, orders[cheap])
+    return Meeting(max, node, min) if cheap else Meeting(min, node, max)
 
 
 def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -> Preemption:
@@ -96,15 +80,15 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     if failed.invalid:
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
-    considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
-    every = _victims(now, failed.trigger)
-    possible = {name: victims for name in considered if (victims := every[name])}
+    every, considered = _victims(now, failed.trigger), failed.considered
+    possible = now.once(
+        ("possible", failed.trigger.priority, considered),
+        lambda _: {name: victims for name in considered if (victims := every[name])},
+    )
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
-    emptied = now.without_any(
-        ("preemptible", failed.trigger.priority), partial(_is_preemptible, trigger=failed.trigger)
-    )
+    emptied = without_victims(now, failed.trigger)
     costs = node_costs(now, possible, failed.trigger, meeting)
     if job.wish is not None and job.tree is not None:
         return _gathered(job, emptied, failed, considered, possible, costs)
@@ -133,18 +117,21 @@ def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
 
 def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
     """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
-    return tuple(pod for pod in view.occupants(node) if _is_preemptible(pod, trigger))
+    most = trigger.priority
+    held = view.occupants(node)
+    return tuple([pod for pod in held if pod.priority < most and isinstance(pod, RunningPod) and not pod.protected])
 
 
-def _is_preemptible(pod: Occupant, trigger: PendingPod) -> TypeGuard[RunningPod]:
-    return isinstance(pod, RunningPod) and pod.priority < trigger.priority and not pod.protected
+def without_victims(view: View, trigger: PendingPod) -> View:
+    """Return the cluster without any pod that the trigger may preempt."""
+    return view.without_any(("victims", trigger.priority), lambda view: _victims(view, trigger))
 
 
 def _victims(view: View, trigger: PendingPod) -> Mapping[str, tuple[RunningPod, ...]]:
     return view.per_node(("victims", trigger.priority), lambda view: lambda name: possible_victims(view, name, trigger))
 
 
-def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> dict[str, int]:
+def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> Mapping[str, int]:
     """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
 
     A job counts with the first of its pods that is met. Mirrors `estimatePreemptionCost`.
@@ -156,33 +143,39 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: M
         meeting: the order of each node's victims.
 
     """
-    own = trigger.priority
-
-    def levels(view: View) -> Callable[[str], frozenset[int]]:
-        victims = _victims(view, trigger)
-        return lambda name: frozenset(victim.priority for victim in victims[name])
-
-    def usually_met(view: View) -> Callable[[str], tuple[int, ...]]:
-        victims = _victims(view, trigger)
-        return lambda name: _first_met(meeting.usual(victims[name]))
-
     names = tuple(nodes)
-    by_node = view.per_node(("priorities", own), levels)
-    rank = {level: at for at, level in enumerate(sorted(frozenset[int]().union(*map(by_node.__getitem__, names))))}
-    met = view.per_node(("met", meeting.usual, own), usually_met)
-    costs = {name: sum(map(rank.__getitem__, met[name])) for name in names}
-    if meeting.there is not None and meeting.node in costs:
-        there = _first_met(meeting.there(_victims(view, trigger)[meeting.node]))
-        costs[meeting.node] = sum(map(rank.__getitem__, there))
-    return costs
+    key = ("costs", trigger.priority, meeting.usual, names)
+    ranks, costs = view.once(key, lambda view: _ranked_costs(view, names, trigger, meeting.usual))
+    if meeting.there is None or meeting.node not in costs:
+        return costs
+    there = _priorities(view, trigger)[meeting.node]
+    return {**costs, meeting.node: sum(ranks[meeting.there(job)] for job in there)}
 
 
-def _first_met(victims: Iterable[RunningPod]) -> tuple[int, ...]:
-    """Return the priority of each job's first pod."""
-    first: dict[str, int] = {}
-    for victim in victims:
-        first.setdefault(victim.job, victim.priority)
-    return tuple(first.values())
+def _ranked_costs(
+    view: View, names: Iterable[str], trigger: PendingPod, first: Order
+) -> tuple[Mapping[int, int], Mapping[str, int]]:
+    """Return the rank of each priority among the victims, and the cost of each node."""
+    jobs = _priorities(view, trigger)
+    levels = sorted(set[int]().union(*(job for name in names for job in jobs[name])))
+    ranks = {level: rank for rank, level in enumerate(levels)}
+    return ranks, {name: sum([ranks[first(job)] for job in jobs[name]]) for name in names}
+
+
+def _priorities(view: View, trigger: PendingPod) -> Mapping[str, Sequence[Sequence[int]]]:
+    """Return, by node, the priorities of its possible victims, those of each victim job in the order of their names."""
+
+    def of_node(victims: Iterable[RunningPod]) -> Sequence[Sequence[int]]:
+        jobs: dict[str, list[int]] = {}
+        for victim in victims:
+            jobs.setdefault(victim.job, []).append(victim.priority)
+        return tuple(jobs.values())
+
+    def reckon(view: View) -> Callable[[str], Sequence[Sequence[int]]]:
+        victims = _victims(view, trigger)
+        return lambda name: of_node(victims[name])
+
+    return view.per_node(("priorities", trigger.priority), reckon)
 
 
 def _gathered(

@@ -1,6 +1,6 @@
 """Attempt after attempt: what finally becomes of a job, for each outcome that the API leaves open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from msgspec import Struct
@@ -78,9 +78,9 @@ def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
     cheapest among dear ones, and the other way round.
     """
-    considered = [name for name, reason in failed.rejections.items() if not reason.unresolvable]
+    considered = failed.considered
 
-    def costs(meeting: Meeting) -> dict[str, int]:
+    def costs(meeting: Meeting) -> Mapping[str, int]:
         return node_costs(view, considered, failed.trigger, meeting)
 
     low, high = costs(cheapest_first), costs(dearest_first)

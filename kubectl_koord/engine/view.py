@@ -188,18 +188,19 @@ class View(Reckoned):
         }
         return self._with({}, left)
 
-    def without_any(self, key: object, leaves: Callable[[Occupant], bool]) -> "View":
+    def without_any(self, key: object, leaving: "Callable[[View], Mapping[str, Collection[Occupant]]]") -> "View":
         """Return the view without all who leave, on every node; reckoned once per key, of a what-if only what differs.
 
         Args:
             key: names the question.
-            leaves: tells of one pod whether it goes.
+            leaving: returns, for a view, who of its occupants goes, by node.
 
         """
 
         def left(view: View) -> View:
-            stay = {name: tuple(pod for pod in pods if not leaves(pod)) for name, pods in view._occupants.items()}
-            return View(view._nodes, stay, view._base.without_any(key, leaves) if view._base else None)
+            going = leaving(view)
+            stay = {name: _but(pods, going.get(name, ())) for name, pods in view._occupants.items()}
+            return View(view._nodes, stay, view._base.without_any(key, leaving) if view._base else None)
 
         return self.once(("without", key), left)
 
@@ -219,6 +220,14 @@ class View(Reckoned):
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
+
+
+def _but(pods: tuple[Occupant, ...], going: Collection[Occupant]) -> tuple[Occupant, ...]:
+    """Return the pods without some of them; as they are where nobody goes."""
+    if len(going) in {0, len(pods)}:
+        return () if going else pods
+    gone = set(map(id, going))
+    return tuple(pod for pod in pods if id(pod) not in gone)
 
 
 def of(snapshot: Snapshot) -> View:

@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.gather import Gathering, domain_slots
-from kubectl_koord.engine.preemption import possible_victims
+from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
@@ -73,15 +73,6 @@ def dying(view: View) -> tuple[RunningPod, ...]:
     return tuple(pod for pod in everyone if isinstance(pod, RunningPod) and pod.terminating)
 
 
-def without_lower(view: View, trigger: PendingPod) -> View:
-    """Return the cluster without any pod that the trigger's priority lets it preempt."""
-
-    def reckoned(view: View) -> View:
-        return view.without([pod for name in view.names() for pod in possible_victims(view, name, trigger)])
-
-    return view.once(("without lower", trigger.priority), reckoned)
-
-
 def offered(first: Attempt) -> tuple[int, ...]:
     """Return the slots of the start set, in the order of the tree."""
     gathering = first.gathering
@@ -140,7 +131,7 @@ def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
 
 def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
     view = question.view
-    variants = [without_dying(view), uncordoned(view), without_lower(view, first.trigger), empty_view(view)]
+    variants = [without_dying(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
     counted = [domain_slots(tree, slots_in(one, question, first), question.multiples) for one in variants]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in start}
 

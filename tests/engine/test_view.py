@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kubectl_koord.engine.view import NodeState, View, of
+from kubectl_koord.engine.view import NodeState, Occupant, View, of
 from kubectl_koord.model.pods import Held, HostPort
 from tests.build import cluster, node, pending, running
 
@@ -54,10 +54,14 @@ def test_nobody_is_on_a_node_that_no_pod_names() -> None:
 def test_a_view_without_all_of_some_kind_follows_what_ifs() -> None:
     drawn = DRAWN.with_running("b", on="n1", cpu=1, priority=9).with_running("c", on="n2", cpu=1)
     view, late = of(drawn), running("late", on="n2", cpu=2, priority=9)
-    emptied = view.without_any("low", lambda pod: pod.priority < 9)
+
+    def low(view: View) -> dict[str, tuple[Occupant, ...]]:
+        return {name: tuple(pod for pod in view.occupants(name) if pod.priority < 9) for name in view.names()}
+
+    emptied = view.without_any("low", low)
     assert [pod.name for name in emptied.names() for pod in emptied.occupants(name)] == ["b"]
-    assert view.without_any("low", lambda pod: pod.priority < 9) is emptied
-    changed = view.with_pods({"n2": [late]}).without_any("low", lambda pod: pod.priority < 9)
+    assert view.without_any("low", low) is emptied
+    changed = view.with_pods({"n2": [late]}).without_any("low", low)
     assert (changed.occupants("n2"), changed.state("n2").free) == ((late,), {"cpu": 6000})
     assert changed.state("n1") is emptied.state("n1")
 
