@@ -58,6 +58,8 @@ def _opened(name: str) -> Iterator[Source]:
     """Open a file for the time of its reading; what goes wrong in that time is an error that names it."""
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise KoordError("error: standard input is closed")
             yield _Stream(sys.stdin.buffer)
         else:
             with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time

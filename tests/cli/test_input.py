@@ -62,6 +62,24 @@ def test_standard_input_is_a_dash(koord: Run, expected: Object, monkeypatch: pyt
     assert answer(koord, "--snapshot", "-") == expected
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["topo", "--snapshot", "-"], "error: standard input is closed\n"),
+        (
+            ["annotate", "podgroup", "job", "--mode=NonStrict"],
+            "error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look\n",
+        ),
+    ],
+    ids=["file", "question"],
+)
+def test_standard_input_that_is_closed_is_told(
+    koord: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    assert koord(*words) == (2, "", said)
+
+
 def test_the_executable_reads_standard_input_without_kubectl(installed: Run, tmp_path: Path) -> None:
     done = installed("why-pending", "job", "--snapshot", "-", stdin=json.dumps(world()), PATH=str(tmp_path))
     assert (done.code, done.err) == (1, "")

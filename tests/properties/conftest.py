@@ -1,4 +1,5 @@
-"""Derandomised: a run finds the same on every machine. `HYPOTHESIS_PROFILE=wild` searches anew, and longer.
+"""Derandomised: a run finds the same on every machine. `HYPOTHESIS_PROFILE=wild` searches anew, and longer
+(with `pytest -o faulthandler_timeout=0`, or a long search is ended as if it hung).
 
 Only the wild profile shrinks what it finds: whole clusters shrink slowly.
 """

@@ -116,7 +116,7 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
         raise KoordError(f"error: --dry-run={dry_run} is none of {', '.join(_DRY_RUNS)}")
     if dry_run != "client" and not session.options.is_live:
         raise KoordError("error: a file cannot be changed: use --dry-run=client")
-    if dry_run == "none" and not yes and not sys.stdin.isatty():
+    if dry_run == "none" and not yes and not (sys.stdin and sys.stdin.isatty()):
         raise KoordError("error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look")
     try:
         planned = structs.replace(plan(session.snapshot(source.GANG_KINDS)), dry_run=dry_run)
