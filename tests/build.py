@@ -311,10 +311,11 @@ def jobs_of(drawing: Drawing, name: str = "job") -> tuple[Job, ...]:
     return jobs(drawing.subject(name), drawing, version_rules(drawing.config.version), tree)
 
 
-def attempt_of(drawing: Drawing, name: str = "job") -> Attempt:
-    """Return the first attempt with the likeliest trigger."""
+def attempt_of(drawing: Drawing, name: str = "job", trigger: str = "") -> Attempt:
+    """Return the first attempt with the trigger that is named, or else the likeliest."""
     job = jobs_of(drawing, name)[0]
-    return attempt(job, of(drawing), triggers(job)[0])
+    named = [pod for pod in job.pods if pod.name == trigger]
+    return attempt(job, of(drawing), (named or triggers(job))[0])
 
 
 def gathering_of(drawing: Drawing, name: str = "job") -> Gathering:
@@ -324,7 +325,6 @@ def gathering_of(drawing: Drawing, name: str = "job") -> Gathering:
     return gathering
 
 
-def preemption_of(drawing: Drawing, name: str = "job", meeting: Meeting = by_name) -> Preemption:
+def preemption_of(drawing: Drawing, name: str = "job", meeting: Meeting = by_name, *, trigger: str = "") -> Preemption:
     """Return what preemption does after the first attempt failed."""
-    job = jobs_of(drawing, name)[0]
-    return engine_preempt(job, of(drawing), attempt_of(drawing, name), meeting)
+    return engine_preempt(jobs_of(drawing, name)[0], of(drawing), attempt_of(drawing, name, trigger), meeting)

@@ -88,12 +88,12 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by shape, priority and preemption policy; which of them the scheduler
-    takes first from its queue is in no object. Higher priority and larger number go first.
+    Members differ as triggers by shape, priority, preemption policy and nomination; which of them the
+    scheduler takes first from its queue is in no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kinds.setdefault((pod.shape, pod.priority, pod.never_preempts), []).append(pod)
+        kinds.setdefault((pod.shape, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
 

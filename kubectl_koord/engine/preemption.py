@@ -21,19 +21,20 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts nobody."""
 
-Order: TypeAlias = Callable[[Sequence[int]], int]
+FirstMet: TypeAlias = Callable[[Sequence[int]], int]
 """Which of a job's pods on a node is met first: of their priorities, given in the order of their names."""
 
 
 class Meeting(Struct, frozen=True):
-    """The order in which the scheduler's cache lists each node's pods: in no object, so we try several.
+    """Whom the scheduler meets first of each victim job on a node: in no object, so we try several.
 
-    `usual` is the order on all nodes, or on all but one `node`, where it is `there`.
+    It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes, or on
+    all but one `node`, where it is `there`.
     """
 
-    usual: Order
+    usual: FirstMet
     node: str = ""
-    there: Order | None = None
+    there: FirstMet | None = None
 
 
 class Preemption(Struct, frozen=True):
@@ -60,7 +61,7 @@ MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_fi
 
 
 def favouring(node: str, *, cheap: bool) -> Meeting:
-    """Return the order in which one node is met at its lowest cost and all others at their highest, or reversed."""
+    """Return the meeting that gives one node its lowest cost and all others their highest, or reversed."""
     return Meeting(max, node, min) if cheap else Meeting(min, node, max)
 
 
@@ -71,10 +72,10 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
         job: what was tried.
         view: the cluster as it was before the attempt.
         failed: the attempt, with its trigger and where that failed.
-        meeting: the order of each node's victims in the scheduler's cache (decides cost ties only).
+        meeting: whom the scheduler meets first on each node (decides cost ties only).
 
     """
-    refusal = _ineligible(job, view, failed)
+    refusal = _ineligible(view, failed)
     if refusal:
         return Preemption(eligible=False, reason=refusal)
     if failed.invalid:
@@ -95,13 +96,13 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     return _pod_by_pod(emptied, failed, considered, possible, costs)
 
 
-def _ineligible(job: Job, view: View, failed: Attempt) -> Refusal | None:
+def _ineligible(view: View, failed: Attempt) -> Refusal | None:
     """Return why nobody may be preempted now (`jobEligibleToPreemptOthers`)."""
     if not failed.left:
         return "no-pending-pods"
     if failed.trigger.never_preempts:
         return "policy-never"
-    for pod in job.pods:
+    for pod in failed.left:
         if pod.nominated and pod.nominated in view.names() and _waits_for_victim(pod, view, failed):
             return "terminating-victim"
     return None
@@ -153,7 +154,7 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: M
 
 
 def _ranked_costs(
-    view: View, names: Iterable[str], trigger: PendingPod, first: Order
+    view: View, names: Iterable[str], trigger: PendingPod, first: FirstMet
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
     jobs = _priorities(view, trigger)

@@ -193,7 +193,7 @@ class View(Reckoned):
 
         Args:
             key: names the question.
-            leaving: returns, for a view, who of its occupants goes, by node.
+            leaving: returns, for a view, who goes, by node: occupants of that node themselves, each once.
 
         """
 

@@ -92,8 +92,9 @@ def test_nor_is_anybody_on_a_node_that_is_gone() -> None:
 
 def test_a_trigger_whose_nominated_node_is_lost_to_it_need_not_wait() -> None:
     drawing = WORKED.with_running("low-6", on="node-6", **DYING).change_pods("job-0", nominated="node-6")
-    assert preemption_of(drawing).reason == "terminating-victim"
-    assert preemption_of(drawing.cordon("node-6")).eligible
+    assert preemption_of(drawing, trigger="job-0").reason == "terminating-victim"
+    assert preemption_of(drawing.cordon("node-6"), trigger="job-0").eligible
+    assert not preemption_of(drawing.cordon("node-6"), trigger="job-1").eligible
 
 
 def test_other_members_wait_even_then() -> None:
@@ -155,6 +156,15 @@ def test_members_of_a_plain_gang_are_not_counted_against_each_other() -> None:
 def test_members_that_wait_are_nominated_to_the_node_they_hold() -> None:
     drawing = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 4, priority=9).with_running("low-1", on="n1", cpu=4)
     assert outcome(preemption_of(drawing)) == (None, ["low-1@n1"], {"job-0": "n1", "job-1": "n0"})
+
+
+def test_a_nomination_of_a_member_that_found_a_node_elsewhere_holds_nobody_up() -> None:
+    drawing = cluster("s0: b0[n1:8 n2:8 n3:8]").with_gang("job", 2, 8, priority=9)
+    drawing = drawing.change_pods("job-0", nominated="n1").with_running("low", on="n2", cpu=8)
+    dying = drawing.with_running("dying", on="n1", cpu=8, priority=1, terminating=True, preempted=True)
+    held = (None, ["low@n2"], {"job-0": "n3", "job-1": "n2"})
+    assert outcome(preemption_of(dying, trigger="job-1")) == held
+    assert preemption_of(dying, trigger="job-0").reason == "terminating-victim"
 
 
 def test_a_plain_gang_needs_a_node_for_every_member() -> None:
