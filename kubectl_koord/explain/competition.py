@@ -1,7 +1,8 @@
 """Who else wants the place: pending jobs that are tried before a gang, or may be, and whether they leave room."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from kubectl_koord.explain.question import Question, ask, next_attempt, open_cou
 from kubectl_koord.explain.reports import Contention
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.model.pods import PendingPod
+
+T = TypeVar("T")
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
@@ -97,7 +100,7 @@ def ahead(question: Question) -> Ahead:
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
-    line = question.view.once("line of pending jobs", lambda _: _Line(question))
+    line = _of_cluster(question, "line of pending jobs", lambda: _Line(question))
     steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
     fixed = [*takewhile(lambda step: step.planned or _takes_like_places(question, step.subject), placed)]
@@ -201,7 +204,14 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
 
 def everybody(question: Question) -> tuple[Subject, ...]:
     """Return everybody with pending pods in the cluster, in name order; looked up once."""
-    return question.view.once("pending subjects", lambda _: pending_subjects(question.snapshot))
+    return _of_cluster(question, "pending subjects", lambda: pending_subjects(question.snapshot))
+
+
+def _of_cluster(question: Question, what: str, reckon: Callable[[], T]) -> T:
+    """Return what follows from the snapshot as well as from the view, reckoned once for both."""
+    # The snapshot stands for itself: what is kept keeps it alive, so that no other can have its identity.
+    snapshot = question.snapshot
+    return question.view.once((what, id(snapshot)), lambda _: (snapshot, reckon()))[1]
 
 
 def _in_line(subject: Subject) -> tuple[int, str, str]:
