@@ -264,7 +264,7 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     if is_satisfied_by_earlier_pods(group):
         message = (
             "finished pods of an earlier run under the same gang name count as its members: the gang is taken as"
-            " satisfied, and its pods are scheduled one by one, without gang, topology or job preemption."
+            " satisfied, and its pods are scheduled one by one, without gang and topology, each preempting for itself."
         )
         yield Notice("satisfied-by-earlier-pods", message)
     yield from _unaware(group, snapshot, tree)

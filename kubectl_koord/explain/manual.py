@@ -187,7 +187,7 @@ PAGES: Mapping[Code, Page] = {
     "satisfied-by-earlier-pods": Page(
         "Pods of an earlier run make the gang count as satisfied",
         "Finished pods of an earlier run still exist under the same gang name. The new pods are therefore scheduled"
-        " one by one: no gang, no topology plan, no job preemption.",
+        " one by one: no gang, no topology plan, and each preempts for itself.",
         "Match policy once-satisfied asks only whether any pod of the group was ever bound, and finished pods that"
         " still exist count. The flag stays as long as the group lives.",
         "Give each run a gang name of its own, or delete the finished pods and the PodGroup before the next run.",

@@ -50,7 +50,24 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(question, warnings, None, f"{listed(blind)} could not be read", verdict="unknown")
     if not snapshot.config.preemption:
         return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
-    return _from_courses(question, open_courses(question), warnings)
+    courses = open_courses(question)
+    if _is_one_by_one(question, courses):
+        message = (
+            "the gang ran once, so each of its pods is tried, and preempts, for itself; that is not evaluated here"
+        )
+        return _idle(question, warnings, None, message, verdict="unknown")
+    return _from_courses(question, courses, warnings)
+
+
+def _is_one_by_one(question: Question, courses: tuple[Course, ...]) -> bool:
+    """Tell whether several pods would preempt, each for itself: those of a gang that was satisfied once."""
+    group = question.subject.group
+    if group is None or not group.is_satisfied() or len(question.subject.pending) == 1:
+        return False
+    return any(
+        not course.placed_at_once and (course.last is None or course.last.reason not in _FOR_EACH or course.rounds)
+        for course in courses
+    )
 
 
 def _idle(
@@ -62,6 +79,7 @@ def _idle(
     verdict: Verdict,
     helps: bool | None = None,
 ) -> PreemptReport:
+    outcome = "it cannot be told whom it would preempt" if verdict == "unknown" else "nobody would be preempted"
     return PreemptReport(
         verdict=verdict,
         basis=limits.basis(question.snapshot),
@@ -76,7 +94,7 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=f"{question.subject.key}: nobody would be preempted: {message.rstrip('.')}.",
+        message=f"{question.subject.key}: {outcome}: {message.rstrip('.')}.",
     )
 
 
@@ -263,3 +281,5 @@ _REASONS = {
     "not-helpful": "even without all pods of lower priority there is no room",
     "no-pending-pods": "no pod is pending",
 }
+
+_FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them

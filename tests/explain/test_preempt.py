@@ -91,8 +91,26 @@ def test_where_preemption_is_off_nobody_dies() -> None:
 
 
 def test_what_could_not_be_read_leaves_it_open() -> None:
-    message = "default/job: nobody would be preempted: Node could not be read."
+    message = "default/job: it cannot be told whom it would preempt: Node could not be read."
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
+
+
+def test_several_pods_of_a_gang_that_ran_once_preempt_for_themselves_which_is_left_open() -> None:
+    ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
+    ran = ran.with_running("wall", on="n2", cpu=8, priority=9)
+    message = (
+        "default/job: it cannot be told whom it would preempt: the gang ran once, so each of its pods is tried,"
+        " and preempts, for itself; that is not evaluated here."
+    )
+    assert refused(ran.with_running("low", on="n1", cpu=8)) == ("unknown", None, None, message)
+    nobody = preempt_of(ran.with_running("peer", on="n1", cpu=8, priority=9))
+    assert (nobody.verdict, nobody.reason) == ("no", "no-victims")
+
+
+def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None:
+    ran = cluster("s0: b0[n1]").with_gang("job", 1, 8, minimum=2, priority=9).with_finished("first", gang="job")
+    report = preempt_of(ran.with_running("low", on="n1", cpu=8))
+    assert (report.verdict, [victim.pod for victim in report.victims]) == ("yes", ["default/low"])
 
 
 @pytest.mark.parametrize(
