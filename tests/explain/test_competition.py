@@ -1,7 +1,10 @@
 """Who goes first, and whether that leaves room wherever it goes."""
 
 import pytest
+from msgspec import structs
 
+from kubectl_koord.explain.competition import everybody
+from kubectl_koord.explain.question import ask
 from kubectl_koord.model.objects import Usage
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
@@ -86,3 +89,13 @@ def test_who_would_get_first_what_becomes_free_is_named() -> None:
     assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [told]
     told = "default/top of higher priority is tried first: what becomes free may go there."
     assert [one.message for one in why_of(drawing, "high").warnings if one.code == "contended"] == [told]
+
+
+def test_who_waits_is_looked_up_anew_where_a_what_if_changes_the_waiting() -> None:
+    before = job(FOUR_NODES).with_pod("high", cpu=8, priority=10)
+    question = ask(before, before.subject("job"))
+    assert [subject.key for subject in everybody(question)] == ["default/job", "default/high"]
+    assert everybody(question) is everybody(question)
+    alone = structs.replace(before, pending=question.subject.pending)
+    changed = structs.replace(question, snapshot=alone)
+    assert [subject.key for subject in everybody(changed)] == ["default/job"]
