@@ -141,7 +141,7 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: M
         view: the cluster; its nodes keep what was reckoned of them.
         nodes: those that are considered; only their victims are ranked.
         trigger: the pod that preempts.
-        meeting: the order of each node's victims.
+        meeting: whom the scheduler meets first on each node.
 
     """
     names = tuple(nodes)

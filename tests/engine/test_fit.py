@@ -25,7 +25,7 @@ CORDON_TOLERATION = Toleration("node.kubernetes.io/unschedulable", "Exists")
 
 def refusal(drawing: Drawing, pod: PendingPod, name: str = "n1") -> Reason | None:
     view = of(drawing)
-    prepared = prepare(pod, view, rules(drawing.config.version), drawing.pending)
+    prepared = prepare(pod, view, rules(drawing.config.version), drawing.nominated)
     return rejection(pod, view.state(name), prepared)
 
 
@@ -157,5 +157,5 @@ def test_a_nominated_pod_that_leaves_room_changes_nothing() -> None:
 def test_a_nominated_pod_of_the_same_job_does_not_count() -> None:
     view = of(ONE)
     one, twin = pending("one", 8), pending("twin", 8, nominated="n1")
-    prepared = prepare(one, view, rules("1.8"), (one, twin), same_job=(one, twin))
+    prepared = prepare(one, view, rules("1.8"), (twin,), same_job=(one, twin))
     assert rejection(one, view.state("n1"), prepared) is None

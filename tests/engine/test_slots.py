@@ -14,7 +14,8 @@ THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")
 
 def slots_of(drawing: Drawing, *pods: PendingPod, trigger: PendingPod | None = None) -> dict[str, NodeSlots]:
     view = of(drawing)
-    prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), (*drawing.pending, *pods), pods)
+    nominated = [pod for pod in (*drawing.pending, *pods) if pod.nominated]
+    prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), nominated, pods)
     return offer_slots(view, view.names(), pods, prepared)
 
 

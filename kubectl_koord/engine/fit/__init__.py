@@ -40,23 +40,23 @@ def prepare(
     trigger: PendingPod,
     view: View,
     rules: Rules,
-    waiting: Iterable[PendingPod] = (),
+    nominated: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
 ) -> Prepared:
-    """Return the prepared state of the trigger; `waiting` are pods of which some may be nominated to nodes."""
+    """Return the prepared state of the trigger; `nominated` are the pods that are nominated to nodes."""
     job = {pod.key for pod in same_job} | {trigger.key}
-    nominated: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in waiting:
-        if pod.nominated and pod.key not in job:
-            nominated[pod.nominated] = (*nominated.get(pod.nominated, ()), pod)
+    by_node: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in nominated:
+        if pod.key not in job:
+            by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     return Prepared(
         trigger=trigger,
         rules=rules,
         spread=spread.prepare(trigger.shape, trigger.namespace, view),
         affinity=interpod.prepare(trigger, view),
         volumes=volumes.prepare(trigger.shape, trigger.namespace, view, claims or {}),
-        nominated=nominated,
+        nominated=by_node,
     )
 
 
