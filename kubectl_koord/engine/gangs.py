@@ -129,8 +129,12 @@ class GangGroup(Struct, frozen=True):
         return GangGroup(change(self.own), gangs)
 
 
-def all_gangs(snapshot: Snapshot) -> dict[str, Gang]:
+def all_gangs(snapshot: Snapshot) -> Mapping[str, Gang]:
     """Return every gang that has a PodGroup or pods, by id."""
+    return snapshot.once("gangs", _all_gangs)
+
+
+def _all_gangs(snapshot: Snapshot) -> dict[str, Gang]:
     pending: dict[str, list[PendingPod]] = defaultdict(list)
     running: dict[str, list[RunningPod]] = defaultdict(list)
     finished: dict[str, list[FinishedPod]] = defaultdict(list)

@@ -8,8 +8,9 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, static_rejection
 from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.view import NodeState, Reckoned, View
+from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.reckoned import Reckoned
 
 
 class NodeSlots(Struct, frozen=True, gc=False):

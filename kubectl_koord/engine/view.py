@@ -1,11 +1,11 @@
 """A cluster to reckon with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
+from kubectl_koord.model.reckoned import Reckoned
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -96,21 +96,6 @@ class NodeState:
         for resource, amount in occupant.shape.requests:
             free[resource] = free.get(resource, 0) + sign * amount
         self.places += sign
-
-
-class Reckoned:
-    """A value that is not changed, and keeps what was reckoned of it."""
-
-    def once(self, key: object, reckon: Callable[[Self], T]) -> T:
-        """Return what follows from the whole of it, reckoned once per key."""
-        if key not in self._kept:
-            self._kept[key] = reckon(self)
-        found: T = self._kept[key]
-        return found
-
-    @cached_property
-    def _kept(self) -> dict[object, Any]:
-        return {}
 
 
 class View(Reckoned):

@@ -1,8 +1,7 @@
 """Who else wants the place: pending jobs that are tried before a gang, or may be, and whether they leave room."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -16,8 +15,6 @@ from kubectl_koord.explain.question import Question, ask, next_attempt, open_cou
 from kubectl_koord.explain.reports import Contention
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.model.pods import PendingPod
-
-T = TypeVar("T")
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
@@ -64,7 +61,7 @@ class _Line:
 
     def __init__(self, question: Question) -> None:
         self._question = question
-        self._waiting = _by_priority(everybody(question))
+        self._waiting = _by_priority(pending_subjects(question.snapshot))
         self._tried: list[_Step] = []
 
     def before(self, own: int) -> list[_Step]:
@@ -100,7 +97,8 @@ def ahead(question: Question) -> Ahead:
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
-    line = _of_cluster(question, "line of pending jobs", lambda: _Line(question))
+    # A line keeps its snapshot alive, so that no other can have its identity.
+    line = question.view.once(("line of pending jobs", id(question.snapshot)), lambda _: _Line(question))
     steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
     fixed = [*takewhile(lambda step: step.planned or _takes_like_places(question, step.subject), placed)]
@@ -189,7 +187,7 @@ def _wanted(question: Question, subject: Subject) -> set[str]:
 def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
     own = priority(question.subject)
-    others = [other for other in everybody(question) if priority(other) == own]
+    others = [other for other in pending_subjects(question.snapshot) if priority(other) == own]
     nodes = set(placement.values())
     found = []
     for other in [other for other in others if other.key != question.subject.key][:_MOST_EQUALS]:
@@ -202,18 +200,6 @@ def equals(question: Question, placement: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def everybody(question: Question) -> tuple[Subject, ...]:
-    """Return everybody with pending pods in the cluster, in name order; looked up once."""
-    return _of_cluster(question, "pending subjects", lambda: pending_subjects(question.snapshot))
-
-
-def _of_cluster(question: Question, what: str, reckon: Callable[[], T]) -> T:
-    """Return what follows from the snapshot as well as from the view, reckoned once for both."""
-    # The snapshot stands for itself: what is kept keeps it alive, so that no other can have its identity.
-    snapshot = question.snapshot
-    return question.view.once((what, id(snapshot)), lambda _: (snapshot, reckon()))[1]
-
-
 def _in_line(subject: Subject) -> tuple[int, str, str]:
     return -priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
 
@@ -221,7 +207,7 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
 def rivals(question: Question) -> list[Subject]:
     """Return the pending jobs of strictly higher priority, the highest first."""
     own = priority(question.subject)
-    return _by_priority(other for other in everybody(question) if priority(other) > own)[:_MOST_AHEAD]
+    return _by_priority(other for other in pending_subjects(question.snapshot) if priority(other) > own)[:_MOST_AHEAD]
 
 
 def _by_priority(subjects: Iterable[Subject]) -> list[Subject]:

@@ -1,6 +1,6 @@
 """Whom job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec import structs
 
@@ -226,9 +226,7 @@ def _broken(question: Question, killed: tuple[RunningPod, ...]) -> tuple[BrokenG
     for victim in killed:
         if victim.gang:
             lost[victim.gang] = lost.get(victim.gang, 0) + 1
-    every: Mapping[str, gangs.Gang] = (
-        question.view.once("all gangs", lambda _: gangs.all_gangs(question.snapshot)) if lost else {}
-    )
+    every = gangs.all_gangs(question.snapshot) if lost else {}
     found = []
     for key, count_lost in sorted(lost.items()):
         gang = every[key]

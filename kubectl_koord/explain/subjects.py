@@ -145,6 +145,10 @@ def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, 
 
     A gang that its own list leaves out stands for itself: no other gang shows its pods.
     """
+    return snapshot.once(("pending subjects", namespace), lambda snapshot: _pending_subjects(snapshot, namespace))
+
+
+def _pending_subjects(snapshot: Snapshot, namespace: str) -> tuple[Subject, ...]:
     every = gangs.all_gangs(snapshot)
     found: list[Subject] = []
     seen: set[tuple[str, ...]] = set()

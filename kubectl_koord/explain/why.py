@@ -98,7 +98,7 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
     first = ask(snapshot, Subject("", None))
-    subjects = pending_subjects(snapshot, namespace) if namespace else competition.everybody(first)
+    subjects = pending_subjects(snapshot, namespace)
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))

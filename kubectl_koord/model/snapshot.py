@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.reckoned import Reckoned
 from kubectl_koord.model.traces import Event, PodTrace
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
@@ -48,7 +49,7 @@ class SchedulerConfig(Struct, frozen=True):
     assumed: bool = True
 
 
-class Snapshot(Struct, frozen=True, dict=True):
+class Snapshot(Reckoned, Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
     `running` holds the pods of each node by node name (pods on unknown nodes included);

@@ -3,8 +3,7 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.competition import everybody
-from kubectl_koord.explain.question import ask
+from kubectl_koord.explain.subjects import pending_subjects
 from kubectl_koord.model.objects import Usage
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
@@ -93,9 +92,7 @@ def test_who_would_get_first_what_becomes_free_is_named() -> None:
 
 def test_who_waits_is_looked_up_anew_where_a_what_if_changes_the_waiting() -> None:
     before = job(FOUR_NODES).with_pod("high", cpu=8, priority=10)
-    question = ask(before, before.subject("job"))
-    assert [subject.key for subject in everybody(question)] == ["default/job", "default/high"]
-    assert everybody(question) is everybody(question)
-    alone = structs.replace(before, pending=question.subject.pending)
-    changed = structs.replace(question, snapshot=alone)
-    assert [subject.key for subject in everybody(changed)] == ["default/job"]
+    assert [subject.key for subject in pending_subjects(before)] == ["default/job", "default/high"]
+    assert pending_subjects(before) is pending_subjects(before)
+    alone = structs.replace(before, pending=before.subject("job").pending)
+    assert [subject.key for subject in pending_subjects(alone)] == ["default/job"]
