@@ -16,13 +16,25 @@ if TYPE_CHECKING:
 
 _LIVE_VERBS = {"topo", "why-pending", "why-preempted", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
+_LAST_STREAM = 2
 FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
 
 
 def main() -> None:
     """Run the program on the process's arguments and leave with its exit code."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _fill_closed_streams()
     signal.signal(signal.SIGTERM, _terminated)
     _leave(run(sys.argv[1:]))
+
+
+def _fill_closed_streams() -> None:
+    """Send to nothing what goes to a stream that our caller has closed; no pipe of ours may take its number."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _LAST_STREAM:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115 - for as long as we run
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
 
 
 def run(argv: Sequence[str]) -> int:

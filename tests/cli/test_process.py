@@ -30,6 +30,28 @@ def test_a_closed_pipe_ends_it_silently_with_141(tmp_path: Path, unbuffered: str
     assert (child.returncode, errors) == (141, b"")
 
 
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    ("closed", "words", "code", "said"),
+    [
+        (">&-", "topo", 0, ""),
+        (">&-", "why-pending nobody", 2, "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        ("2>&-", "why-pending nobody", 2, ""),
+        (">&- 2>&- <&-", "why-pending job", 1, ""),
+        ("<&-", "why-pending job >&-", 1, ""),
+    ],
+)
+def test_a_stream_that_is_closed_costs_its_text_alone(closed: str, words: str, code: int, said: str) -> None:
+    command = f'"{KOORD}" {words} {closed}'
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602
+    assert (done.returncode, done.stdout, done.stderr.startswith(said), bool(done.stderr)) == (
+        code,
+        "",
+        True,
+        bool(said),
+    )
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_while_reading_ends_it_silently(server: ApiServer, tmp_path: Path, number: int, code: int) -> None:
     asked = threading.Event()
