@@ -10,6 +10,7 @@ from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
+from kubectl_koord.model.unevaluated import NodeSetting
 
 WIRE_TYPES: dict[str, Any] = {
     "Node": wire.Node,
@@ -312,9 +313,10 @@ class Collector:
         if metric is not None:
             thresholds = dict(config.usage_thresholds)
             load = decode_load.usage(metric, node, annotations, running.get(node.name, ()), thresholds)
-        unseen = ("load thresholds",) if load and (config.load_unseen or decode_load.is_customised(annotations)) else ()
+        is_open = load and (config.load_unevaluated or decode_load.is_customised(annotations))
+        more = (NodeSetting("load-thresholds"),) if is_open else ()
         return structs.replace(
-            node, load=load, volume_limits=decode.volume_limits(limits), unseen=(*node.unseen, *unseen)
+            node, load=load, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
         )
 
     def _reserved(self) -> list[pods.RunningPod]:

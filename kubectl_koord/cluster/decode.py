@@ -5,7 +5,7 @@ Pods that merely run become compact records, whose shapes and strings are shared
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ import msgspec
 
 from kubectl_koord.cluster import decode_shape, wire
 from kubectl_koord.model import objects, pods, quantity, selectors
+from kubectl_koord.model.unevaluated import NodeSetting
 
 GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
 LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
@@ -311,7 +312,7 @@ def node(written: wire.Node, memo: ShapeMemo) -> objects.Node:
         taints=tuple(selectors.Taint(t.key, t.value, t.effect) for t in written.spec.taints or ()),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready,
-        unseen=tuple(_node_unseen(meta.labels or {}, annotations)),
+        unevaluated=tuple(_node_settings(meta.labels or {}, annotations)),
     )
 
 
@@ -321,15 +322,13 @@ def _left(written: wire.Node, reserved: str) -> pods.Resources:
     return decode_shape.resources(allocatable)
 
 
-def _node_unseen(labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> list[str]:
-    found = []
+def _node_settings(labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> Iterator[NodeSetting]:
     if labels.get("node.koordinator.sh/numa-topology-policy"):
-        found.append("NUMA topology policy")
+        yield NodeSetting("numa-topology-policy")
     if labels.get("node.koordinator.sh/cpu-bind-policy"):
-        found.append("CPU bind policy")
+        yield NodeSetting("cpu-bind-policy")
     if annotations.get("node.koordinator.sh/resource-amplification-ratio"):
-        found.append("amplified resources")
-    return found
+        yield NodeSetting("amplified-resources")
 
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:

@@ -1,10 +1,17 @@
-"""A pod's spec to the shape that the filters read: requests, constraints, and what goes unseen."""
+"""A pod's spec to the shape that the filters read: requests, constraints, and what is not evaluated."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from kubectl_koord.cluster import wire
 from kubectl_koord.model import pods, quantity, selectors
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    EphemeralVolume,
+    PodSetting,
+    PodUnevaluated,
+    WideningPodSetting,
+)
 
 _RENAMED = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
@@ -16,17 +23,17 @@ _RENAMED = {
     "kubernetes.io/rdma": "koordinator.sh/rdma",
     "kubernetes.io/fpga": "koordinator.sh/fpga",
 }
-_UNSEEN_ANNOTATIONS = {
-    "scheduling.koordinator.sh/reservation-affinity": "reservation affinity",
-    "scheduling.koordinator.sh/numa-topology-spec": "NUMA topology spec",
-    "scheduling.koordinator.sh/resource-spec": "CPU binding",
-    "scheduling.koordinator.sh/device-allocate-hint": "device allocation hint",
-    "scheduling.koordinator.sh/device-joint-allocate": "joint device allocation",
-    "scheduling.koordinator.sh/gpu-partition-spec": "GPU partition",
-    "scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
-    "internal.scheduling.koordinator.sh/scheduling-hint": "scheduling hint",
+_UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
+    "scheduling.koordinator.sh/reservation-affinity": WideningPodSetting("reservation-affinity"),
+    "scheduling.koordinator.sh/numa-topology-spec": PodSetting("numa-topology-spec"),
+    "scheduling.koordinator.sh/resource-spec": PodSetting("cpu-binding"),
+    "scheduling.koordinator.sh/device-allocate-hint": PodSetting("device-hint"),
+    "scheduling.koordinator.sh/device-joint-allocate": PodSetting("joint-devices"),
+    "scheduling.koordinator.sh/gpu-partition-spec": PodSetting("gpu-partition"),
+    "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
+    "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }
-_UNSEEN_NAMES = frozenset(_UNSEEN_ANNOTATIONS)
+_UNEVALUATED_NAMES = frozenset(_UNEVALUATED_ANNOTATIONS)
 _ESTIMATES = {"cpu": (85, 250), "memory": (70, 200 << 20)}
 _TRANSLATED = {"koord-mid": "kubernetes.io/mid-{}", "koord-batch": "kubernetes.io/batch-{}", "koord-free": ""}
 _CLASSES = (
@@ -160,8 +167,8 @@ def read_of(pod: wire.Pod) -> tuple[object, ...]:
         pod.status.qos_class,
         owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
         ()
-        if not annotations or _UNSEEN_NAMES.isdisjoint(annotations)
-        else tuple(name for name in _UNSEEN_ANNOTATIONS if name in annotations),
+        if not annotations or _UNEVALUATED_NAMES.isdisjoint(annotations)
+        else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
     )
 
@@ -211,7 +218,7 @@ def shape(pod: wire.Pod) -> pods.Shape:
         estimate=estimate(pod),
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
-        unseen=tuple(dict.fromkeys(_unseen(pod))),
+        unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
     )
 
 
@@ -282,28 +289,28 @@ def _pod_terms(affinity: wire.PodAffinity | None) -> tuple[pods.PodTerm, ...]:
     )
 
 
-def _unseen(pod: wire.Pod) -> Iterable[str]:
+def _unevaluated(pod: wire.Pod) -> Iterable[PodUnevaluated]:
     spec = pod.spec
-    yield from _unseen_volumes(spec)
+    yield from _unevaluated_volumes(spec)
     if spec.resource_claims:
-        yield "resource claims"
+        yield PodSetting("resource-claims")
     if spec.resources and spec.resources.requests:
-        yield "pod-level resources"
+        yield WideningPodSetting("pod-level-resources")
     if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):
-        yield "namespace selector of an inter-pod affinity"
+        yield WideningPodSetting("namespace-selector")
     for annotation in pod.metadata.annotations or ():
-        if annotation in _UNSEEN_ANNOTATIONS:
-            yield _UNSEEN_ANNOTATIONS[annotation]
+        if annotation in _UNEVALUATED_ANNOTATIONS:
+            yield _UNEVALUATED_ANNOTATIONS[annotation]
     if (pod.metadata.labels or {}).get("koordinator.sh/qosClass") in {"LSR", "LSE"}:
-        yield "CPU binding"
+        yield PodSetting("cpu-binding")
 
 
-def _unseen_volumes(spec: wire.PodSpec) -> Iterable[str]:
+def _unevaluated_volumes(spec: wire.PodSpec) -> Iterable[PodUnevaluated]:
     for volume in spec.volumes or ():
         if volume.ephemeral is not None:
-            yield f"ephemeral volume {volume.name}"
+            yield EphemeralVolume(volume.name)
         elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
-            yield f"attached volume {volume.name}"
+            yield AttachedVolume(volume.name)
 
 
 def _pod_affinities(spec: wire.PodSpec) -> Iterable[wire.PodAffinityTerm]:

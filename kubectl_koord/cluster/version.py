@@ -75,7 +75,7 @@ def config(
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
         usage_thresholds=_thresholds(load.get("usageThresholds")),
-        load_unseen=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        load_unevaluated=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
         elects_leader=elects,
         assumed=False,
     )

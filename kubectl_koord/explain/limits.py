@@ -11,11 +11,21 @@ from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.unevaluated import (
+    Cards,
+    LimitedQuota,
+    MatchingReservation,
+    UnboundClaim,
+    Unevaluated,
+    UnreadCards,
+    UnreadLoad,
+    UnreadQuotas,
+    UnreadReservations,
+    UnreadVolume,
+)
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
-_RESERVED = "reservation"
-_MAY_WIDEN = ("namespace selector of an inter-pod affinity", "pod-level resources", _RESERVED)
 _DEFAULT_QUOTA = "koordinator-default-quota"
 _NEEDED = ("Node", "Pod")
 
@@ -85,57 +95,47 @@ def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(blind)
 
 
-def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
-    """Return what may refuse the subject's pods and is not evaluated: each makes a yes unknown."""
+def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
+    """Return what bears on the subject's pods and is not evaluated, each once."""
     return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
 
 
-def hides_slots(unseen: Iterable[str]) -> bool:
-    """Tell whether something not evaluated could make nodes offer other slots than were counted."""
-    return any(not item.startswith("quota") for item in unseen)
-
-
-def may_widen(unseen: Iterable[str]) -> bool:
-    """Tell whether something not evaluated could also turn a no into a yes."""
-    return any(item.startswith(_MAY_WIDEN) for item in unseen)
-
-
-def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        yield from pod.shape.unseen
+        yield from pod.shape.unevaluated
         yield from _volumes(pod, snapshot)
     if not snapshot.sees("NodeMetric"):
-        yield "the measured load of the nodes (NodeMetric objects could not be read)"
+        yield UnreadLoad()
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
     if any(is_device(resource) for resource in wanted):
         if not snapshot.sees("Device"):
-            yield "the cards of the nodes (Device objects could not be read)"
+            yield UnreadCards()
         elif snapshot.devices:
-            yield "the cards of the nodes (Device objects)"
+            yield Cards()
     if not snapshot.sees("Reservation"):
-        yield "reservations (Reservation objects could not be read)"
+        yield UnreadReservations()
     yield from _reservations(pods, snapshot)
-    if snapshot.node_settings and wanted:
-        yield f"node settings ({listed(snapshot.node_settings)})"
+    if wanted:
+        yield from snapshot.node_settings
 
 
-def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
+def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
     for name in pod.shape.claims:
         claim = snapshot.claims.get(f"{pod.namespace}/{name}")
         if not snapshot.sees("PersistentVolumeClaim", pod.namespace) or (
             claim is not None and claim.volume and not claim.known
         ):
-            yield f"volume claim {name} (its volume could not be read)"
+            yield UnreadVolume(name)
         elif claim is not None and not claim.volume:
-            yield f"volume claim {name} (not bound yet)"
+            yield UnboundClaim(name)
 
 
-def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     """Yield the reservations that the pods may draw on: then there may be more room than was counted."""
     for reservation in snapshot.reservations:
         if any(_may_own(owner, pod) for owner in reservation.owners for pod in pods):
-            yield f"{_RESERVED} {reservation.name}"
+            yield MatchingReservation(reservation.name)
 
 
 def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
@@ -147,9 +147,9 @@ def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
     )
 
 
-def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
+def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     if not snapshot.sees("ElasticQuota"):
-        yield "quotas (ElasticQuota objects could not be read)"
+        yield UnreadQuotas()
         return
     by_name = {quota.name: quota for quota in snapshot.quotas}
     for pod in pods:
@@ -158,4 +158,4 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:
         own = pod.namespace if pod.namespace in by_name else ""
         quota = by_name.get(labelled or own or listing or _DEFAULT_QUOTA) or by_name.get(_DEFAULT_QUOTA)
         if quota is not None and quota.limited:
-            yield f"quota {quota.name}"
+            yield LimitedQuota(quota.name)

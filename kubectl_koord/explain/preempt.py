@@ -23,6 +23,7 @@ from kubectl_koord.explain.reports import (
     Victim,
 )
 from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.unevaluated_words import unevaluated_names
 from kubectl_koord.explain.why import MOST_ALTERNATIVES
 from kubectl_koord.explain.words import count, listed
 from kubectl_koord.model.objects import Budget
@@ -109,12 +110,12 @@ def _priority(question: Question) -> int | None:
 def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
     described = _distinct([_describe(question, course) for course in courses])
     likeliest, course = described[0], courses[0]
-    unseen = limits.not_evaluated(question.subject, question.snapshot)
+    unevaluated = limits.not_evaluated(question.subject, question.snapshot)
     verdicts = {outcome.verdict for outcome in described}
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
-    if unseen and (verdict == "yes" or limits.may_widen(unseen)):
+    if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
         verdict = "unknown"
-        message = f"it depends on {listed(unseen)}, which is not evaluated here"
+        message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated here"
         warnings = (*warnings, Notice("not-evaluated", f"{message}."))
     first = course.rounds[0] if course.rounds else course.last
     return PreemptReport(
@@ -126,7 +127,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
         priority=_priority(question),
         eligible=first.eligible if first is not None else True,
         reason=likeliest.reason,
-        helps=likeliest.helps if len(verdicts) == 1 and not unseen else None,
+        helps=likeliest.helps if len(verdicts) == 1 and not unevaluated else None,
         victims=likeliest.victims,
         broken_gangs=likeliest.broken_gangs,
         nominations=likeliest.nominations,

@@ -7,15 +7,17 @@ from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause
 from kubectl_koord.explain.said import conditions, root_of
 from kubectl_koord.explain.words import listed, resource_name
+from kubectl_koord.model.unevaluated import LimitedQuota, Unevaluated, UnreadQuotas
 
 
-def refuses(question: Question, unseen: Iterable[str]) -> Cause | None:
+def refuses(question: Question, unevaluated: Iterable[Unevaluated]) -> Cause | None:
     """Return the cause of pods that the scheduler refuses for their quota, None where it does not say so.
 
     It comes before slots in the scheduler's order, but its words may be old: what is reckoned now is surer.
-    `unseen` is what is not evaluated for the subject: where no quota is among it, the refusal is out of date.
+    `unevaluated` is what bears on the subject: where no quota is among it, the refusal is out of date.
     """
-    said = conditions(question.subject.pending) if any(item.startswith("quota") for item in unseen) else ()
+    is_limited = any(isinstance(item, LimitedQuota | UnreadQuotas) for item in unevaluated)
+    said = conditions(question.subject.pending) if is_limited else ()
     if not said:
         return None
     told = root_of(said)

@@ -11,7 +11,7 @@ from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies import cluster, gang, pods
 from kubectl_koord.explain.remedies.search import Budget, Search, is_placed
 from kubectl_koord.explain.reports import Edit, Uncordon, WayOut
-from kubectl_koord.explain.words import listed
+from kubectl_koord.explain.unevaluated_words import unevaluated_names
 
 _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     cluster.wait_for_terminating,
@@ -39,9 +39,9 @@ class Found(Struct, frozen=True):
 
 def proven(question: Question, stuck: Course) -> Found:
     """Return the single changes after which the subject would be placed; the best pair where there is none."""
-    unseen = limits.not_evaluated(question.subject, question.snapshot)
-    if unseen:
-        return Found((), f"whether anything helps depends on {listed(unseen)}, which is not evaluated.")
+    unevaluated = limits.not_evaluated(question.subject, question.snapshot)
+    if unevaluated:
+        return Found((), f"whether anything helps depends on {unevaluated_names(unevaluated)}, which is not evaluated.")
     search = Search(question, stuck, Budget(len(question.view.names())))
     ways = tuple(way for family in _FAMILIES for way in family(search))
     if not ways:

@@ -1,6 +1,7 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -35,11 +36,15 @@ from kubectl_koord.explain.reports import (
 )
 from kubectl_koord.explain.said import scheduler_says, unseen_events
 from kubectl_koord.explain.subjects import Subject, never_tried, pending_subjects
+from kubectl_koord.explain.unevaluated_words import unevaluated_names
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.unevaluated import Unevaluated
 
 MOST_ALTERNATIVES = 4
+
+_Open: TypeAlias = tuple[Unevaluated, ...]
 
 
 def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Question | None = None) -> WhyReport:
@@ -123,15 +128,15 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
     courses = next_attempt(question)
     if courses[0].placed_at_once and _is_open_what_it_remembers(question):
         return _replacement(question, courses[0], warnings)
-    unseen = limits.not_evaluated(question.subject, question.snapshot)
-    verdict = _verdict(courses, unseen)
+    unevaluated = limits.not_evaluated(question.subject, question.snapshot)
+    verdict = _verdict(courses, unevaluated)
     if verdict == "yes":
         behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
     likeliest = courses[0]
     others = _alternatives(question, courses)
-    cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unseen, verdict)
+    cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unevaluated, verdict)
     waits = _waiting_for_victims(question)
     if waits is not None and verdict == "no":
         cause = waits
@@ -153,7 +158,7 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(question, verdict, unseen)),
+        also_wrong=tuple(_also_wrong(question, verdict, unevaluated)),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -181,7 +186,7 @@ def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
     return ways_out.proven(question, stuck)
 
 
-def _also_wrong(question: Question, verdict: Verdict, unseen: tuple[str, ...]) -> Iterator[CauseCode]:
+def _also_wrong(question: Question, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     group = question.subject.group
     if verdict == "no" and group is not None and causes.is_satisfied_by_earlier_pods(group):
@@ -189,12 +194,12 @@ def _also_wrong(question: Question, verdict: Verdict, unseen: tuple[str, ...]) -
     if verdict == "no" and surplus.without(question):
         yield "surplus-pods"
     if verdict == "no":
-        yield from _quota(question, unseen)
+        yield from _quota(question, unevaluated)
 
 
-def _quota(question: Question, unseen: tuple[str, ...]) -> Iterator[CauseCode]:
+def _quota(question: Question, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield the code of a quota that refuses the pods as far as the scheduler's last words tell."""
-    if quota.refuses(question, unseen) is not None:
+    if quota.refuses(question, unevaluated) is not None:
         yield "quota"
 
 
@@ -256,17 +261,20 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
     )
 
 
-def _verdict(courses: tuple[Course, ...], unseen: tuple[str, ...]) -> Verdict:
+def _verdict(courses: tuple[Course, ...], unevaluated: _Open) -> Verdict:
     placed = {course.placed_at_once for course in courses}
     if placed == {False}:
-        return "unknown" if limits.may_widen(unseen) else "no"
-    return "yes" if placed == {True} and not unseen else "unknown"
+        return "unknown" if any(item.may_admit for item in unevaluated) else "no"
+    refusing = any(item.may_refuse for item in unevaluated)
+    return "yes" if placed == {True} and not refusing else "unknown"
 
 
-def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, ...], verdict: Verdict) -> Cause:
-    if verdict == "unknown" and unseen:
-        says = quota.refuses(question, unseen) if all(course.placed_at_once for course in courses) else None
-        return says or Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated here.")
+def _cause(question: Question, courses: tuple[Course, ...], unevaluated: _Open, verdict: Verdict) -> Cause:
+    if verdict == "unknown" and unevaluated:
+        says = quota.refuses(question, unevaluated) if all(course.placed_at_once for course in courses) else None
+        return says or Cause(
+            "not-evaluated", f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated here."
+        )
     if verdict == "unknown":
         return Cause("several-outcomes", "it depends on which pod the scheduler tries first, which no object shows.")
     return _insufficient(question, courses[0].first)
@@ -439,10 +447,13 @@ def _report(
     subject, snapshot = question.subject, question.snapshot
     group = subject.group
     pending = subject.pending
-    unseen = limits.not_evaluated(subject, snapshot) if first is not None else ()
+    unevaluated = limits.not_evaluated(subject, snapshot) if first is not None else ()
     rows: tuple[SlotRow, ...] = ()
-    if limits.hides_slots(unseen) and question.has_topology:
-        warnings = (*warnings, Notice("slots-not-shown", f"slots depend on {listed(unseen)}, which is not evaluated."))
+    if any(item.changes_slots for item in unevaluated) and question.has_topology:
+        warnings = (
+            *warnings,
+            Notice("slots-not-shown", f"slots depend on {unevaluated_names(unevaluated)}, which is not evaluated."),
+        )
     elif first is not None:
         rows = obstacles.slot_rows(question, first, brief=brief)
     fields: dict[str, object] = {

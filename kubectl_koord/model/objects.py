@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.pods import NodeTerm, Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
+from kubectl_koord.model.unevaluated import NodeSetting
 
 
 class Usage(Struct, frozen=True, gc=False):
@@ -18,7 +19,7 @@ class Usage(Struct, frozen=True, gc=False):
 class Node(Struct, frozen=True, gc=False):
     """One node; `allocatable` holds every resource, `pods` among them.
 
-    `unseen` names node settings that decide about pods and are not evaluated, such as a NUMA policy.
+    `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
     `load` is empty without a NodeMetric; `volume_limits` holds attachable volumes by CSI driver.
     """
 
@@ -28,7 +29,7 @@ class Node(Struct, frozen=True, gc=False):
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
     ready: bool = True
-    unseen: tuple[str, ...] = ()
+    unevaluated: tuple[NodeSetting, ...] = ()
     load: tuple[Usage, ...] = ()
     volume_limits: Resources = ()
 

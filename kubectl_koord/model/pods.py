@@ -6,6 +6,7 @@ from typing import Self, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
+from kubectl_koord.model.unevaluated import PodUnevaluated
 
 Resources: TypeAlias = tuple[tuple[str, int], ...]
 """Amounts by resource, sorted by name, zero amounts left out."""
@@ -57,7 +58,7 @@ class Shape(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
     `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
-    `unseen` names what the pod uses and no filter here evaluates, such as `volume claim data`.
+    `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
     """
 
     requests: Resources = ()
@@ -72,7 +73,7 @@ class Shape(Struct, frozen=True, gc=False):
     claims: tuple[str, ...] = ()
     estimate: Resources = ()
     of_daemon_set: bool = False
-    unseen: tuple[str, ...] = ()
+    unevaluated: tuple[PodUnevaluated, ...] = ()
 
 
 class RunningPod(Struct, frozen=True, gc=False):

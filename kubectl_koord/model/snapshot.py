@@ -10,6 +10,7 @@ from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, N
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.reckoned import Reckoned
 from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.model.unevaluated import NodeSetting
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
@@ -31,7 +32,7 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
-    `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unseen` is set where it is configured
+    `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unevaluated` is set where it is configured
     in a way that is not evaluated. `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
@@ -44,7 +45,7 @@ class SchedulerConfig(Struct, frozen=True):
     aware_of_topology: bool = True
     default_match_policy: str = "once-satisfied"
     usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
-    load_unseen: bool = False
+    load_unevaluated: bool = False
     elects_leader: bool = True
     assumed: bool = True
 
@@ -81,9 +82,10 @@ class Snapshot(Reckoned, Struct, frozen=True, dict=True):
     traces: tuple[PodTrace, ...] = ()
 
     @cached_property
-    def node_settings(self) -> tuple[str, ...]:
-        """What nodes are set to that is not evaluated, in name order."""
-        return tuple(sorted({item for node in self.nodes.values() for item in node.unseen}))
+    def node_settings(self) -> tuple[NodeSetting, ...]:
+        """What nodes are set to that is not evaluated, by code."""
+        found = {setting for node in self.nodes.values() for setting in node.unevaluated}
+        return tuple(sorted(found, key=lambda setting: setting.code))
 
     @cached_property
     def nominated(self) -> tuple[PendingPod, ...]:

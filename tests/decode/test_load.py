@@ -6,6 +6,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner, Usage
 from kubectl_koord.model.pods import NodeTerm, Resources
 from kubectl_koord.model.selectors import Requirement, Selector
+from kubectl_koord.model.unevaluated import NodeSetting
 from tests.decode.wire import Json, collect, pending, pod, read, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -89,7 +90,7 @@ def test_a_node_may_set_its_own_thresholds(written: str, thresholds: dict[str, i
 
 @pytest.mark.parametrize("written", ['{"prodUsageThresholds": {"cpu": 50}}', '{"aggregatedUsage": {"x": 1}}'])
 def test_thresholds_that_are_not_evaluated_are_named(written: str) -> None:
-    assert read(a_node(**{OVERRIDE: written}), metric()).nodes["n1"].unseen == ("load thresholds",)
+    assert read(a_node(**{OVERRIDE: written}), metric()).nodes["n1"].unevaluated == (NodeSetting("load-thresholds"),)
 
 
 @pytest.mark.parametrize(("written", "total"), [('{"cpu": "16"}', 16000), ('{"cpu": "x"}', 8000), ("[", 8000)])

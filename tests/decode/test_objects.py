@@ -87,7 +87,11 @@ def test_node_settings_that_are_not_evaluated_are_named() -> None:
         },
         annotations={"node.koordinator.sh/resource-amplification-ratio": "{}"},
     )
-    assert found.unseen == ("NUMA topology policy", "CPU bind policy", "amplified resources")
+    assert [setting.code for setting in found.unevaluated] == [
+        "numa-topology-policy",
+        "cpu-bind-policy",
+        "amplified-resources",
+    ]
 
 
 def test_a_pod_group() -> None:

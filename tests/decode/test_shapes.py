@@ -6,6 +6,13 @@ import pytest
 
 from kubectl_koord.model.pods import HostPort, NodeTerm, PodTerm, Resources, Shape, Spread
 from kubectl_koord.model.selectors import Requirement, Selector, Toleration
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    EphemeralVolume,
+    PodSetting,
+    PodUnevaluated,
+    WideningPodSetting,
+)
 from tests.decode.wire import Json, pending
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -142,37 +149,40 @@ def test_required_inter_pod_terms() -> None:
     found = shape(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide]}})
     assert found.affine == (PodTerm("zone", Selector((Requirement("app", "Exists"),)), ("a", "b")),)
     assert found.repelled == (PodTerm("zone", None, every_namespace=True),)
-    assert found.unseen == ()
+    assert found.unevaluated == ()
 
 
 @pytest.mark.parametrize(
-    ("fields", "unseen"),
+    ("fields", "unevaluated"),
     [
-        ({"volumes": [{"name": "e", "ephemeral": {}}]}, ("ephemeral volume e",)),
-        ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, ("attached volume r",)),
+        ({"volumes": [{"name": "e", "ephemeral": {}}]}, (EphemeralVolume("e"),)),
+        ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, (AttachedVolume("r"),)),
         ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
-        ({"resourceClaims": [{"name": "gpu"}]}, ("resource claims",)),
-        ({"resources": {"requests": {"cpu": 1}}}, ("pod-level resources",)),
+        ({"resourceClaims": [{"name": "gpu"}]}, (PodSetting("resource-claims"),)),
+        ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),
         ({"resources": {}}, ()),
         (
             {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
-            ("namespace selector of an inter-pod affinity",),
+            (WideningPodSetting("namespace-selector"),),
         ),
-        ({"annotations": {"scheduling.koordinator.sh/reservation-affinity": "{}"}}, ("reservation affinity",)),
-        ({"labels": {"koordinator.sh/qosClass": "LSR"}}, ("CPU binding",)),
+        (
+            {"annotations": {"scheduling.koordinator.sh/reservation-affinity": "{}"}},
+            (WideningPodSetting("reservation-affinity"),),
+        ),
+        ({"labels": {"koordinator.sh/qosClass": "LSR"}}, (PodSetting("cpu-binding"),)),
         (
             {
                 "labels": {"koordinator.sh/qosClass": "LSE"},
                 "annotations": {"scheduling.koordinator.sh/resource-spec": "{}"},
             },
-            ("CPU binding",),
+            (PodSetting("cpu-binding"),),
         ),
     ],
 )
-def test_what_no_filter_evaluates_is_named_once(fields: Json, unseen: tuple[str, ...]) -> None:
-    assert shape(**fields).unseen == unseen
+def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:
+    assert shape(**fields).unevaluated == unevaluated
 
 
 def test_volume_claims_are_named() -> None:
     found = shape(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
-    assert (found.claims, found.unseen) == (("data",), ())
+    assert (found.claims, found.unevaluated) == (("data",), ())

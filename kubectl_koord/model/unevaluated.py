@@ -1,0 +1,133 @@
+"""What bears on a pod or a node and is not evaluated: one frozen class each, one closed union.
+
+Each class says what it may do to an answer: `may_refuse` turns a yes into an unknown, `may_admit` a no;
+`changes_slots` tells whether nodes may offer other slots than were counted.
+"""
+
+from typing import ClassVar, Literal, TypeAlias
+
+from msgspec import Struct
+
+
+class _Unevaluated(Struct, frozen=True, gc=False):
+    may_refuse: ClassVar[bool] = True
+    may_admit: ClassVar[bool] = False
+    changes_slots: ClassVar[bool] = True
+
+
+class LimitedQuota(_Unevaluated, frozen=True, gc=False):
+    """An elastic quota with limits that the pods count against."""
+
+    changes_slots: ClassVar[bool] = False
+    name: str
+
+
+class UnreadQuotas(_Unevaluated, frozen=True, gc=False):
+    """ElasticQuotas that could not be read."""
+
+    changes_slots: ClassVar[bool] = False
+
+
+class Cards(_Unevaluated, frozen=True, gc=False):
+    """Which cards of a node are free, where Device objects tell."""
+
+
+class UnreadCards(_Unevaluated, frozen=True, gc=False):
+    """Devices that could not be read."""
+
+
+class UnreadLoad(_Unevaluated, frozen=True, gc=False):
+    """NodeMetrics that could not be read."""
+
+
+class MatchingReservation(_Unevaluated, frozen=True, gc=False):
+    """A Reservation that the pods may draw on: there may be more room than was counted."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
+class UnreadReservations(_Unevaluated, frozen=True, gc=False):
+    """Reservations that could not be read: they hold room, and may give it."""
+
+    may_admit: ClassVar[bool] = True
+
+
+class UnboundClaim(_Unevaluated, frozen=True, gc=False):
+    """A volume claim that has no volume yet."""
+
+    name: str
+
+
+class UnreadVolume(_Unevaluated, frozen=True, gc=False):
+    """A volume claim whose volume could not be read."""
+
+    name: str
+
+
+class EphemeralVolume(_Unevaluated, frozen=True, gc=False):
+    """A generic ephemeral volume, by its name in the pod."""
+
+    name: str
+
+
+class AttachedVolume(_Unevaluated, frozen=True, gc=False):
+    """A volume that is attached to the node and written in the pod itself, by its name there."""
+
+    name: str
+
+
+PodSettingCode: TypeAlias = Literal[
+    "cpu-binding",
+    "device-hint",
+    "gpu-partition",
+    "joint-devices",
+    "numa-topology-spec",
+    "resource-claims",
+    "scheduling-hint",
+]
+
+
+class PodSetting(_Unevaluated, frozen=True, gc=False):
+    """A setting of a pod that only ever refuses nodes."""
+
+    code: PodSettingCode
+
+
+WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources", "reservation-affinity"]
+
+
+class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
+    """A setting of a pod that may also open a node which was counted as closed."""
+
+    may_admit: ClassVar[bool] = True
+    code: WideningCode
+
+
+NodeSettingCode: TypeAlias = Literal[
+    "amplified-resources", "cpu-bind-policy", "load-thresholds", "numa-topology-policy"
+]
+
+
+class NodeSetting(_Unevaluated, frozen=True, gc=False):
+    """A setting of a node that only ever refuses pods."""
+
+    code: NodeSettingCode
+
+
+PodUnevaluated: TypeAlias = EphemeralVolume | AttachedVolume | PodSetting | WideningPodSetting
+"""What a pod's own spec may bring."""
+
+Unevaluated: TypeAlias = (
+    PodUnevaluated
+    | LimitedQuota
+    | UnreadQuotas
+    | Cards
+    | UnreadCards
+    | UnreadLoad
+    | MatchingReservation
+    | UnreadReservations
+    | UnboundClaim
+    | UnreadVolume
+    | NodeSetting
+)
