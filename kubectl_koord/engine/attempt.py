@@ -19,9 +19,11 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Claim, Node
 from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.selectors import Labels
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
+_Kind: TypeAlias = tuple[Shape, str, Labels]
 
 
 class Job(Struct, frozen=True):
@@ -119,23 +121,26 @@ def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) 
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     gathering = gather(tree, view, job.pods, wish, slots, job.rules)
-    failing = _execution_fault(job, view, trigger, gathering.seats) if gathering.seats else ""
+    failing = _execution_fault(job, view, prepared, gathering.seats) if gathering.seats else ""
     tried = {pod.key: gathering.seats[pod.key] for pod in job.tried} if gathering.seats else {}
     placement = tried if not failing and is_enough(job, tried) else None
     return Attempt(trigger, prepared, gathering, placement, slots, left=job.pods, invalid=failing)
 
 
-def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[str, str]) -> str:
+def _execution_fault(job: Job, view: View, prepared: Prepared, seats: Mapping[str, str]) -> str:
     """Return the first pod that its own filters refuse on its planned node, empty when all fit.
 
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
-    stateful = any(_has_state(pod.shape) for pod in job.tried) or any(view.node(node).load for node in seats.values())
-    if not stateful and all(pod.shape == trigger.shape for pod in job.pods):
+    trigger = prepared.trigger
+    is_loaded = any(view.node(node).load for node in seats.values())
+    if not is_loaded and not prepared.follows_members and all(pod.shape == trigger.shape for pod in job.pods):
         return ""
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
-    if not stateful:
-        return _first_refused(job, view, in_turn, seats)
+    own = {_kind(pod): pod for pod in in_turn}
+    by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
+    if not is_loaded and not any(one.follows_members for one in by_kind.values()):
+        return _first_refused(view, in_turn, seats, by_kind)
     placed: dict[str, list[Occupant]] = {}
     for pod in in_turn:
         node = seats[pod.key]
@@ -146,17 +151,20 @@ def _execution_fault(job: Job, view: View, trigger: PendingPod, seats: Mapping[s
     return ""
 
 
-def _first_refused(job: Job, view: View, in_turn: Iterable[PendingPod], seats: Mapping[str, str]) -> str:
+def _kind(pod: PendingPod) -> _Kind:
+    """Return what filters prepare from: pods that are equal in it have equal prepared states."""
+    return (pod.shape, pod.namespace, pod.labels)
+
+
+def _first_refused(
+    view: View, in_turn: Iterable[PendingPod], seats: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
+) -> str:
     """Return the same for members that change nothing on a node but its room: none alters what others were told."""
-    prepared: dict[tuple[object, ...], Prepared] = {}
     states: dict[str, NodeState] = {}
     for pod in in_turn:
-        kind = (pod.shape, pod.namespace, pod.labels)
-        if kind not in prepared:
-            prepared[kind] = job.prepared(pod, view)
         node = seats[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        if rejection(pod, state, prepared[kind]) is not None:
+        if rejection(pod, state, by_kind[_kind(pod)]) is not None:
             return pod.key
         state.add(pod)
     return ""
@@ -167,10 +175,6 @@ def _with_load_of(node: Node, pods: Iterable[Occupant]) -> Node:
     more = {usage.resource: sum(dict(pod.shape.estimate).get(usage.resource, 0) for pod in pods) for usage in node.load}
     load = tuple(structs.replace(usage, used=usage.used + more[usage.resource]) for usage in node.load)
     return structs.replace(node, load=load) if load else node
-
-
-def _has_state(shape: Shape) -> bool:
-    return bool(shape.spread or shape.affine or shape.repelled or shape.claims)
 
 
 def emptiest(states: Sequence[NodeState]) -> NodeState:

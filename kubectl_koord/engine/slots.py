@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, load_rejection, rejection, room, static_rejection
+from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, room_rejection, static_rejection
+from kubectl_koord.engine.fit.resources import how_many
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
@@ -63,7 +64,7 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
     """Return the slots of all nodes for so many pods like the trigger, the one object for all jobs of that kind."""
     all_in = NodeSlots(most, None)
-    key = ("offer", prepared.trigger.shape, prepared.rules, most)
+    key = ("offer", prepared.trigger.shape, prepared.checks, most)
 
     def at_most(view: View) -> Callable[[str], NodeSlots]:
         every = without_limit(view, prepared)
@@ -74,8 +75,8 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
 
 def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
     """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
-    key = ("offer", prepared.trigger.shape, prepared.rules, tuple((run[0].shape, len(run)) for run in runs))
-    alone = structs.replace(prepared, nominated={})
+    key = ("offer", prepared.trigger.shape, prepared.checks, tuple((run[0].shape, len(run)) for run in runs))
+    alone = prepared.alone(prepared.trigger)
 
     def on_node(view: View) -> Callable[[str], NodeSlots]:
         return lambda name: _on_node(view.state(name), runs, alone)
@@ -95,16 +96,14 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
     shape = prepared.trigger.shape
 
     def on_node(state: NodeState) -> NodeSlots:
-        reason = static_rejection(prepared.trigger, state.node, prepared)
+        reason = rejection_as_is(prepared.trigger, state, prepared)
         if reason is not None:
             return NodeSlots(0, reason)
-        load = load_rejection(prepared.trigger, state.node)
-        if load is not None:
-            return NodeSlots(0, room.short_of(shape.requests, state, prepared.rules) or load)
-        count = room.how_many(shape.requests, shape.requests, state)
-        return NodeSlots(count, room.short_of(shape.requests, _with_many(state, shape.requests, count), prepared.rules))
+        count = how_many(shape.requests, shape.requests, state)
+        full = _with_many(state, shape.requests, count)
+        return NodeSlots(count, room_rejection(prepared.trigger, full, prepared))
 
-    return view.per_node(("slots", shape, prepared.rules), lambda view: lambda name: on_node(view.state(name)))
+    return view.per_node(("slots", shape, prepared.checks), lambda view: lambda name: on_node(view.state(name)))
 
 
 def slots_on(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> int:
@@ -126,7 +125,7 @@ def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
 
 
 def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
-    reason = static_rejection(runs[0][0], state.node, prepared)
+    reason = static_rejection(runs[0][0], state, prepared)
     if reason is not None:
         return NodeSlots(0, reason)
     if prepared.counts_only_room and state.node.name not in prepared.nominated and not state.node.load:
@@ -149,15 +148,15 @@ def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
     total = 0
     left = state
     for run in runs:
-        reason = static_rejection(run[0], state.node, prepared)
+        reason = static_rejection(run[0], left, prepared)
         if reason is not None:
             return NodeSlots(total, reason)
         each = run[0].shape.requests
-        count = min(len(run), room.how_many(need, each, left))
+        count = min(len(run), how_many(need, each, left))
         left = _with_many(left, each, count)
         total += count
         if count < len(run):
-            return NodeSlots(total, room.short_of(need, left, prepared.rules))
+            return NodeSlots(total, room_rejection(run[0], left, prepared))
     return NodeSlots(total, None)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.gather import Gathering, domain_slots
 from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
@@ -123,7 +122,7 @@ def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
     multiples = question.multiples if is_multiple(question, tree) else {}
     empty = slots_in(empty_view(question.view), question, first)
     pods = in_index_order(map(room_alone, question.subject.pending))
-    alone = Prepared(room_alone(first.prepared.trigger), first.prepared.rules, None, None, None, {})
+    alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
     bare = offer_slots(roomy_view(question.view), question.view.names(), pods, alone).counts
     for nodes in (empty, {name: slots or bare[name] for name, slots in empty.items()}):
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
@@ -143,7 +142,7 @@ def slots_in(view: View, question: Question, first: Attempt) -> dict[str, int]:
 
 def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
     """Return the slots by node for changed pods, with a changed trigger, as if nobody else were nominated."""
-    alone = structs.replace(first.prepared, nominated={}, trigger=trigger)
+    alone = first.prepared.alone(trigger)
     found = offer_slots(view, view.names(), in_index_order(pods), alone)
     return {name: node.slots for name, node in found.items()}
 

@@ -94,5 +94,5 @@ def test_who_was_added_to_the_node_counts_and_who_was_taken_away_does_not() -> N
     assert (rejection(shy, full, prepared), rejection(shy, emptied, prepared)) == (Repelled(), None)
 
 
-def test_where_nobody_has_terms_nothing_is_prepared() -> None:
-    assert prepare(pending("p"), of(DRAWN), rules("1.8")).affinity is None
+def test_where_nobody_has_terms_members_change_nothing_but_room() -> None:
+    assert prepare(pending("p"), of(DRAWN), rules("1.8")).counts_only_room

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.fit import prepare
-from kubectl_koord.engine.fit.load import overloaded
+from kubectl_koord.engine.fit.load_aware import overloaded
 from kubectl_koord.engine.reasons import Insufficient, Overloaded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, offer_slots

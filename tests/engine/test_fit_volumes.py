@@ -23,8 +23,8 @@ def refusals(drawing: Drawing, *claims: Claim, wanted: tuple[str, ...] = ("data"
     return {name: rejection(pod, view.state(name), prepared) for name in view.names()}
 
 
-def test_without_claims_nothing_is_prepared() -> None:
-    assert prepare(pending("p"), of(TWO), rules("1.8")).volumes is None
+def test_without_claims_members_change_nothing_but_room() -> None:
+    assert prepare(pending("p"), of(TWO), rules("1.8")).counts_only_room
 
 
 def test_a_claim_that_does_not_exist_is_refused_everywhere() -> None:

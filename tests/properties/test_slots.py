@@ -98,7 +98,7 @@ def test_counting_by_division_equals_counting_one_by_one(drawing: Drawing) -> No
             prepared = job.prepared(trigger, view)
             for name in view.names():
                 state = view.state(name)
-                if static_rejection(pods[0], state.node, prepared) is None and _divisible(prepared, name):
+                if static_rejection(pods[0], state, prepared) is None and _divisible(prepared, name):
                     assert _by_room(state, runs_of(pods), prepared) == _one_by_one(state.copy(), pods, prepared)
 
 

@@ -1,39 +1,81 @@
 """The Filter plugins: whether one node takes one pod, and the first reason why not.
 
-Each filter is a small pure function; `rejection` runs them in the order of the default profile.
-What the filters of one round share, the prepared state of the trigger pod, is `Prepared`.
+Each filter is a module with a `prepare`, which returns a check, and an entry in `FILTERS`. What the
+filters of one round share, the state that PreFilter prepares for the trigger pod, is `Prepared`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import interpod, load, nodes, room, spread, volumes
+from kubectl_koord.engine.fit import (
+    cordon,
+    interpod_affinity,
+    load_aware,
+    node_affinity,
+    ports,
+    resources,
+    sidecars,
+    taints,
+    topology_spread,
+    volumes,
+)
+from kubectl_koord.engine.fit.check import Check, Cluster
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.objects import Claim, Node
+from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod
+
+Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | None]
+
+FILTERS: tuple[Prepare, ...] = (
+    cordon.prepare,
+    taints.prepare,
+    node_affinity.prepare,
+    sidecars.prepare,
+    ports.prepare,
+    resources.prepare,
+    volumes.prepare,
+    topology_spread.prepare,
+    interpod_affinity.prepare,
+    load_aware.prepare,
+)
+"""In the order of the default profile. Each returns None where it has nothing to say of this trigger."""
 
 
 class Prepared(Struct, frozen=True):
     """What PreFilter leaves for all members of a round: the state of the trigger pod alone.
 
-    `nominated` holds, by node, the pods of other jobs that are nominated there.
+    `checks` are the filters that have a say, in order; `nominated` holds, by node, the pods of other
+    jobs that are nominated there.
     """
 
     trigger: PendingPod
     rules: Rules
-    spread: spread.SpreadState | None
-    affinity: interpod.AffinityState | None
-    volumes: volumes.VolumeState | None
+    checks: tuple[Check, ...]
     nominated: Mapping[str, tuple[PendingPod, ...]]
 
     @property
     def counts_only_room(self) -> bool:
         """Whether members added to a node change nothing there but its room."""
-        stateful = (self.spread, self.affinity, self.volumes)
-        return not any(state is not None for state in stateful) and not self.trigger.shape.ports
+        return not any(check.depends_on == "pods" for check in self.checks)
+
+    @property
+    def follows_members(self) -> bool:
+        """Whether members that are placed change what is prepared for the next one."""
+        return any(check.follows_members(self.trigger.shape) for check in self.checks)
+
+    def alone(self, trigger: PendingPod) -> "Prepared":
+        """Return the same for a changed trigger, as if nobody else were nominated."""
+        return structs.replace(self, trigger=trigger, nominated={})
+
+    def without_pods(self, trigger: PendingPod) -> "Prepared":
+        """Return the same for a changed trigger without the checks that depend on who is on a node."""
+        return structs.replace(
+            self.alone(trigger), checks=tuple(check for check in self.checks if check.depends_on != "pods")
+        )
 
 
 def prepare(
@@ -50,32 +92,29 @@ def prepare(
     for pod in nominated:
         if pod.key not in job:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    return Prepared(
-        trigger=trigger,
-        rules=rules,
-        spread=spread.prepare(trigger.shape, trigger.namespace, view),
-        affinity=interpod.prepare(trigger, view),
-        volumes=volumes.prepare(trigger.shape, trigger.namespace, view, claims or {}),
-        nominated=by_node,
+    cluster = Cluster(view, rules, claims or {})
+    checks = (prepare_one(trigger, cluster) for prepare_one in FILTERS)
+    return Prepared(trigger, rules, tuple(check for check in checks if check is not None), by_node)
+
+
+def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
+    """Return why the node refuses the pod whoever is on it, by the filters before any that looks at room or pods."""
+    trigger = prepared.trigger.shape
+    for check in prepared.checks:
+        if check.depends_on != "node":
+            return None
+        reason = check.reject(pod, state, trigger)
+        if reason is not None:
+            return reason
+    return None
+
+
+def room_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
+    """Return why the node has no room for the pod, by the filters that look at what is left there."""
+    reasons = (
+        check.reject(pod, state, prepared.trigger.shape) for check in prepared.checks if check.depends_on == "room"
     )
-
-
-def static_rejection(pod: PendingPod, node: Node, prepared: Prepared) -> Reason | None:
-    """Return why the node refuses the pod whoever is on it.
-
-    Members are filtered with their own tolerations, but with the trigger's selector and affinity.
-    """
-    return (
-        nodes.cordoned(pod.shape, node)
-        or nodes.untolerated(pod.shape, node)
-        or nodes.not_selected(prepared.trigger.shape, node)
-        or room.sidecars_unknown(pod.shape, prepared.rules)
-    )
-
-
-def load_rejection(pod: PendingPod, node: Node) -> Reason | None:
-    """Return why the node's measured load forbids the pod; the last of the filters, and static too."""
-    return load.overloaded(pod.shape, node)
+    return next((reason for reason in reasons if reason is not None), None)
 
 
 def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
@@ -90,20 +129,17 @@ def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason |
         crowded = state.copy()
         for other in others:
             crowded.add(other)
-        reason = _rejection(pod, crowded, prepared)
+        reason = rejection_as_is(pod, crowded, prepared)
         if reason is not None:
             return reason
-    return _rejection(pod, state, prepared)
+    return rejection_as_is(pod, state, prepared)
 
 
-def _rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
-    shape = prepared.trigger.shape
-    return (
-        static_rejection(pod, state.node, prepared)
-        or room.port_taken(shape.ports, state)
-        or room.short_of(shape.requests, state, prepared.rules)
-        or volumes.reject(state, prepared.volumes)
-        or spread.reject(pod, state, prepared.spread)
-        or interpod.reject(state, prepared.affinity)
-        or load_rejection(pod, state.node)
-    )
+def rejection_as_is(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
+    """Return the same as if nobody were nominated to the node."""
+    trigger = prepared.trigger.shape
+    for check in prepared.checks:
+        reason = check.reject(pod, state, trigger)
+        if reason is not None:
+            return reason
+    return None

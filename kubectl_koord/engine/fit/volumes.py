@@ -5,14 +5,16 @@ are bound; what a claim without a volume will do is not told by objects, and not
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.nodes import term_matches
+from kubectl_koord.engine.fit.check import Cluster, DependsOn
+from kubectl_koord.engine.fit.node_affinity import term_matches
 from kubectl_koord.engine.reasons import ClaimInUse, NoClaim, Reason, TooManyVolumes, VolumeElsewhere
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.view import NodeState, Occupant
 from kubectl_koord.model.objects import Claim, Node
-from kubectl_koord.model.pods import Shape
+from kubectl_koord.model.pods import PendingPod, Shape
 
 _ZONES = (
     "topology.kubernetes.io/zone",
@@ -22,23 +24,42 @@ _ZONES = (
 )
 
 
-class VolumeState(Struct, frozen=True):
-    """The trigger's claims, and how often its claims of one pod only are held, by node."""
+class Volumes(Struct, frozen=True):
+    """The filter: the trigger's claims, and how often its claims of one pod only are held, by node."""
 
+    depends_on: ClassVar[DependsOn] = "pods"
     claims: tuple[Claim, ...]
     missing: tuple[str, ...]
     held: Mapping[str, int]
     by_name: Mapping[str, Claim]
 
+    def follows_members(self, _trigger: Shape) -> bool:
+        """Tell that a member which is placed holds its claims."""
+        return True
 
-def prepare(shape: Shape, namespace: str, view: View, claims: Mapping[str, Claim]) -> VolumeState | None:
-    """Return the prepared state; None without claims."""
-    if not shape.claims:
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason when the node cannot hold the trigger's volumes."""
+        if self.missing:
+            return NoClaim(self.missing[0])
+        single = {claim.name for claim in self.claims if claim.single_pod}
+        elsewhere = sum(self.held.values()) - self.held.get(state.node.name, 0)
+        if elsewhere + _held(single, state.occupants) > 0:
+            return ClaimInUse(min(single))
+        for claim in self.claims:
+            if not _reaches(claim, state.node):
+                return VolumeElsewhere(claim.name)
+        return _over_limit(state, self)
+
+
+def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | None:
+    """Return the filter; None for a trigger without claims."""
+    if not trigger.shape.claims:
         return None
-    names = [f"{namespace}/{name}" for name in shape.claims]
+    view, claims = cluster.view, cluster.claims
+    names = [f"{trigger.namespace}/{name}" for name in trigger.shape.claims]
     single = {name for name in names if name in claims and claims[name].single_pod}
     held = {node: _held(single, view.occupants(node)) for node in (view.names() if single else ())}
-    return VolumeState(
+    return Volumes(
         claims=tuple(claims[name] for name in names if name in claims),
         missing=tuple(name for name in names if name not in claims),
         held={node: count for node, count in held.items() if count},
@@ -55,22 +76,6 @@ def claim_names(pod: Occupant) -> Iterable[str]:
     return (f"{pod.namespace}/{name}" for name in pod.shape.claims)
 
 
-def reject(state: NodeState, prepared: VolumeState | None) -> Reason | None:
-    """Return a reason when the node cannot hold the trigger's volumes."""
-    if prepared is None:
-        return None
-    if prepared.missing:
-        return NoClaim(prepared.missing[0])
-    single = {claim.name for claim in prepared.claims if claim.single_pod}
-    elsewhere = sum(prepared.held.values()) - prepared.held.get(state.node.name, 0)
-    if elsewhere + _held(single, state.occupants) > 0:
-        return ClaimInUse(min(single))
-    for claim in prepared.claims:
-        if not _reaches(claim, state.node):
-            return VolumeElsewhere(claim.name)
-    return _over_limit(state, prepared)
-
-
 def _reaches(claim: Claim, node: Node) -> bool:
     labels = dict(node.labels)
     if claim.terms is not None and not any(term_matches(term, node, labels) for term in claim.terms):
@@ -79,7 +84,7 @@ def _reaches(claim: Claim, node: Node) -> bool:
     return all(labels[key] in value.split("__") for key, value in zones)
 
 
-def _over_limit(state: NodeState, prepared: VolumeState) -> Reason | None:
+def _over_limit(state: NodeState, prepared: Volumes) -> Reason | None:
     """Count volumes by driver, as far as the node tells how many it can hold."""
     limits = dict(state.node.volume_limits)
     if not limits:

@@ -5,13 +5,34 @@ metrics used as if fresh). What a node already uses was reckoned when it was rea
 gang are not added to it, as upstream's cache learns of them only when they are bound.
 """
 
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Overloaded, Reason
+from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Shape
+from kubectl_koord.model.pods import PendingPod, Shape
 
 
-def overloaded(shape: Shape, node: Node) -> Reason | None:
-    """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
+class LoadAware(Stateless, Struct, frozen=True):
+    """The filter: a member's own estimate counts."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
+        return overloaded(pod.shape, state.node)
+
+
+def prepare(_trigger: PendingPod, _cluster: Cluster) -> LoadAware:
+    """Return the filter, which needs no preparation."""
+    return LoadAware()
+
+
+def overloaded(shape: Shape, node: Node) -> Overloaded | None:
+    """Return a reason when the estimate would lift the node's usage above a threshold."""
     if not node.load or shape.of_daemon_set:
         return None
     estimate = dict(shape.estimate)

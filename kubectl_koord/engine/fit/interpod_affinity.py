@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.fit.check import Cluster, DependsOn
 from kubectl_koord.engine.reasons import NotAffine, Reason, Repelled, RepelledByOthers
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.pods import PendingPod, PodTerm, Shape
 from kubectl_koord.model.selectors import matches
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
@@ -25,16 +26,41 @@ class _Part(Struct, frozen=True):
     repelled: _Pairs
 
 
-class AffinityState(Struct, frozen=True):
-    """What PreFilter prepares for one pod: the sums over the cluster, and each node's part in them."""
+class InterPodAffinity(Struct, frozen=True):
+    """The filter: what PreFilter prepares for the trigger, the sums over the cluster and each node's part in them."""
 
-    pod: Occupant
+    depends_on: ClassVar[DependsOn] = "pods"
+    pod: PendingPod
     total: _Part
     parts: Mapping[str, _Part]
 
+    def follows_members(self, trigger: Shape) -> bool:
+        """Tell that members which are placed count for one with terms of its own."""
+        return bool(trigger.affine or trigger.repelled)
 
-def prepare(pod: Occupant, view: View) -> AffinityState | None:
-    """Return the prepared state; None where neither the pod nor anybody running has such terms."""
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
+        name, labels = state.node.name, dict(state.node.labels)
+        before = self.parts.get(name)
+        now = _part(self.pod, state.node, state.occupants)
+
+        def at(kind: str, pair: tuple[str, str]) -> int:
+            count: int = getattr(self.total, kind)[pair] + getattr(now, kind)[pair]
+            return count - (getattr(before, kind)[pair] if before else 0)
+
+        shape = self.pod.shape
+        if not _is_affine(shape.affine, labels, self, at):
+            return NotAffine()
+        if any(term.key in labels and at("repelled", (term.key, labels[term.key])) > 0 for term in shape.repelled):
+            return Repelled()
+        if any(at("repelling", pair) > 0 for pair in labels.items()):
+            return RepelledByOthers()
+        return None
+
+
+def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
+    """Return the filter; None where neither the pod nor anybody running has such terms."""
+    view = cluster.view
     has_terms = bool(pod.shape.affine or pod.shape.repelled)
     names = view.names() if has_terms else view.once("repelling nodes", _with_repelling_pods)
     parts = {name: _part(pod, view.node(name), view.occupants(name)) for name in names}
@@ -45,7 +71,7 @@ def prepare(pod: Occupant, view: View) -> AffinityState | None:
         total.affine.update(part.affine)
         total.repelling.update(part.repelling)
         total.repelled.update(part.repelled)
-    return AffinityState(pod, total, parts)
+    return InterPodAffinity(pod, total, parts)
 
 
 def _with_repelling_pods(view: View) -> tuple[str, ...]:
@@ -80,29 +106,7 @@ def _covers(term: PodTerm, owner: Occupant, other: Occupant) -> bool:
     return in_reach and term.selector is not None and matches(term.selector, dict(other.labels))
 
 
-def reject(state: NodeState, prepared: AffinityState | None) -> Reason | None:
-    """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
-    if prepared is None:
-        return None
-    name, labels = state.node.name, dict(state.node.labels)
-    before = prepared.parts.get(name)
-    now = _part(prepared.pod, state.node, state.occupants)
-
-    def at(kind: str, pair: tuple[str, str]) -> int:
-        count: int = getattr(prepared.total, kind)[pair] + getattr(now, kind)[pair]
-        return count - (getattr(before, kind)[pair] if before else 0)
-
-    shape = prepared.pod.shape
-    if not _is_affine(shape.affine, labels, prepared, at):
-        return NotAffine()
-    if any(term.key in labels and at("repelled", (term.key, labels[term.key])) > 0 for term in shape.repelled):
-        return Repelled()
-    if any(at("repelling", pair) > 0 for pair in labels.items()):
-        return RepelledByOthers()
-    return None
-
-
-def _is_affine(terms: tuple[PodTerm, ...], labels: dict[str, str], prepared: AffinityState, at: _At) -> bool:
+def _is_affine(terms: tuple[PodTerm, ...], labels: dict[str, str], prepared: InterPodAffinity, at: _At) -> bool:
     if any(term.key not in labels for term in terms):
         return False
     if all(at("affine", (term.key, labels[term.key])) > 0 for term in terms):

@@ -1,0 +1,30 @@
+"""Cordoned nodes (plugins/nodeunschedulable)."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.reasons import Cordoned, Reason
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.selectors import Taint, tolerates
+
+_CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+class Cordon(Stateless, Struct, frozen=True):
+    """The filter: a member's own tolerations count."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason when the node is cordoned and the pod does not tolerate that."""
+        if state.node.unschedulable and not any(tolerates(one, _CORDON) for one in pod.shape.tolerations):
+            return Cordoned()
+        return None
+
+
+def prepare(_trigger: PendingPod, _cluster: Cluster) -> Cordon:
+    """Return the filter, which needs no preparation."""
+    return Cordon()

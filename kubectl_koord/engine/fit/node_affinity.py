@@ -1,0 +1,49 @@
+"""Node selectors and required node affinity (plugins/nodeaffinity)."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.reasons import NotSelected, Reason
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import NodeTerm, PendingPod, Shape
+from kubectl_koord.model.selectors import holds
+
+
+class NodeAffinity(Stateless, Struct, frozen=True):
+    """The filter: members are filtered with the selector and affinity of the trigger."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+        """Return a reason when selector or required affinity do not match."""
+        if not trigger.selector and trigger.affinity is None:
+            return None
+        return None if is_selected(trigger, state.node) else NotSelected()
+
+
+def is_selected(shape: Shape, node: Node) -> bool:
+    """Tell whether selector and required affinity match the node (component-helpers nodeaffinity)."""
+    labels = dict(node.labels)
+    if any(labels.get(key) != value for key, value in shape.selector):
+        return False
+    return shape.affinity is None or any(term_matches(term, node, labels) for term in shape.affinity)
+
+
+def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
+    """Tell whether one term of a node selector matches; an empty term matches nothing."""
+    if not term.labels and not term.fields:
+        return False
+    if not all(holds(requirement, labels) for requirement in term.labels):
+        return False
+    return all(
+        requirement.key == "metadata.name" and holds(requirement, {"metadata.name": node.name})
+        for requirement in term.fields
+    )
+
+
+def prepare(_trigger: PendingPod, _cluster: Cluster) -> NodeAffinity:
+    """Return the filter, which needs no preparation."""
+    return NodeAffinity()

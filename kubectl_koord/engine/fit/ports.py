@@ -1,0 +1,36 @@
+"""Host ports (plugins/nodeports)."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.reasons import PortTaken, Reason
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, Shape
+
+
+class Ports(Stateless, Struct, frozen=True):
+    """The filter: members are filtered with the ports of the trigger."""
+
+    depends_on: ClassVar[DependsOn] = "pods"
+
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+        """Return a reason when a host port is in use (`HostPortInfo.CheckConflict`)."""
+        for port in trigger.ports:
+            if any(_clash(port, held) for held in state.ports):
+                return PortTaken(port.port)
+        return None
+
+
+def _clash(one: HostPort, other: HostPort) -> bool:
+    return (
+        one.port == other.port
+        and one.protocol == other.protocol
+        and (one.address == other.address or EVERY_ADDRESS in {one.address, other.address})
+    )
+
+
+def prepare(trigger: PendingPod, _cluster: Cluster) -> Ports | None:
+    """Return the filter; None for a trigger without host ports."""
+    return Ports() if trigger.shape.ports else None

@@ -1,0 +1,25 @@
+"""Restartable init containers, which Kubernetes 1.28 does not schedule (`Fit.Filter` in plugins/noderesources)."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.reasons import Reason, SidecarsUnknown
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.pods import PendingPod, Shape
+
+
+class Sidecars(Stateless, Struct, frozen=True):
+    """The filter of a version that does not know sidecars."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+
+    def reject(self, pod: PendingPod, _state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason when the pod has sidecars."""
+        return SidecarsUnknown() if pod.shape.sidecars else None
+
+
+def prepare(_trigger: PendingPod, cluster: Cluster) -> Sidecars | None:
+    """Return the filter; None in versions that schedule sidecars."""
+    return None if cluster.rules.knows_sidecars else Sidecars()

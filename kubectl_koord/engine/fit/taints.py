@@ -1,0 +1,38 @@
+"""Taints that a pod does not tolerate (plugins/tainttoleration)."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.reasons import Reason, Untolerated
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.selectors import Taint, tolerates
+
+_HARD = {"NoSchedule", "NoExecute"}
+
+
+class Taints(Stateless, Struct, frozen=True):
+    """The filter: a member's own tolerations count."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+        """Return a reason that names the first hard taint which the pod does not tolerate."""
+        taint = untolerated(pod.shape, state.node)
+        return Untolerated(taint) if taint is not None else None
+
+
+def untolerated(shape: Shape, node: Node) -> Taint | None:
+    """Return the first hard taint of the node that the pod does not tolerate."""
+    for taint in node.taints:
+        if taint.effect in _HARD and not any(tolerates(toleration, taint) for toleration in shape.tolerations):
+            return taint
+    return None
+
+
+def prepare(_trigger: PendingPod, _cluster: Cluster) -> Taints:
+    """Return the filter, which needs no preparation."""
+    return Taints()
