@@ -111,10 +111,12 @@ def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> R
 
 def room_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return why the node has no room for the pod, by the filters that look at what is left there."""
-    reasons = (
-        check.reject(pod, state, prepared.trigger.shape) for check in prepared.checks if check.depends_on == "room"
-    )
-    return next((reason for reason in reasons if reason is not None), None)
+    trigger = prepared.trigger.shape
+    for check in prepared.checks:
+        reason = check.reject(pod, state, trigger) if check.depends_on == "room" else None
+        if reason is not None:
+            return reason
+    return None
 
 
 def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:

@@ -19,8 +19,6 @@ class NodeAffinity(Stateless, Struct, frozen=True):
 
     def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
         """Return a reason when selector or required affinity do not match."""
-        if not trigger.selector and trigger.affinity is None:
-            return None
         return None if is_selected(trigger, state.node) else NotSelected()
 
 
@@ -44,6 +42,6 @@ def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
     )
 
 
-def prepare(_trigger: PendingPod, _cluster: Cluster) -> NodeAffinity:
-    """Return the filter, which needs no preparation."""
-    return NodeAffinity()
+def prepare(trigger: PendingPod, _cluster: Cluster) -> NodeAffinity | None:
+    """Return the filter; None for a trigger that every node matches."""
+    return NodeAffinity() if trigger.shape.selector or trigger.shape.affinity is not None else None
