@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.gather import Wish
 from kubectl_koord.engine.tree import Tree
+from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import SchedulerConfig, Snapshot
@@ -129,12 +130,9 @@ class GangGroup(Struct, frozen=True):
         return GangGroup(change(self.own), gangs)
 
 
+@memoised
 def all_gangs(snapshot: Snapshot) -> Mapping[str, Gang]:
     """Return every gang that has a PodGroup or pods, by id."""
-    return snapshot.once("gangs", _all_gangs)
-
-
-def _all_gangs(snapshot: Snapshot) -> dict[str, Gang]:
     pending: dict[str, list[PendingPod]] = defaultdict(list)
     running: dict[str, list[RunningPod]] = defaultdict(list)
     finished: dict[str, list[FinishedPod]] = defaultdict(list)

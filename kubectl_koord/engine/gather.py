@@ -12,6 +12,7 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
 
 _Key: TypeAlias = tuple[object, ...]
@@ -41,7 +42,7 @@ class Gathering(Struct, frozen=True):
     start: tuple[int, ...]
     slots: tuple[int, ...]
     raw: tuple[int, ...]
-    nodes: Mapping[str, NodeSlots]
+    nodes: Offer
     seats: Mapping[str, str] | None
     chosen: int | None
 
@@ -63,6 +64,11 @@ def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, i
         if count and index:
             slots[parents[index]] += count
     return tuple(slots)
+
+
+@memoised
+def _slots_in(offer: Offer, tree: Identity[Tree], multiples: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
+    return domain_slots(tree.value, offer.counts, dict(multiples))
 
 
 def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
@@ -172,9 +178,7 @@ def gather(
 
     """
     multiples = {layer: n for layer, n in wish.multiples.items() if n > 1} if rules.pod_count_multiple else {}
-    # The tree stands for itself: what is kept keeps it alive, so that no other can have its identity.
-    key = (id(tree), tuple(multiples.items()))
-    _, slots = nodes.once(key, lambda offer: (tree, domain_slots(tree, offer.counts, multiples)))
+    slots = _slots_in(nodes, Identity(tree), tuple(multiples.items()))
     start = start_set(tree, wish)
     existing = sums(tree, _existing(view, pods, nodes, rules))
     order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))

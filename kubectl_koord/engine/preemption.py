@@ -16,6 +16,7 @@ from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.gather import gather
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
@@ -81,11 +82,8 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     if failed.invalid:
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
-    every, considered = _victims(now, failed.trigger), failed.considered
-    possible = now.once(
-        ("possible", failed.trigger.priority, considered),
-        lambda _: {name: victims for name in considered if (victims := every[name])},
-    )
+    considered = failed.considered
+    possible = _possible(now, failed.trigger.priority, considered)
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
@@ -118,18 +116,31 @@ def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
 
 def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
     """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
-    most = trigger.priority
+    return _below(view, node, trigger.priority)
+
+
+def _below(view: View, node: str, priority: int) -> tuple[RunningPod, ...]:
     held = view.occupants(node)
-    return tuple([pod for pod in held if pod.priority < most and isinstance(pod, RunningPod) and not pod.protected])
+    return tuple([pod for pod in held if pod.priority < priority and isinstance(pod, RunningPod) and not pod.protected])
 
 
 def without_victims(view: View, trigger: PendingPod) -> View:
     """Return the cluster without any pod that the trigger may preempt."""
-    return view.without_any(("victims", trigger.priority), lambda view: _victims(view, trigger))
+    return view.without_any(_victims, trigger.priority)
 
 
-def _victims(view: View, trigger: PendingPod) -> Mapping[str, tuple[RunningPod, ...]]:
-    return view.per_node(("victims", trigger.priority), lambda view: lambda name: possible_victims(view, name, trigger))
+def _victims(view: View, priority: int) -> Mapping[str, tuple[RunningPod, ...]]:
+    return view.per_node(_victims_on, priority)
+
+
+def _victims_on(view: View, priority: int) -> Callable[[str], tuple[RunningPod, ...]]:
+    return lambda name: _below(view, name, priority)
+
+
+@memoised
+def _possible(view: View, priority: int, considered: tuple[str, ...]) -> Mapping[str, tuple[RunningPod, ...]]:
+    every = _victims(view, priority)
+    return {name: victims for name in considered if (victims := every[name])}
 
 
 def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> Mapping[str, int]:
@@ -145,38 +156,39 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: M
 
     """
     names = tuple(nodes)
-    key = ("costs", trigger.priority, meeting.usual, names)
-    ranks, costs = view.once(key, lambda view: _ranked_costs(view, names, trigger, meeting.usual))
+    ranks, costs = _ranked_costs(view, names, trigger.priority, meeting.usual)
     if meeting.there is None or meeting.node not in costs:
         return costs
-    there = _priorities(view, trigger)[meeting.node]
+    there = _priorities(view, trigger.priority)[meeting.node]
     return {**costs, meeting.node: sum(ranks[meeting.there(job)] for job in there)}
 
 
+@memoised
 def _ranked_costs(
-    view: View, names: Iterable[str], trigger: PendingPod, first: FirstMet
+    view: View, names: tuple[str, ...], priority: int, first: FirstMet
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
-    jobs = _priorities(view, trigger)
+    jobs = _priorities(view, priority)
     levels = sorted(set[int]().union(*(job for name in names for job in jobs[name])))
     ranks = {level: rank for rank, level in enumerate(levels)}
     return ranks, {name: sum([ranks[first(job)] for job in jobs[name]]) for name in names}
 
 
-def _priorities(view: View, trigger: PendingPod) -> Mapping[str, Sequence[Sequence[int]]]:
+def _priorities(view: View, priority: int) -> Mapping[str, Sequence[Sequence[int]]]:
     """Return, by node, the priorities of its possible victims, those of each victim job in the order of their names."""
+    return view.per_node(_priorities_on, priority)
 
-    def of_node(victims: Iterable[RunningPod]) -> Sequence[Sequence[int]]:
+
+def _priorities_on(view: View, priority: int) -> Callable[[str], Sequence[Sequence[int]]]:
+    victims = _victims(view, priority)
+
+    def on_node(name: str) -> Sequence[Sequence[int]]:
         jobs: dict[str, list[int]] = {}
-        for victim in victims:
+        for victim in victims[name]:
             jobs.setdefault(victim.job, []).append(victim.priority)
         return tuple(jobs.values())
 
-    def reckon(view: View) -> Callable[[str], Sequence[Sequence[int]]]:
-        victims = _victims(view, trigger)
-        return lambda name: of_node(victims[name])
-
-    return view.per_node(("priorities", trigger.priority), reckon)
+    return on_node
 
 
 def _gathered(

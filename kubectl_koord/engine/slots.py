@@ -3,15 +3,20 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import groupby
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, room_rejection, static_rejection
+from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.resources import how_many
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.reckoned import Reckoned
+from kubectl_koord.model.memo import Memo, memoised
+from kubectl_koord.model.pods import PendingPod, Shape, any_pod_of
+
+_Kinds: TypeAlias = tuple[tuple[Shape, int], ...]
+"""Pods in index order: how many of each shape follow each other."""
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -21,7 +26,7 @@ class NodeSlots(Struct, frozen=True, gc=False):
     rejection: Reason | None
 
 
-class Offer(Reckoned, dict[str, NodeSlots]):
+class Offer(Memo, dict[str, NodeSlots]):
     """The slots of nodes by name, not to be changed: jobs that are alike share it, and what follows from it."""
 
     @cached_property
@@ -63,47 +68,57 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
     """Return the slots of all nodes for so many pods like the trigger, the one object for all jobs of that kind."""
+    return _offer_alike(view, most, prepared.trigger.shape, prepared.checks)
+
+
+@memoised
+def _offer_alike(view: View, most: int, shape: Shape, checks: tuple[Check, ...]) -> Offer:
+    return Offer(view.per_node(_at_most, most, shape, checks))
+
+
+def _at_most(view: View, most: int, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
+    every = view.per_node(_without_limit, shape, checks)
     all_in = NodeSlots(most, None)
-    key = ("offer", prepared.trigger.shape, prepared.checks, most)
-
-    def at_most(view: View) -> Callable[[str], NodeSlots]:
-        every = without_limit(view, prepared)
-        return lambda name: found if (found := every[name]).slots < most else all_in
-
-    return _shared(view, key, at_most)
-
-
-def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
-    """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
-    key = ("offer", prepared.trigger.shape, prepared.checks, tuple((run[0].shape, len(run)) for run in runs))
-    alone = prepared.alone(prepared.trigger)
-
-    def on_node(view: View) -> Callable[[str], NodeSlots]:
-        return lambda name: _on_node(view.state(name), runs, alone)
-
-    return _shared(view, key, on_node)
-
-
-def _shared(view: View, key: object, reckon: Callable[[View], Callable[[str], NodeSlots]]) -> Offer:
-    return view.once(key, lambda view: Offer(view.per_node(key, reckon)))
+    return lambda name: found if (found := every[name]).slots < most else all_in
 
 
 def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
     """Return how many pods like the trigger each node takes, were there any number of them.
 
-    Reckoned once per view and shape: gangs of one shape, and what-ifs, share it.
+    Computed once per view and shape: gangs of one shape, and what-ifs, share it.
     """
-    shape = prepared.trigger.shape
+    return view.per_node(_without_limit, prepared.trigger.shape, prepared.checks)
 
-    def on_node(state: NodeState) -> NodeSlots:
-        reason = rejection_as_is(prepared.trigger, state, prepared)
+
+def _without_limit(view: View, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
+    one = Prepared(any_pod_of(shape), checks)
+
+    def on_node(name: str) -> NodeSlots:
+        state = view.state(name)
+        reason = rejection_as_is(one.trigger, state, one)
         if reason is not None:
             return NodeSlots(0, reason)
         count = how_many(shape.requests, shape.requests, state)
-        full = _with_many(state, shape.requests, count)
-        return NodeSlots(count, room_rejection(prepared.trigger, full, prepared))
+        return NodeSlots(count, room_rejection(one.trigger, _with_many(state, shape.requests, count), one))
 
-    return view.per_node(("slots", shape, prepared.checks), lambda view: lambda name: on_node(view.state(name)))
+    return on_node
+
+
+def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
+    """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
+    kinds = tuple((run[0].shape, len(run)) for run in runs)
+    return _offer_unequal(view, kinds, prepared.trigger.shape, prepared.checks)
+
+
+@memoised
+def _offer_unequal(view: View, kinds: _Kinds, shape: Shape, checks: tuple[Check, ...]) -> Offer:
+    return Offer(view.per_node(_in_runs, kinds, shape, checks))
+
+
+def _in_runs(view: View, kinds: _Kinds, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
+    one = Prepared(any_pod_of(shape), checks)
+    runs = tuple((any_pod_of(each),) * number for each, number in kinds)
+    return lambda name: _on_node(view.state(name), runs, one)
 
 
 def slots_on(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> int:

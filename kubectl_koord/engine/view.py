@@ -1,14 +1,15 @@
-"""A cluster to reckon with: the snapshot, and what-ifs laid over it without copying it."""
+"""A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar, TypeVarTuple
 
+from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
-from kubectl_koord.model.reckoned import Reckoned
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
 
+Ts = TypeVarTuple("Ts")
 T = TypeVar("T")
 
 _DEEPEST = 4
@@ -52,7 +53,7 @@ class NodeState:
     __slots__ = ("free", "node", "occupants", "places", "ports")
 
     def __init__(self, node: Node, occupants: Iterable[Occupant]) -> None:
-        """Reckon what the occupants leave free."""
+        """Compute what the occupants leave free."""
         self.node = node
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
@@ -98,10 +99,10 @@ class NodeState:
         self.places += sign
 
 
-class View(Reckoned):
+class View(Memo):
     """Nodes and who is on them, in one variant of a cluster. Immutable; a change yields a new View.
 
-    A View over another shares all nodes that it does not change, and what was reckoned of them.
+    A View over another shares all nodes that it does not change, and what was computed of them.
     """
 
     def __init__(
@@ -116,7 +117,6 @@ class View(Reckoned):
         self._base = base
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
-        self._by_node: dict[object, dict[str, Any]] = {}
 
     def names(self) -> Collection[str]:
         """Return the names of all nodes, in name order."""
@@ -143,24 +143,22 @@ class View(Reckoned):
             state = self._states[name] = NodeState(self.node(name), self.occupants(name))
         return state
 
-    def per_node(self, key: object, reckon: "Callable[[View], Callable[[str], T]]") -> Mapping[str, T]:
-        """Return a value by node, reckoned once per key; a what-if reckons only its changed nodes anew.
+    @memoised
+    def per_node(self, compute: "Callable[[View, *Ts], Callable[[str], T]]", *args: *Ts) -> Mapping[str, T]:
+        """Return a value by node, computed once; a what-if computes only its changed nodes anew.
 
         Args:
-            key: names the value and all that it depends on besides the node.
-            reckon: returns, for a view, what reckons the value of one of its nodes.
+            self: the cluster.
+            compute: returns, for a view and the arguments, what computes the value of one of its nodes.
+            args: all that the value depends on besides the view and the node.
 
         """
-        found = self._by_node.get(key)
-        if found is None:
-            of_node = reckon(self)
-            if self._base:
-                found = dict(self._base.per_node(key, reckon))
-                changed = self._nodes.keys() | self._occupants.keys()
-                found.update((name, of_node(name)) for name in changed if name in found)
-            else:
-                found = {name: of_node(name) for name in self.names()}
-            self._by_node[key] = found
+        of_node = compute(self, *args)
+        if not self._base:
+            return {name: of_node(name) for name in self.names()}
+        found = dict(self._base.per_node(compute, *args))
+        changed = self._nodes.keys() | self._occupants.keys()
+        found.update((name, of_node(name)) for name in changed if name in found)
         return found
 
     def without(self, gone: Collection[Occupant]) -> "View":
@@ -173,21 +171,20 @@ class View(Reckoned):
         }
         return self._with({}, left)
 
-    def without_any(self, key: object, leaving: "Callable[[View], Mapping[str, Collection[Occupant]]]") -> "View":
-        """Return the view without all who leave, on every node; reckoned once per key, of a what-if only what differs.
+    @memoised
+    def without_any(self, leaving: "Callable[[View, *Ts], Mapping[str, Collection[Occupant]]]", *args: *Ts) -> "View":
+        """Return the view without all who leave, on every node; of a what-if only what differs is computed.
 
         Args:
-            key: names the question.
-            leaving: returns, for a view, who goes, by node: occupants of that node themselves, each once.
+            self: the cluster.
+            leaving: returns, for a view and the arguments, who goes, by node: occupants of that node
+                themselves, each once.
+            args: what the leaving depend on besides the view.
 
         """
-
-        def left(view: View) -> View:
-            going = leaving(view)
-            stay = {name: _but(pods, going.get(name, ())) for name, pods in view._occupants.items()}
-            return View(view._nodes, stay, view._base.without_any(key, leaving) if view._base else None)
-
-        return self.once(("without", key), left)
+        going = leaving(self, *args)
+        stay = {name: _but(pods, going.get(name, ())) for name, pods in self._occupants.items()}
+        return View(self._nodes, stay, self._base.without_any(leaving, *args) if self._base else None)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""

@@ -8,13 +8,15 @@ from msgspec import Struct
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain import causes, limits
 from kubectl_koord.explain.question import Question, ask, next_attempt, open_courses
 from kubectl_koord.explain.reports import Contention
 from kubectl_koord.explain.subjects import Subject, pending_subjects
+from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
@@ -80,6 +82,12 @@ class _Line:
         return _Step(other, planned, view.with_pods(by_node(other.pending, seats)))
 
 
+@memoised
+def _line(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> _Line:
+    """Return the line of one variant of the cluster."""
+    return _Line(Question(snapshot.value, Subject("", None), view, tree.value))
+
+
 def behind(question: Question) -> Behind | None:
     """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none."""
     before = ahead(question)
@@ -97,8 +105,7 @@ def ahead(question: Question) -> Ahead:
 
     Only jobs that would be placed as things are; those that must preempt first are left out.
     """
-    # A line keeps its snapshot alive, so that no other can have its identity.
-    line = question.view.once(("line of pending jobs", id(question.snapshot)), lambda _: _Line(question))
+    line = _line(question.view, Identity(question.snapshot), Identity(question.tree))
     steps = line.before(priority(question.subject))
     placed = [step for step in steps if step.planned is not None]
     fixed = [*takewhile(lambda step: step.planned or _takes_like_places(question, step.subject), placed)]
@@ -204,10 +211,15 @@ def _in_line(subject: Subject) -> tuple[int, str, str]:
     return -priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
 
 
-def rivals(question: Question) -> list[Subject]:
+def rivals(question: Question) -> tuple[Subject, ...]:
     """Return the pending jobs of strictly higher priority, the highest first."""
-    own = priority(question.subject)
-    return _by_priority(other for other in pending_subjects(question.snapshot) if priority(other) > own)[:_MOST_AHEAD]
+    return rivals_of(question.snapshot, priority(question.subject))
+
+
+@memoised
+def rivals_of(snapshot: Snapshot, own: int) -> tuple[Subject, ...]:
+    """Return the pending jobs of a priority above this one, the highest first."""
+    return tuple(_by_priority(other for other in pending_subjects(snapshot) if priority(other) > own)[:_MOST_AHEAD])
 
 
 def _by_priority(subjects: Iterable[Subject]) -> list[Subject]:

@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.gather import Gathering, domain_slots
+from kubectl_koord.engine.gather import domain_slots
 from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.explain.changed import CORDON, opened, room_alone
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.explain.words import amounts, count, listed, obstacle, stage
+from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 
@@ -30,29 +31,24 @@ class _Room(Struct, frozen=True):
     domains: tuple[int, ...]
 
 
+@memoised
 def empty_view(view: View) -> View:
     """Return the cluster with nobody in it and no node cordoned."""
-    return view.once("empty", _emptied)
-
-
-def _emptied(view: View) -> View:
     return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
 
 
+@memoised
 def roomy_view(view: View) -> View:
     """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
-    return view.once("roomy", _roomy)
-
-
-def _roomy(view: View) -> View:
     nodes = map(empty_view(view).node, view.names())
     refusing = (node for node in nodes if node.taints or node.load)
     return empty_view(view).with_nodes(structs.replace(node, taints=(), load=()) for node in refusing)
 
 
+@memoised
 def uncordoned(view: View) -> View:
     """Return the cluster with no node cordoned."""
-    return view.once("uncordoned", lambda view: view.with_nodes(opened(node) for node in cordoned(view)))
+    return view.with_nodes(opened(node) for node in cordoned(view))
 
 
 def cordoned(view: View) -> tuple[Node, ...]:
@@ -61,9 +57,10 @@ def cordoned(view: View) -> tuple[Node, ...]:
     return tuple(node for node in nodes if node.unschedulable or any(taint.key == CORDON for taint in node.taints))
 
 
+@memoised
 def without_dying(view: View) -> View:
     """Return the cluster once all pods that terminate are gone."""
-    return view.once("without dying", lambda view: view.without(dying(view)))
+    return view.without(dying(view))
 
 
 def dying(view: View) -> tuple[RunningPod, ...]:
@@ -83,8 +80,7 @@ def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tup
     gathering, tree = first.gathering, question.tree
     if gathering is None or not isinstance(tree, Tree):
         return ()
-    key = ("slot rows", gathering.start, gathering.slots, gathering.desired)
-    rows = question.view.once(key, lambda _: tuple(_bare_rows(tree, gathering)))  # gangs that are alike share them
+    rows = _bare_rows(gathering.nodes, Identity(tree), gathering.start, gathering.slots, gathering.desired)
     if brief:
         return rows
     rooms = tuple(_rooms(question, first, tree))
@@ -99,11 +95,13 @@ def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tup
     )
 
 
-def _bare_rows(tree: Tree, gathering: Gathering) -> Iterator[SlotRow]:
-    for index in gathering.start:
-        domain = tree.domains[index]
-        short = max(0, gathering.desired - gathering.slots[index])
-        yield SlotRow(domain.layer, domain.name, gathering.slots[index], short)
+@memoised
+def _bare_rows(
+    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], slots: tuple[int, ...], desired: int
+) -> tuple[SlotRow, ...]:
+    """Return the slots of the start set; gangs that are alike share them."""
+    domains = ((tree.value.domains[index], slots[index]) for index in start)
+    return tuple(SlotRow(domain.layer, domain.name, found, max(0, desired - found)) for domain, found in domains)
 
 
 def is_multiple(question: Question, tree: Tree) -> bool:

@@ -11,6 +11,7 @@ from kubectl_koord.engine.attempt import Job, needed
 from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -140,15 +141,12 @@ def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace
     return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
 
 
+@memoised
 def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, ...]:
     """Return everybody with pending pods: each gang group once, and lone pods of Koordinator profiles.
 
     A gang that its own list leaves out stands for itself: no other gang shows its pods.
     """
-    return snapshot.once(("pending subjects", namespace), lambda snapshot: _pending_subjects(snapshot, namespace))
-
-
-def _pending_subjects(snapshot: Snapshot, namespace: str) -> tuple[Subject, ...]:
     every = gangs.all_gangs(snapshot)
     found: list[Subject] = []
     seen: set[tuple[str, ...]] = set()

@@ -178,6 +178,11 @@ class PendingPod(Struct, frozen=True, gc=False):
         return f"{self.namespace}/{self.name}"
 
 
+def any_pod_of(shape: Shape) -> PendingPod:
+    """Return a pod of which nothing counts but its shape."""
+    return PendingPod(namespace="", name="", priority=0, shape=shape, scheduler="")
+
+
 class FinishedPod(Struct, frozen=True, gc=False):
     """A Succeeded or Failed pod that still counts as a child of its gang."""
 

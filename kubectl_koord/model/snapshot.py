@@ -6,9 +6,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.memo import Memo
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
-from kubectl_koord.model.reckoned import Reckoned
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -50,7 +50,7 @@ class SchedulerConfig(Struct, frozen=True):
     assumed: bool = True
 
 
-class Snapshot(Reckoned, Struct, frozen=True, dict=True):
+class Snapshot(Memo, Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
     `running` holds the pods of each node by node name (pods on unknown nodes included);

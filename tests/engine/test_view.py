@@ -58,15 +58,15 @@ def test_a_view_without_all_of_some_kind_follows_what_ifs() -> None:
     def low(view: View) -> dict[str, tuple[Occupant, ...]]:
         return {name: tuple(pod for pod in view.occupants(name) if pod.priority < 9) for name in view.names()}
 
-    emptied = view.without_any("low", low)
+    emptied = view.without_any(low)
     assert [pod.name for name in emptied.names() for pod in emptied.occupants(name)] == ["b"]
-    assert view.without_any("low", low) is emptied
-    changed = view.with_pods({"n2": [late]}).without_any("low", low)
+    assert view.without_any(low) is emptied
+    changed = view.with_pods({"n2": [late]}).without_any(low)
     assert (changed.occupants("n2"), changed.state("n2").free) == ((late,), {"cpu": 6000})
     assert changed.state("n1") is emptied.state("n1")
 
 
-def test_a_value_by_node_is_reckoned_anew_only_where_a_what_if_differs() -> None:
+def test_a_value_by_node_is_computed_anew_only_where_a_what_if_differs() -> None:
     asked: list[str] = []
 
     def count(view: View) -> Callable[[str], int]:
@@ -77,10 +77,10 @@ def test_a_value_by_node_is_reckoned_anew_only_where_a_what_if_differs() -> None
         return on_node
 
     view = of(DRAWN)
-    assert view.per_node("count", count) == {"n1": 1, "n2": 0}
-    assert view.without([A]).with_nodes([node("n2", 4)]).per_node("count", count) == {"n1": 0, "n2": 0}
+    assert view.per_node(count) == {"n1": 1, "n2": 0}
+    assert view.without([A]).with_nodes([node("n2", 4)]).per_node(count) == {"n1": 0, "n2": 0}
     assert asked == ["n1", "n2", "n1", "n2"]
-    assert view.without([A]).per_node("count", count) == {"n1": 0, "n2": 0}
+    assert view.without([A]).per_node(count) == {"n1": 0, "n2": 0}
     assert asked[4:] == ["n1"]
 
 

@@ -53,9 +53,8 @@ class Prepared(Struct, frozen=True):
     """
 
     trigger: PendingPod
-    rules: Rules
     checks: tuple[Check, ...]
-    nominated: Mapping[str, tuple[PendingPod, ...]]
+    nominated: Mapping[str, tuple[PendingPod, ...]] = {}
 
     @property
     def counts_only_room(self) -> bool:
@@ -94,7 +93,7 @@ def prepare(
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {})
     checks = (prepare_one(trigger, cluster) for prepare_one in FILTERS)
-    return Prepared(trigger, rules, tuple(check for check in checks if check is not None), by_node)
+    return Prepared(trigger, tuple(check for check in checks if check is not None), by_node)
 
 
 def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
@@ -10,6 +9,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn
 from kubectl_koord.engine.reasons import NotAffine, Reason, Repelled, RepelledByOthers
 from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodTerm, Shape
 from kubectl_koord.model.selectors import matches
@@ -62,7 +62,7 @@ def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
     """Return the filter; None where neither the pod nor anybody running has such terms."""
     view = cluster.view
     has_terms = bool(pod.shape.affine or pod.shape.repelled)
-    names = view.names() if has_terms else view.once("repelling nodes", _with_repelling_pods)
+    names = view.names() if has_terms else _with_repelling_pods(view)
     parts = {name: _part(pod, view.node(name), view.occupants(name)) for name in names}
     if not parts:
         return None
@@ -74,13 +74,13 @@ def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
     return InterPodAffinity(pod, total, parts)
 
 
+@memoised
 def _with_repelling_pods(view: View) -> tuple[str, ...]:
-    held = view.per_node("repels", lambda view: partial(_repels, view))
-    return tuple(name for name, repels in held.items() if repels)
+    return tuple(name for name, repels in view.per_node(_repels).items() if repels)
 
 
-def _repels(view: View, name: str) -> bool:
-    return any(pod.shape.repelled for pod in view.occupants(name))
+def _repels(view: View) -> Callable[[str], bool]:
+    return lambda name: any(pod.shape.repelled for pod in view.occupants(name))
 
 
 def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:

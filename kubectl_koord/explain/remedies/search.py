@@ -42,8 +42,7 @@ def is_placed(question: Question, budget: Budget) -> bool:
         return False
     if not question.subject.pending or not _next_places(question, budget):
         return False
-    own = (question.subject.key, competition.priority(question.subject))
-    rivals = question.view.once(("rivals", *own), lambda _: len(competition.rivals(question)))
+    rivals = len(competition.rivals(question))
     if not rivals:
         return True
     if not budget.spend(rivals):

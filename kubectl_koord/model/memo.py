@@ -1,0 +1,51 @@
+"""Values that keep what was computed of them: the key is the function and all its arguments."""
+
+from collections.abc import Callable
+from functools import cached_property, wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+M = TypeVar("M", bound="Memo")
+
+
+class Memo:
+    """A value that never changes, and keeps what `memoised` functions computed of it."""
+
+    @cached_property
+    def memo(self) -> dict[object, Any]:
+        """What was computed, by function and arguments."""
+        return {}
+
+
+def memoised(compute: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M, P], T]:
+    """Compute a pure function of a value once for each set of its other arguments, which must be hashable."""
+
+    @wraps(compute)
+    def kept(value: M, /, *args: P.args, **named: P.kwargs) -> T:
+        key = (compute, args, *named.items()) if named else (compute, args)
+        memo = value.memo
+        if key not in memo:
+            memo[key] = compute(value, *args, **named)
+        found: T = memo[key]
+        return found
+
+    return kept
+
+
+class Identity(Generic[T]):
+    """One object as an argument of a memoised function: equal to itself alone, and kept alive by the key."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        """Take the object."""
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether it is the same object."""
+        return isinstance(other, Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        """Hash the identity."""
+        return id(self.value)
