@@ -4,17 +4,14 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.engine import gangs
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain import causes, disruption, limits
 from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.codes import CauseCode, ReasonCode
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import (
-    BrokenGang,
-    BudgetHit,
     Notice,
     PreemptAlternative,
     PreemptReport,
@@ -25,9 +22,6 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import MOST_ALTERNATIVES
 from kubectl_koord.explain.words import count, listed
-from kubectl_koord.model.objects import Budget
-from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 
 
@@ -168,7 +162,7 @@ def _describe(question: Question, course: Course) -> PreemptAlternative:
         rounds=rounds,
         helps=helps,
         reason=reason,
-        broken_gangs=_broken(question, course.killed),
+        broken_gangs=disruption.broken_gangs(question.snapshot, course.killed),
     )
 
 
@@ -190,23 +184,12 @@ def _victims(question: Question, preemption: Preemption, *, wasted: bool) -> tup
             gang=pod.gang or None,
             owner=pod.owner or None,
             age_seconds=_age(question.snapshot.moment, pod.created),
-            pod_disruption_budget=_budget(question.snapshot.budgets, pod, spent),
+            pod_disruption_budget=disruption.budget_hit(question.snapshot.budgets, pod, spent),
             domain=_domain(question, pod.node),
             wasted=wasted,
         )
         for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
     )
-
-
-def _budget(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
-    """Return the budget that covers a victim; each victim before it has used up one disruption."""
-    labels = dict(pod.labels)
-    for budget in budgets:
-        if budget.namespace == pod.namespace and budget.selector is not None and matches(budget.selector, labels):
-            key = f"{budget.namespace}/{budget.name}"
-            spent[key] = spent.get(key, 0) + 1
-            return BudgetHit(key, violated=spent[key] > budget.allowed)
-    return None
 
 
 def _age(moment: str, created: str) -> int | None:
@@ -220,30 +203,13 @@ def _domain(question: Question, node: str) -> str:
     return question.tree.domains[question.tree.domains[question.tree.leaf[node]].parent].name
 
 
-def _broken(question: Question, killed: tuple[RunningPod, ...]) -> tuple[BrokenGang, ...]:
-    """Return the running gangs that the victims' deaths bring below their minimum."""
-    lost: dict[str, int] = {}
-    for victim in killed:
-        if victim.gang:
-            lost[victim.gang] = lost.get(victim.gang, 0) + 1
-    every = gangs.all_gangs(question.snapshot) if lost else {}
-    found = []
-    for key, count_lost in sorted(lost.items()):
-        gang = every[key]
-        bound = len(gang.running)
-        minimum = gang.minimum or 0
-        if bound >= minimum > bound - count_lost:
-            found.append(BrokenGang(key, bound, minimum, bound - count_lost))
-    return tuple(found)
-
-
 def _warnings(question: Question, courses: tuple[Course, ...]) -> Iterable[Notice]:
     killed = {victim.key: victim for course in courses for victim in course.killed}
     spent: dict[str, int] = {}
     covered = {
         hit.name: hit.violated
         for victim in killed.values()
-        if (hit := _budget(question.snapshot.budgets, victim, spent)) is not None
+        if (hit := disruption.budget_hit(question.snapshot.budgets, victim, spent)) is not None
     }
     if covered:
         broken = [name for name, violated in covered.items() if violated]

@@ -205,13 +205,54 @@ Edit: TypeAlias = (
 )
 
 
+class BudgetHit(Struct, frozen=True, rename="camel"):
+    """A PodDisruptionBudget that covers a victim, and whether the kill would violate it."""
+
+    name: str
+    violated: bool
+
+
+class BrokenGang(Struct, frozen=True, rename="camel"):
+    """A running gang that falls below its minimum."""
+
+    gang: str
+    bound: int
+    min_member: int
+    left: int
+
+
+class FreedPod(Struct, frozen=True, rename="camel"):
+    """One running pod whose place a way out needs.
+
+    protected: job preemption must spare it. evictable: False where the API server would refuse to evict it
+    now, as a budget does not allow it or several cover it. budgets_read: False where it could not be seen
+    whether a budget covers it. breaks: the running gang that falls below its minimum.
+    """
+
+    pod: str
+    node: str
+    priority: int
+    gang: str | None
+    owner: str | None
+    protected: bool
+    pod_disruption_budget: BudgetHit | None
+    budgets_read: bool
+    evictable: bool
+    breaks: str | None
+
+
 class WayOut(Struct, frozen=True, rename="camel"):
-    """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data."""
+    """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data.
+
+    `freed` are the running pods that it takes away, `broken_gangs` the gangs that fall below their minimum by it.
+    """
 
     action: ActionCode
     message: str
     command: str = ""
     edits: tuple[Edit, ...] = ()
+    freed: tuple[FreedPod, ...] = ()
+    broken_gangs: tuple[BrokenGang, ...] = ()
 
 
 class SaidText(Struct, frozen=True, rename="camel"):
@@ -347,13 +388,6 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
 # --- preempt --------------------------------------------------------------------------------
 
 
-class BudgetHit(Struct, frozen=True, rename="camel"):
-    """A PodDisruptionBudget that covers a victim, and whether the kill would violate it."""
-
-    name: str
-    violated: bool
-
-
 class Victim(Struct, frozen=True, rename="camel"):
     """One pod that would be killed. `domain` is the domain above its node, for people."""
 
@@ -367,15 +401,6 @@ class Victim(Struct, frozen=True, rename="camel"):
     domain: str = ""
     wasted: bool = False
     eviction: str | None = None
-
-
-class BrokenGang(Struct, frozen=True, rename="camel"):
-    """A running gang that falls below its minimum."""
-
-    gang: str
-    bound: int
-    min_member: int
-    left: int
 
 
 class Round(Struct, frozen=True, rename="camel"):

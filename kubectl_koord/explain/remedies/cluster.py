@@ -11,7 +11,7 @@ from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain import next_steps, obstacles
+from kubectl_koord.explain import disruption, next_steps, obstacles
 from kubectl_koord.explain.ages import overdue, told_overdue
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.question import Question, every_course
@@ -19,7 +19,7 @@ from kubectl_koord.explain.remedies.search import Search
 from kubectl_koord.explain.remedies.tally import Short, Tally, in_domain
 from kubectl_koord.explain.reports import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.explain.words import count, listed, paste
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.selectors import Taint
 
 _MOST_NAMED = 3
@@ -36,7 +36,7 @@ _FINALIZERS = "jsonpath={.metadata.finalizers}"
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where pods that terminate already make room enough."""
-    dying = obstacles.dying(search.question.view)
+    dying = leaving(search.question.view)
     edits = deleted(dying)
     if dying and search.works(edits):
         verb = "makes" if len(dying) == 1 else "make"
@@ -46,6 +46,11 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
         looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
         command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
         yield WayOut("wait-for-terminating", f"{message}; {late}" if late else message, command, edits)
+
+
+def leaving(view: View) -> list[RunningPod]:
+    """Return the pods that terminate, without those that come back at once on the same node."""
+    return [pod for pod in obstacles.dying(view) if not disruption.comes_back_there(pod)]
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
@@ -75,7 +80,10 @@ def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
     whom = "the gang" if question.subject.group is not None else "it"
     message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
-    yield WayOut("wait-for-preemption", message, command, edits)
+    freed = disruption.freed(question.snapshot, course.killed)
+    broken = disruption.broken_gangs(question.snapshot, course.killed)
+    message = f"{message}{disruption.told_of_preemption(freed, broken)}"
+    yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 
 def _domain_words(question: Question, last: Preemption) -> str:
