@@ -73,7 +73,7 @@ def follow_gang(session: "Session", name: str, wish: Wish) -> None:
     """
     from kubectl_koord.cluster import source
 
-    with session.watch(source.GANG_KINDS) as cluster:
+    with session.watch(source.DISRUPTION_KINDS) as cluster:
         _Gang(session, cluster, name, wish).follow()
 
 

@@ -79,7 +79,9 @@ GANG_KINDS = (
     "NodeMetric",
     "Lease",
 )
-PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+DISRUPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+"""What is read where running pods may be told to go: by preemption, or to make room."""
+
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
 _OF_TREE = ("ClusterNetworkTopology", "Node")
 _WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader

@@ -781,16 +781,18 @@ PAGES: Mapping[Code, Page] = {
     ),
     "free-pods": Page(
         "End pods that are in the way",
-        "Without these pods the gang would be placed; they are the fewest, the least important ones first.",
+        "Without these pods the gang would be placed; they are the fewest that harm no budget, no other gang's minimum"
+        " and no protected pod, the least important ones first.",
         "Sets of pods were tried for the domains that lack the fewest slots: gone, the placement is repeated.",
-        "Ask their owners. A pod of a Deployment or Job is created anew, perhaps in the same place.",
-        ("kubectl get pod POD -n NAMESPACE -o wide",),
+        "Ask their owners. A pod of a Deployment or Job is created anew, perhaps in the same place. Evict, do not delete:"
+        " the eviction API asks PodDisruptionBudgets.",
+        ("kubectl get pod POD -n NAMESPACE -o wide", "kubectl get pdb -n NAMESPACE"),
     ),
     "move-pod": Page(
         "Move a pod that is in the way",
         "This one pod fits on another node, and where it was the gang would then be placed.",
         "Its own filters were run on that node, with the gang in its place.",
-        "Cordon its node, delete the pod so that its controller creates it anew elsewhere, then uncordon the node.",
+        "Cordon its node, evict the pod so that its controller creates it anew elsewhere, then uncordon the node.",
         ("kubectl get pod POD -n NAMESPACE -o wide",),
     ),
     "add-nodes": Page(

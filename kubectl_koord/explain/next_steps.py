@@ -12,7 +12,7 @@ from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
 from kubectl_koord.explain.words import count, listed, paste
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import PendingPod
 
 _INSTALLED_IN = "koordinator-system"
 _PREFIX = "gang.scheduling.koordinator.sh/"
@@ -57,8 +57,8 @@ def delete(pods: Sequence[PendingPod]) -> str:
     return "" if any(pod.owner for pod in pods) else deletion(pods)
 
 
-def deletion(pods: Iterable[PendingPod | RunningPod]) -> str:
-    """Return the commands that delete pods, one per namespace."""
+def deletion(pods: Iterable[PendingPod]) -> str:
+    """Return the commands that delete pods that wait, one per namespace."""
     by_namespace: dict[str, list[str]] = {}
     for pod in sorted(pods, key=lambda pod: pod.key):
         by_namespace.setdefault(pod.namespace, []).append(pod.name)

@@ -59,8 +59,15 @@ class Tree(Struct, frozen=True):
     indent: int = 0
 
 
+class Command(Struct, frozen=True):
+    """A command to paste: in a line of its own that nobody breaks, however long it is."""
+
+    text: str
+    indent: int = 0
+
+
 class Bullet(Struct, frozen=True):
-    """One numbered point and, where there is one, the command that belongs to it."""
+    """One numbered point and, where there is one, the command that belongs to it, in the line below."""
 
     text: str
     command: str = ""
@@ -72,7 +79,7 @@ class Bullets(Struct, frozen=True):
     items: tuple[Bullet, ...]
 
 
-Block: TypeAlias = Line | Gap | Table | Tree | Bullets
+Block: TypeAlias = Line | Command | Gap | Table | Tree | Bullets
 Grid = TypeVar("Grid", Table, Tree)
 
 

@@ -6,11 +6,13 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Style, Table, Tree
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Style, Table, Tree
 from kubectl_koord.render.escape import clipped, harmless, short
 from kubectl_koord.render.escape import width as cells_of
 from kubectl_koord.render.guides import Glyphs, leads
 from kubectl_koord.render.sizes import BETWEEN, sizes
+
+_MOST_PASTED = 4_000
 
 
 class Span(Struct, frozen=True):
@@ -40,9 +42,10 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
     """Return the lines of the page, harmless and cut to the screen."""
     for block in blocks:
         match block:
-            case Line(text, style, indent):
-                for part in wrapped(screen.clean(text), _room(screen, indent), screen.glyphs.ellipsis):
-                    yield (Span(" " * indent), Span(part, style))
+            case Line():
+                yield from _line(block, screen)
+            case Command(text, indent):
+                yield from _command(text, indent, screen)
             case Gap():
                 yield ()
             case Bullets():
@@ -51,6 +54,21 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
                 yield from _grid(block, screen)
             case _:
                 assert_never(block)
+
+
+def _line(block: Line, screen: Screen) -> Iterator[tuple[Span, ...]]:
+    for part in wrapped(screen.clean(block.text), _room(screen, block.indent), screen.glyphs.ellipsis):
+        yield (Span(" " * block.indent), Span(part, block.style))
+
+
+def _command(text: str, indent: int, screen: Screen) -> Iterator[tuple[Span, ...]]:
+    """Yield a command in one line, which may run over the edge: cut or broken it would be another command."""
+    clean = screen.clean(text)
+    size = cells_of(clean)
+    if size <= _MOST_PASTED or not screen.width:
+        yield (Span(" " * indent), Span(clean, "code"))
+    else:
+        yield from _line(Line(f"(a command of {size} characters: -o json has it)", "dim", indent), screen)
 
 
 def wrapped(text: str, cells: int, ellipsis: str) -> list[str]:
@@ -90,20 +108,10 @@ def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]
     margin = " " * len(lead)
     room = _room(screen, len(lead))
     text = screen.clean(item.text)
-    command = _command(screen.clean(item.command), room, screen)
-    if command and (not room or cells_of(text) + len(BETWEEN) + cells_of(command) <= room):
-        yield (Span(lead), Span(text), Span(BETWEEN), Span(command, "code"))
-        return
     for index, part in enumerate(wrapped(text, room, screen.glyphs.ellipsis)):
         yield (Span(margin if index else lead), Span(part))
-    if command:
-        yield (Span(margin), Span(command, "code"))
-
-
-def _command(command: str, room: int, screen: Screen) -> str:
-    # A command is there to be copied: it may run over the edge, unless it would flood the screen.
-    too_long = room and cells_of(command) > 4 * room
-    return short(command, room, screen.glyphs.ellipsis) if too_long else command
+    if item.command:
+        yield from _command(item.command, len(lead), screen)
 
 
 def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:

@@ -78,7 +78,8 @@ It depends on what cannot be seen from outside the scheduler
   1. If node-1 is tried first: kills default/low-1; nominated: job-0 -> node-1; breaks default/low; the gang cannot run even then (not-helpful).
 
 What next
-  1. Whether preemption helps cannot be told: see what stops the gang.   kubectl koord why-pending default/job
+  1. Whether preemption helps cannot be told: see what stops the gang.
+     kubectl koord why-pending default/job
   2. Nothing was killed: this command only computes.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
@@ -138,7 +139,8 @@ def test_preemption_that_is_not_needed() -> None:
 default/job needs no preemption.
 
 What next
-  1. Nobody has to be killed: the gang fits as things are.   kubectl koord why-pending default/job
+  1. Nobody has to be killed: the gang fits as things are.
+     kubectl koord why-pending default/job
 
 as koordinator 1.8 decides (from the image tag)
 """

@@ -84,7 +84,8 @@ What to do next
   1. Create the missing pod: look at what should create them
 
 What helps, the cheapest first
-  1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1   kubectl koord preempt job --dry-run
+  1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1
+     kubectl koord preempt job --dry-run
   2. Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
   and 1 more of these kinds, see -o json
 

@@ -19,7 +19,8 @@ The condition of low-0 says: "koord-scheduler: preempting to accommodate higher 
 The event of low-1 says: "Preempted by pod 1-2 on node node-1"
 
 What next
-  1. See why hp does not run.   kubectl koord why-pending default/hp
+  1. See why hp does not run.
+     kubectl koord why-pending default/hp
   2. Pods with the label scheduling.koordinator.sh/disable-preemptible=true, or of no lower priority, are spared by job preemption.
 
 Warning: of what is gone only the name tells that it was a member: default/low-1. (member-by-name)

@@ -34,7 +34,7 @@ def command(
         raise KoordError(f"error: {given}: the scheduler preempts, this command only shows")
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
-    snapshot = session.snapshot(source.PREEMPTION_KINDS)
+    snapshot = session.snapshot(source.DISRUPTION_KINDS)
     report = preempt(snapshot, session.subject(snapshot, gang))
     session.show(_asked_of_server(session, report) if dry_run == "server" else report)
 

@@ -55,7 +55,7 @@ def command(
     if wish is not None:
         follow.follow_listing(session, "" if every else session.namespace())
         return
-    snapshot = session.snapshot(source.GANG_KINDS)
+    snapshot = session.snapshot(source.DISRUPTION_KINDS if gang else source.GANG_KINDS)
     if gang:
         subject = session.subject(snapshot, gang)
         if session.options.is_live and subject.pending:

@@ -5,7 +5,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from kubectl_koord.explain.reports import CodeRow, Explanation, Explanations
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table
+from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
@@ -24,7 +24,7 @@ def _page(report: Explanation) -> list[Block]:
         *_prose(f"Why: {report.how}"),
         *_prose(f"What to do: {report.remedy}"),
         Line("See it:"),
-        *(Line(command, "code", indent=2) for command in report.see),
+        *(Command(command, indent=2) for command in report.see),
     ]
 
 

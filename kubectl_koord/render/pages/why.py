@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import structs
 
 from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
@@ -32,7 +32,7 @@ def blocks(report: WhyReport) -> list[Block]:
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in _remarks(report)]
     if report.cause:
-        page.append(Line(command("explain", report.cause.code), "dim"))
+        page.append(Command(command("explain", report.cause.code)))
     if report.domains:
         page += [Gap(), *_slots(report)]
     if report.placement:

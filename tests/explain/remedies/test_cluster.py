@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
 from kubectl_koord.model.selectors import Toleration
-from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, node, rules, why_of
+from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")
 JOB = ("default/job-0", "default/job-1")
@@ -31,6 +31,13 @@ def test_pods_that_terminate_may_make_room_enough() -> None:
     assert ways(drawing.with_running("wall", on="n2", cpu=1), "wait-for-terminating") == ()
 
 
+def test_the_room_of_a_terminating_pod_that_comes_back_on_the_same_node_is_not_waited_for() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"))
+    agent = drawing.with_running("agent", on="n1", cpu=8, terminating=True, of_daemon_set=True)
+    assert ways(agent, "wait-for-terminating") == ()
+    assert ways(agent.with_running("old", on="n2", cpu=8, terminating=True), "wait-for-terminating") == ()
+
+
 def test_whoever_should_have_been_gone_is_named_with_how_to_see_what_holds_it() -> None:
     drawing = two(cluster("s0: b0[n1 n2 n3]")).with_running("new", on="n1", cpu=8, terminating=True, gone_by=MOMENT)
     drawing = drawing.with_running("old", on="n2", cpu=8, terminating=True, gone_by="2026-11-08T09:30:00Z")
@@ -44,10 +51,23 @@ def test_preemption_may_be_on_its_way() -> None:
     drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_running("low", on="n1", cpu=8)
     message = "Wait: the scheduler will preempt default/low and place the gang in b0"
     command = "kubectl koord preempt job -n default --dry-run"
-    way = WayOut("wait-for-preemption", message, command, (DeletePod("default/low", "n1"),))
+    edits = (DeletePod("default/low", "n1"),)
+    way = WayOut("wait-for-preemption", message, command, edits, (freed("low", on="n1"),))
     assert ways(drawing, "wait-for-preemption") == (way,)
     assert ways(drawing.configured(preemption=False), "wait-for-preemption") == ()
     assert ways(drawing.change_pods(never_preempts=True), "wait-for-preemption") == ()
+
+
+def test_what_preemption_on_its_way_does_to_others_is_told() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_group("old", 1)
+    drawing = drawing.with_running("low", on="n1", cpu=8, gang="default/old", labels=(("app", "web"),))
+    drawing = drawing.with_budget("web", having(app="web"))
+    (way,) = ways(drawing, "wait-for-preemption")
+    wait = "Wait: the scheduler will preempt default/low and place the gang in b0"
+    broken = "gang default/old falls below its minimum (0 left, 1 needed)"
+    assert way.message == f"{wait}; it ignores budget default/web; {broken}"
+    assert [pod.breaks for pod in way.freed] == [gang.gang for gang in way.broken_gangs] == ["default/old"]
+    assert way == why_of(drawing).unblock[0]
 
 
 def test_preemption_for_a_gang_without_topology_has_no_domain_and_may_kill_only_who_dies_already() -> None:

@@ -3,11 +3,14 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.explain.remedies import pods
-from kubectl_koord.explain.reports import DeletePod, MovePod, WayOut
+from kubectl_koord.explain.reports import BrokenGang, BudgetHit, DeletePod, MovePod, WayOut
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.selectors import Toleration
 from tests.build import SPINE, Drawing, cluster, having, rules, why_of
+from tests.build import freed as pod_freed
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 TWO = BARE.with_gang("job", 2, 8, must_gather=SPINE, priority=5, never_preempts=True)
@@ -19,6 +22,17 @@ def ways(drawing: Drawing, action: str = "free-pods", name: str = "job") -> tupl
     return tuple(way for way in report.unblock if way.action == action)
 
 
+def evicting(name: str, namespace: str = "default") -> str:
+    body = f'{{"apiVersion":"policy/v1","kind":"Eviction","metadata":{{"name":"{name}","namespace":"{namespace}"}}}}'
+    path = f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+    return f"printf %s '{body}' | kubectl create --raw {path} -f -"
+
+
+def moving(name: str, nodes: str) -> str:
+    gone = f"kubectl wait --for=delete pod/{name} -n default --timeout=10m"
+    return f"kubectl cordon {nodes} && {evicting(name)} && {gone}; kubectl uncordon {nodes}"
+
+
 def freed(drawing: Drawing) -> list[tuple[str, ...]]:
     return [tuple(e.pod.partition("/")[2] for e in way.edits if isinstance(e, DeletePod)) for way in ways(drawing)]
 
@@ -28,9 +42,10 @@ def test_the_fewest_pods_of_lower_priority_go_first_then_those_worth_least() -> 
     drawing = drawing.with_running("c", on="n3", cpu=8, priority=3)
     free_s1 = "Free 1 pod of lower priority in spine s1: default/c on n3 (8 CPU, priority 3)"
     free_s0 = "Free 1 pod of lower priority in spine s0: default/a on n1 (8 CPU, priority 4)"
+    c, a = (DeletePod("default/c", "n3"),), (DeletePod("default/a", "n1"),)
     assert ways(drawing) == (
-        WayOut("free-pods", free_s1, "kubectl delete pod c -n default", (DeletePod("default/c", "n3"),)),
-        WayOut("free-pods", free_s0, "kubectl delete pod a -n default", (DeletePod("default/a", "n1"),)),
+        WayOut("free-pods", free_s1, evicting("c"), c, (pod_freed("c", on="n3", priority=3),)),
+        WayOut("free-pods", free_s0, evicting("a"), a, (pod_freed("a", on="n1", priority=4),)),
     )
 
 
@@ -56,11 +71,15 @@ def test_pods_of_any_priority_go_where_those_of_lower_are_too_few() -> None:
     assert [way.message for way in ways(drawing)] == [low, high]
 
 
-def test_pods_of_several_namespaces_are_deleted_in_each() -> None:
+def test_several_pods_are_evicted_one_by_one_up_to_the_first_refusal() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, never_preempts=True)
     drawing = drawing.with_running("a", on="n1", cpu=4).with_running("ml/b", on="n1", cpu=4)
     (way,) = ways(drawing)
-    assert way.command == "kubectl delete pod a -n default && kubectl delete pod b -n ml"
+    assert way.command == (
+        """for pod in default/a ml/b; do printf '{"apiVersion":"policy/v1","kind":"Eviction","metadata":"""
+        """{"name":"%s","namespace":"%s"}}' "${pod#*/}" "${pod%/*}" | """
+        """kubectl create --raw "/api/v1/namespaces/${pod%/*}/pods/${pod#*/}/eviction" -f - || break; done"""
+    )
 
 
 @pytest.mark.parametrize(
@@ -110,27 +129,36 @@ def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     message = (
         "Move default/m (4 CPU) from n1 to n3, where it fits: that is enough in spine s0 (nothing creates it anew)"
     )
-    assert ways(drawing, "move-pod") == (WayOut("move-pod", message, edits=(MovePod("default/m", "n1", "n3"),)),)
+    edits = (MovePod("default/m", "n1", "n3"),)
+    way = WayOut("move-pod", message, edits=edits, freed=(pod_freed("m", on="n1", priority=9),))
+    assert ways(drawing, "move-pod") == (way,)
 
 
 def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_meanwhile() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
-    assert way.command == "kubectl cordon n1 && kubectl delete pod m -n default && kubectl uncordon n1"
-    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits"
+    assert way.command == moving("m", "n1")
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits; ReplicaSet/m creates it anew"
 
 
 def test_a_pod_that_is_created_anew_is_kept_off_all_nodes_that_the_gang_is_to_take() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3]").with_gang("job", 2, 8, must_gather=SPINE)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=8, priority=9, owner="ReplicaSet/m"), "move-pod")
-    assert way.command == "kubectl cordon n1 n2 && kubectl delete pod m -n default && kubectl uncordon n1 n2"
+    assert way.command == moving("m", "n1 n2")
 
 
 def test_a_pod_may_move_beside_the_gang() -> None:
     drawing = cluster("s0: b0[n1 n2:9]").with_gang("job", 2, 8, must_gather=SPINE)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=1, priority=9, owner="ReplicaSet/m"), "move-pod")
     assert way.edits == (MovePod("default/m", "n1", "n2"),)
-    assert way.command == "kubectl cordon n1 && kubectl delete pod m -n default && kubectl uncordon n1"
+    assert way.command == moving("m", "n1")
+
+
+def test_a_node_that_was_cordoned_before_stays_cordoned_after_a_move() -> None:
+    anywhere = (Toleration("node.kubernetes.io/unschedulable", "Exists"),)
+    drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8, tolerations=anywhere).cordon("n1")
+    (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
+    assert way.command == evicting("m")
 
 
 @pytest.mark.parametrize(
@@ -138,7 +166,11 @@ def test_a_pod_may_move_beside_the_gang() -> None:
     [
         ((4, 4), ("", ""), ""),
         ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r creates pods anew"),
-        ((7, 4), ("ReplicaSet/r", "Job/j"), "; ReplicaSet/r creates pods anew: scale it down"),
+        (
+            (7, 4),
+            ("ReplicaSet/r", "Job/j"),
+            "; Job/j creates pods anew; ReplicaSet/r creates pods anew: scale it down",
+        ),
         ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r create pods anew: scale them down"),
     ],
 )
@@ -225,3 +257,122 @@ def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken
     drawing = cluster("s0: b0[n1 n2:16]").with_gang("job", 2, 8, priority=5, never_preempts=True)
     drawing = drawing.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=12)
     assert freed(drawing) == [("b",)]
+
+
+WEB = (("app", "web"),)
+ONE = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
+FREE = "Free 1 pod of lower priority: default/a on n1 (4 CPU, priority 0)"
+
+
+def test_a_pod_whose_budget_allows_it_is_evicted_and_its_budget_named() -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4, labels=WEB).with_budget("web", having(app="web"), 1)
+    (way,) = ways(drawing)
+    assert way.message == f"{FREE}; budget default/web allows to evict default/a"
+    assert way.command == evicting("a")
+    assert way.freed == (pod_freed("a", on="n1", pod_disruption_budget=BudgetHit("default/web", violated=False)),)
+
+
+def test_a_pod_whose_eviction_its_budget_refuses_is_told_so_beside_the_command_that_the_server_refuses() -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4, labels=WEB).with_budget("web", having(app="web"))
+    (way,) = ways(drawing)
+    why = "budget default/web allows no more disruptions"
+    assert way.message == f"{FREE}; the API server refuses to evict default/a now, as {why}"
+    assert way.command == evicting("a")
+    hit = BudgetHit("default/web", violated=True)
+    assert way.freed == (pod_freed("a", on="n1", pod_disruption_budget=hit, evictable=False),)
+
+
+def test_a_pod_under_several_budgets_cannot_be_evicted_whatever_they_allow() -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4, labels=WEB)
+    drawing = drawing.with_budget("every", having(), 5).with_budget("web", having(app="web"), 5)
+    (way,) = ways(drawing)
+    why = "budget default/every is not its only one"
+    assert way.message == f"{FREE}; the API server refuses to evict default/a now, as {why}"
+    hit = BudgetHit("default/every", violated=False)
+    assert way.freed == (pod_freed("a", on="n1", pod_disruption_budget=hit, evictable=False),)
+
+
+def test_no_command_ends_some_pods_where_the_budget_refuses_the_rest() -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4, labels=WEB).with_running("b", on="n1", cpu=4, labels=WEB)
+    (way,) = ways(drawing.with_budget("web", having(app="web"), 1))
+    assert way.command == ""
+    assert way.message.endswith(
+        "; the API server refuses to evict default/b now, as budget default/web allows no more disruptions"
+    )
+    assert [pod.evictable for pod in way.freed] == [True, False]
+    (way,) = ways(drawing.with_budget("web", having(app="web"), 2))
+    assert way.command.startswith("for pod in default/a default/b; do ")
+    assert way.message.endswith("; budget default/web allows to evict default/a and default/b")
+
+
+def test_budgets_that_could_not_be_read_are_told_and_change_no_verdict() -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4)
+    (way,) = ways(drawing.with_gap("PodDisruptionBudget"))
+    assert way.message == f"{FREE}; PodDisruptionBudgets could not be read"
+    assert (way.command, way.freed) == (evicting("a"), (pod_freed("a", on="n1", budgets_read=False),))
+    (way,) = ways(drawing.with_gap("PodDisruptionBudget", "not-in-input"))
+    assert way.message == FREE
+    (way,) = ways(drawing.with_gap("PodDisruptionBudget", "one-namespace").but(namespace_only="default"))
+    assert way.message == FREE
+
+
+def test_a_pod_that_is_protected_from_preemption_is_named_so_and_ended_by_no_command() -> None:
+    (way,) = ways(ONE.with_running("a", on="n1", cpu=4, protected=True))
+    free = "Free 1 pod of any priority: default/a on n1 (4 CPU, priority 0)"
+    assert way.message == f"{free}; default/a is protected from preemption"
+    assert (way.command, way.freed) == ("", (pod_freed("a", on="n1", protected=True),))
+    drawing = ONE.with_running("a", on="n1", cpu=4, protected=True).with_running("b", on="n1", cpu=4, protected=True)
+    (way,) = ways(drawing)
+    assert way.message.endswith("; default/a and default/b are protected from preemption")
+
+
+def test_a_running_gang_that_falls_below_its_minimum_is_named() -> None:
+    drawing = ONE.with_group("other", 2).with_nodes(*cluster("s0: b0[n2]").nodes.values())
+    drawing = drawing.with_running("a", on="n1", cpu=4, gang="default/other").with_running("wall", on="n2", cpu=8)
+    whole = drawing.with_running("b", on="n2", cpu=0, gang="default/other").change("n2", unschedulable=True)
+    way = next(way for way in ways(whole) if way.freed[0].pod == "default/a")
+    assert way.message == f"{FREE}; gang default/other falls below its minimum (1 left, 2 needed)"
+    assert way.freed == (pod_freed("a", on="n1", gang="default/other", breaks="default/other"),)
+    assert way.broken_gangs == (BrokenGang("default/other", 2, 2, 1),)
+    assert way.command == evicting("a")
+    broken_before = next(way for way in ways(drawing) if way.freed[0].pod == "default/a")
+    assert (broken_before.freed[0].breaks, broken_before.broken_gangs) == (None, ())
+
+
+def test_what_harms_nobody_goes_first_then_what_harms_a_budget_or_a_gang_and_protected_pods_last() -> None:
+    drawing = cluster("s0: b0[n1]; s1: b1[n2]; s2: b2[n3]").with_gang("job", 1, 8, must_gather=SPINE)
+    drawing = drawing.with_running("saint", on="n1", cpu=8, priority=1, protected=True)
+    drawing = drawing.with_running("web", on="n2", cpu=8, priority=2, labels=WEB).with_budget("web", having(app="web"))
+    for name in "abc":
+        drawing = drawing.with_running(name, on="n3", cpu=2.5, priority=9)
+    assert freed(drawing) == [("a", "b", "c"), ("web",), ("saint",)]
+    actions = [way.action for way in why_of(drawing).unblock]
+    assert actions[-3:] == ["add-nodes", "free-pods", "free-pods"]
+
+
+def test_more_pods_that_harm_nobody_are_freed_on_a_node_instead_of_fewer_that_do() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 4, priority=5, never_preempts=True)
+    drawing = drawing.with_running("web", on="n1", cpu=4, labels=WEB).with_budget("web", having(app="web"))
+    drawing = drawing.with_running("a", on="n1", cpu=2).with_running("b", on="n1", cpu=2)
+    assert freed(drawing) == [("a", "b")]
+    for number in range(10):
+        drawing = drawing.with_running(f"tiny-{number}", on="n1", cpu=0)
+    assert freed(drawing) == [("a", "b")]
+
+
+def test_of_moves_those_that_harm_nobody_go_first() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3:4]").with_gang("job", 1, 8, priority=5, never_preempts=True)
+    drawing = drawing.with_running("saint", on="n1", cpu=4, priority=1, protected=True, owner="ReplicaSet/s")
+    drawing = drawing.with_running("plain", on="n2", cpu=4, priority=9, owner="ReplicaSet/p")
+    plain, saint = ways(drawing, "move-pod")
+    assert (plain.command, saint.command) == (moving("plain", "n2"), "")
+    assert saint.message.endswith("; ReplicaSet/s creates it anew; default/saint is protected from preemption")
+
+
+@pytest.mark.parametrize("name", ["a;reboot", "..", "a/b", "x%2fy", "$(reboot)"])
+def test_a_name_that_no_pod_can_have_gets_no_command(name: str) -> None:
+    drawing = ONE.with_running("a", on="n1", cpu=4)
+    hostile = drawing.but(running={"n1": tuple(structs.replace(pod, name=name) for pod in drawing.running["n1"])})
+    (way,) = ways(hostile)
+    assert way.command == ""
+    assert f"default/{name} on n1" in way.message
