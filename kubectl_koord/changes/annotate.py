@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
 from kubectl_koord.explain import limits
+from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import why
@@ -256,16 +257,35 @@ def _with_values(group: PodGroup, values: Mapping[str, str | int]) -> PodGroup:
 
 
 def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, ...]) -> ChangePlan:
-    before, after = (_outcome(one, key) for one in (snapshot, later))
+    (before, _), (after, _) = (_outcome(one, key) for one in (snapshot, later))
     return ChangePlan(
         verdict="yes",
         basis=limits.basis(snapshot),
         warnings=tuple(_new_oddities(snapshot, later, key)),
         changes=changes,
         applied=False,
-        effect=Effect(before[0], after[0]),
+        effect=Effect(before, after, worse=_badness(after) > _badness(before)),
         message="" if changes else "nothing to change: it is so already.",
     )
+
+
+_WAITS: frozenset[CauseCode] = frozenset({"waiting-for-preemption", "waiting-for-retry", "being-deleted"})
+_LACKS: frozenset[CauseCode] = frozenset(
+    {"quota", "insufficient-slots", "insufficient-capacity", "no-feasible-node", "multiple-mismatch", "too-few-pods"}
+)
+
+
+def _badness(outcome: Outcome) -> tuple[int, int]:
+    """Return how bad an answer is: by its verdict, of two noes by what ends it.
+
+    Time alone, more room or pods, somebody who mends a setting, nothing.
+    """
+    verdict = ("yes", "unknown", "no").index(outcome.verdict)
+    if outcome.verdict != "no" or outcome.cause is None:
+        return verdict, 0
+    if outcome.cause == "never-fits":
+        return verdict, 3
+    return verdict, 0 if outcome.cause in _WAITS else 1 if outcome.cause in _LACKS else 2
 
 
 def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]:

@@ -2,9 +2,9 @@
 
 import os
 
-from kubectl_koord.cluster import kubectl_proxy
+from kubectl_koord.cluster import context, kubectl_proxy
 from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.context import NamespaceLookup
+from kubectl_koord.cluster.context import NamespaceLookup, Target
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
 
@@ -48,6 +48,23 @@ def current_namespace(connection: Connection, transport: Transport | None = None
     from kubectl_koord.cluster import kubeconfig  # noqa: PLC0415
 
     return kubeconfig.namespace(connection)
+
+
+def target(connection: Connection) -> Target:
+    """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    if kubectl := find_kubectl():
+        found = context.target(kubectl, connection)
+    else:
+        from kubectl_koord.cluster import kubeconfig  # noqa: PLC0415
+
+        found = kubeconfig.target(connection)
+    given = connection.value("server") or connection.value("cluster")
+    return found._replace(cluster=given or found.cluster)
 
 
 def find_kubectl() -> str:

@@ -5,6 +5,7 @@ import select
 import signal
 import threading
 import time
+from typing import NamedTuple
 
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.errors import KoordError
@@ -14,6 +15,33 @@ DEFAULT = "default"
 
 _SECONDS = 30.0
 _WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
+_NAMES = '-o=jsonpath={.contexts[0].context.cluster}{"\\n"}{.contexts[0].name}'
+
+
+class Target(NamedTuple):
+    """Which cluster is meant, by the names of the kubeconfig; each is empty where there is none."""
+
+    cluster: str = ""
+    context: str = ""
+
+
+def target(kubectl: str, connection: Connection) -> Target:
+    """Return the names that kubectl knows the current context and its cluster by.
+
+    Raises:
+        KoordError: when kubectl does not answer.
+
+    """
+    pid, output = _start(kubectl, connection, _NAMES)
+    try:
+        cluster, _, name = _read(output, time.monotonic() + (connection.request_timeout or _SECONDS)).partition("\n")
+    except KoordError:
+        os.kill(pid, signal.SIGKILL)
+        raise
+    finally:
+        os.close(output)
+        os.waitpid(pid, 0)
+    return Target(cluster.strip(), name.strip())
 
 
 class NamespaceLookup:
@@ -27,7 +55,7 @@ class NamespaceLookup:
         self._server = ""
         if not self._answer:
             self._limit = time.monotonic() + (connection.request_timeout or _SECONDS)
-            self._pid, self._output = _start(kubectl, connection)
+            self._pid, self._output = _start(kubectl, connection, _WANTED)
 
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
@@ -60,26 +88,28 @@ class NamespaceLookup:
 
     def _await(self) -> None:
         if not self._answer and self._pid:
-            self._server, _, namespace = self._read().partition(" ")
+            self._server, _, namespace = _read(self._output, self._limit).partition(" ")
             self._answer = namespace.strip() or in_pod() or DEFAULT
             self._reap()
-
-    def _read(self) -> str:
-        poll = select.poll()
-        poll.register(self._output, select.POLLIN)
-        said = b""
-        while True:
-            if not poll.poll(max(0.0, self._limit - time.monotonic()) * 1000):
-                raise KoordError("error: kubectl config view did not answer in time")
-            piece = os.read(self._output, 4096)
-            if not piece:
-                return said.decode("utf-8", "replace")
-            said += piece
 
     def _reap(self) -> None:
         os.close(self._output)
         os.waitpid(self._pid, 0)
         self._pid = 0
+
+
+def _read(output: int, limit: float) -> str:
+    """Return all that kubectl says until it ends."""
+    poll = select.poll()
+    poll.register(output, select.POLLIN)
+    said = b""
+    while True:
+        if not poll.poll(max(0.0, limit - time.monotonic()) * 1000):
+            raise KoordError("error: kubectl config view did not answer in time")
+        piece = os.read(output, 4096)
+        if not piece:
+            return said.decode("utf-8", "replace")
+        said += piece
 
 
 def in_pod() -> str:
@@ -95,10 +125,10 @@ def in_pod() -> str:
         return ""
 
 
-def _start(kubectl: str, connection: Connection) -> tuple[int, int]:
+def _start(kubectl: str, connection: Connection, wanted: str) -> tuple[int, int]:
     """Start kubectl; what it says of a kubeconfig without a context is left unheard: the proxy tells of real faults."""
     output, child_output = os.pipe()
-    argv = [kubectl, "config", "view", "--minify", _WANTED, *connection.flags]
+    argv = [kubectl, "config", "view", "--minify", wanted, *connection.flags]
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_DUP2, child_output, 1),

@@ -784,8 +784,8 @@ PAGES: Mapping[Code, Page] = {
         "Without these pods the gang would be placed; they are the fewest that harm no budget, no other gang's minimum"
         " and no protected pod, the least important ones first.",
         "Sets of pods were tried for the domains that lack the fewest slots: gone, the placement is repeated.",
-        "Ask their owners. A pod of a Deployment or Job is created anew, perhaps in the same place. Evict, do not delete:"
-        " the eviction API asks PodDisruptionBudgets.",
+        "Ask their owners. A pod of a Deployment or Job is created anew, perhaps in the same place. Evict, do not"
+        " delete: the eviction API asks PodDisruptionBudgets.",
         ("kubectl get pod POD -n NAMESPACE -o wide", "kubectl get pdb -n NAMESPACE"),
     ),
     "move-pod": Page(

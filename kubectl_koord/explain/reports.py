@@ -539,15 +539,16 @@ class Outcome(Struct, frozen=True, rename="camel"):
     """What why-pending answers: verdict and cause code."""
 
     verdict: Verdict
-    cause: str | None
+    cause: CauseCode | None
     message: str = ""
 
 
 class Effect(Struct, frozen=True, rename="camel"):
-    """The answer of why-pending before and after the change."""
+    """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause."""
 
     before: Outcome
     after: Outcome
+    worse: bool = False
 
 
 class ChangePlan(Struct, frozen=True, rename="camel"):

@@ -254,9 +254,24 @@ def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: b
     done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
     assert done.code == 0
     assert done.err.startswith("To be changed: 1 object.\n\nPodGroup default/job\n")
-    assert done.err.endswith("Change 1 object? [y/N] ")
+    place = 'in cluster "test" (context "test", namespace "default")'
+    assert done.err.endswith(f"Change 1 object {place}? [y/N] ")
+    assert done.err.count("context") == 1
     assert done.out.startswith("Changed 1 object.\n")
     assert len(sent(server)) == 1
+
+
+def test_the_prompt_names_the_cluster_or_server_that_a_flag_means(server: ApiServer) -> None:
+    done = asked(b"n\n", "annotate", "podgroup", "job", "--mode=NonStrict", f"--server={server.url}")
+    assert done.err.endswith(f'in cluster "{server.url}" (context "test", namespace "default")? [y/N] ')
+
+
+def test_a_change_for_the_worse_is_told_before_the_question(server: ApiServer) -> None:
+    words = ("annotate", "podgroup", "tiny", "--multiple=SpineLayer=5", "--overwrite")
+    done = asked(b"n\n", *words)
+    worse = "This makes it worse: why-pending will answer no (multiple-mismatch) instead of yes.\n"
+    assert worse in done.err
+    assert not sent(server)
 
 
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yep\n", b"\x04"])

@@ -9,9 +9,10 @@ import typer
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.context import Target
     from kubectl_koord.explain.reports import Change, ChangePlan
     from kubectl_koord.model.snapshot import Snapshot
 
@@ -125,26 +126,37 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     if not planned.changes or dry_run == "client":
         session.show(planned)
         return
-    if dry_run == "none" and not yes and not _confirmed(planned):
+    if dry_run == "none" and not yes and not _confirmed(session, planned):
         session.show(structs.replace(planned, verdict="no", message="declined: nothing was sent."))
         return
     _send(session, planned)
     session.show(structs.replace(planned, applied=dry_run == "none"))
 
 
-def _confirmed(planned: "ChangePlan") -> bool:
+def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
+    from kubectl_koord.cluster.connect import target
+    from kubectl_koord.render.escape import harmless
     from kubectl_koord.render.pages.change import blocks
     from kubectl_koord.render.plain import to_plain
     from kubectl_koord.render.words import count
 
     objects = count(len(planned.changes), "object")
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
-    sys.stderr.write(f"Change {objects}? [y/N] ")
+    namespaces = {change.object.namespace for change in planned.changes}
+    sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
     sys.stderr.flush()
     _until_typed()
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _place(target: "Target", namespaces: "Iterable[str]") -> str:
+    """Return where objects are to be changed, by the names that kubectl has for it."""
+    cluster = f' in cluster "{target.cluster}"' if target.cluster else ""
+    names = [f'context "{target.context}"'] if target.context else []
+    names += [f'namespace "{name}"' for name in sorted(namespaces)]
+    return f"{cluster} ({', '.join(names)})"
 
 
 def _until_typed() -> None:

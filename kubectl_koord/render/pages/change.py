@@ -49,6 +49,8 @@ def _effect(effect: Effect) -> Iterator[Block]:
     for when, outcome in (("before", effect.before), ("after", effect.after)):
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)
+    if effect.worse:
+        yield Line(f"This makes it worse: why-pending will answer {after} instead of {before}.", "bad")
 
 
 def _outcome(outcome: Outcome) -> str:
