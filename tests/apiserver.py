@@ -441,14 +441,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _serve(self) -> None:
         api = self.server.api
         parts = urlsplit(self.path)
-        length = int(self.headers.get("Content-Length") or 0)
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(
             self.command,
             parts.path,
             dict(parse_qsl(parts.query, keep_blank_values=True)),
             headers,
-            self.rfile.read(length),
+            self._body(),
         )
         if api.closing.is_set():
             self.close_connection = True
@@ -463,6 +462,16 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._json(refusal.status, refusal.body)
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def _answer(self, api: ApiServer, request: Request) -> None:
         rule = api.rule_for(request)

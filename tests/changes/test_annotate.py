@@ -15,7 +15,7 @@ from kubectl_koord.changes.annotate import (
     seconds,
 )
 from kubectl_koord.explain.reports import Change, Effect, ObjectName, Outcome
-from tests.build import BLOCK, SPINE, Drawing, cluster, rules
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")
 JOB = ObjectName("PodGroup", "default", "job")
@@ -51,6 +51,38 @@ def test_the_effect_is_what_why_pending_would_answer_then() -> None:
     assert found.effect is not None
     assert (found.effect.before.verdict, found.effect.before.cause) == ("no", "insufficient-slots")
     assert found.effect.after == Outcome("yes", None)
+
+
+FULL = FREE.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=1).with_running("c", on="n3", cpu=1)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "wanted", "answers"),
+    [
+        (FREE.cordon("n1", "n3"), Wanted(must_gather=(SPINE,)), ("yes", "no insufficient-slots", True)),
+        (FREE, Wanted(must_gather=(NODE,)), ("yes", "no never-fits", True)),
+        (FULL, Wanted(must_gather=(SPINE,)), ("no insufficient-capacity", "no insufficient-slots", False)),
+        (FULL, Wanted(must_gather=(NODE,)), ("no insufficient-capacity", "no never-fits", True)),
+        (FREE.with_gang("job", 2, 8, must_gather=NODE), Wanted(must_gather=(SPINE,)), ("no never-fits", "yes", False)),
+        (
+            FREE.with_group("gone", 2).with_running("w", on="n1", cpu=0),
+            Wanted(groups=("job,gone",)),
+            ("yes", "no group-member-too-few-pods", True),
+        ),
+        (
+            FULL.with_group("gone", 2),
+            Wanted(groups=("job,gone",)),
+            ("no insufficient-capacity", "no group-member-too-few-pods", True),
+        ),
+    ],
+)
+def test_a_change_is_worse_by_its_verdict_or_of_two_noes_by_its_cause(
+    drawing: Drawing, wanted: Wanted, answers: tuple[str, str, bool]
+) -> None:
+    effect = pod_group_plan(drawing, "default/job", wanted, overwrite=True).effect
+    assert effect is not None
+    told = tuple(f"{one.verdict} {one.cause or ''}".rstrip() for one in (effect.before, effect.after))
+    assert (*told, effect.worse) == answers
 
 
 def test_everything_may_be_set_at_once() -> None:
