@@ -157,3 +157,9 @@ def test_what_else_is_wrong_is_told_apart_from_what_only_the_scheduler_said() ->
     assert also + said in both
     assert (also in alone, said in alone) == (True, False)
     assert "Also wrong" not in neither
+
+
+def test_a_way_out_that_is_the_only_one_of_its_kind_stands_alone_with_its_command_below() -> None:
+    written = text(replace(WHY, unblock=WHY.unblock[:1]), style=PIPE)
+    way = WHY.unblock[0]
+    assert f"What helps, the cheapest first\n  1. {way.message}\n     {way.command}\n\n" in written
