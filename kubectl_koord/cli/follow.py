@@ -89,7 +89,10 @@ def follow_listing(session: "Session", namespace: str) -> None:
     from kubectl_koord.explain.why import every_pending
 
     with session.watch(source.GANG_KINDS) as cluster:
-        told = every_pending(_first_snapshot(cluster), namespace)
+        first = _first_snapshot(cluster)
+        told = every_pending(first, namespace)
+        if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
+            raise nowhere
         session.show(told, more_follow=True)
         ear = _Ear(cluster, None)
         while ear.wait():
