@@ -101,15 +101,21 @@ class Session:
             found = subjects.find_anywhere(snapshot, name) or found
         if isinstance(found, Subject):
             return found
+        self.require(snapshot, "members", *subjects.homes(name, self.namespace()))
+        where = "" if "/" in name else f" in namespace {self.namespace()!r}"
+        raise self.nobody(snapshot, name, where, found.nearest)
+
+    def nobody(self, snapshot: "Snapshot", name: str, where: str, nearest: Sequence[str]) -> KoordError:
+        """Return the line for a name that means nobody; of `x/y` it is open whether x should be a namespace."""
+        from kubectl_koord.explain import subjects
+
         homes = subjects.homes(name, self.namespace())
-        self.require(snapshot, "members", *homes)
-        if len(homes) == 1 and (nowhere := self.no_namespace(snapshot, homes[0])):
-            raise nowhere
-        nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
-        where = f" in namespace {self.namespace()!r}" if "/" not in name else ""
-        if len(homes) > 1 and self.no_namespace(snapshot, homes[0]):
-            where = f" (there is no namespace {homes[0]!r})"
-        raise KoordError(f"error: no gang, pod or owner {name!r}{where}{nearest}")
+        nowhere = self.no_namespace(snapshot, homes[0])
+        if nowhere and len(homes) == 1:
+            return nowhere
+        also = f" (there is no namespace {homes[0]!r})" if nowhere else ""
+        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
+        return KoordError(f"error: no gang, pod or owner {name!r}{also}{where}{hint}")
 
     def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
         """Go on only where everything was read that tells whether something exists in these namespaces.

@@ -290,10 +290,6 @@ class Traces:
         gaps = absorb(read(self._transport, wanted, lambda: namespace, self._collector), self._collector)
         self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if gap.kind not in _WITHOUT_GAP]
 
-    def is_blind(self, namespace: str) -> bool:
-        """Tell whether pods or events of a namespace could not be read."""
-        return any(gap.namespace == namespace and gap.kind in {"Pod", "Event"} for gap in self._gaps)
-
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""
         return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)

@@ -121,6 +121,8 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
             yield f"volume claim {name} (not bound yet)"
         elif claim is not None and claim.driver and not snapshot.sees("CSINode"):
             yield "how many volumes the nodes can hold (CSINode objects could not be read)"
+        elif claim is not None and claim.driver and not snapshot.sees("PersistentVolumeClaim"):
+            yield "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
 
 
 def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:

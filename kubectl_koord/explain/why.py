@@ -127,6 +127,10 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
+        unread = competition.unread_rivals(question)
+        if unread:
+            message = f"jobs of higher priority may take its place: {sight.words(unread)}"
+            return _report(question, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = courses[0]
     others = _alternatives(question, courses)
     cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unseen, verdict)

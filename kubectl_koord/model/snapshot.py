@@ -113,10 +113,6 @@ class Snapshot(Reckoned, Struct, frozen=True, dict=True):
         names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.shape.claims)
         return {**{name: Claim(name) for name in names}, **self.claims}
 
-    def gap_in(self, kind: str, namespace: str) -> Gap | None:
-        """Return why the kind could not be read in a namespace, None when it was read there."""
-        return next((gap for gap in self.gaps if gap.kind == kind and gap.namespace in {"", namespace}), None)
-
     def unread(self, kind: str, namespace: str = "") -> Gap | None:
         """Return why not every object of the kind (in a namespace, where one is named) was read, None where it was.
 

@@ -222,7 +222,7 @@ def test_nothing_found_is_a_no_with_the_honest_reason(name: str, words: str) -> 
 def test_where_events_or_pods_could_not_be_read_nothing_found_is_unknown(kind: str) -> None:
     found = report(HP.but(gaps=(Gap(kind, "forbidden", "not yours", "default"),)), "hp-0")
 
-    assert (found.verdict, found.message) == ("unknown", f"{kind} objects could not be read: not yours")
+    assert (found.verdict, found.message) == ("unknown", f"{kind} could not be read: not yours")
     assert [(one.code, one.message) for one in found.warnings] == [("forbidden-list", f"{kind}: not yours")]
 
 
