@@ -354,7 +354,7 @@ def _placed(snapshot: Snapshot, members: list[Gang], pods: list[PodTrace]) -> Fa
     if not pods:
         return "gone"
     if all(gang.bound >= (gang.minimum or gang.children) for gang in members):
-        hidden = [gang for gang in members if gang.minimum is None]
+        hidden = [gang for gang in members if not gang.minimum]
         return "unknown" if any(not snapshot.sees("PodGroup", _home(gang)) for gang in hidden) else "placed"
     return "partly-placed" if any(gang.bound for gang in members) else "pending"
 
