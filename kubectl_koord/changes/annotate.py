@@ -10,14 +10,14 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
-from kubectl_koord.explain import limits
+from kubectl_koord.explain import limits, sight
 from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 SPEC = PREFIX + "network-topology-spec"
@@ -51,12 +51,13 @@ def pod_group_plan(snapshot: Snapshot, key: str, wanted: Wanted, *, overwrite: b
     """Return the plan for one PodGroup, with what why-pending answers before and after.
 
     Raises:
-        RefusedError: when the PodGroup, a layer or a gang does not exist, a value is invalid, or a key
-            has another value already and `overwrite` is not set.
+        RefusedError: when the PodGroup, a layer or a gang does not exist, or could not be read, a value is invalid,
+            or a key has another value already and `overwrite` is not set.
 
     """
     group = snapshot.pod_groups.get(key)
     if group is None:
+        _refuse_unread(sight.unread(snapshot, "podgroup", key.partition("/")[0]))
         raise RefusedError(_nearest(f"podgroup {key!r} not found", key, snapshot.pod_groups))
     after = _wanted_values(snapshot, group, wanted)
     if not after:
@@ -76,12 +77,13 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
     """Return the plan that gives each pending pod of a gang its rank, the number that its name ends in.
 
     Raises:
-        RefusedError: when there is no gang, a name ends in no number, two pods share one, or an index is set
-            already.
+        RefusedError: when there is no gang, its pods could not all be read, a name ends in no number, two pods
+            share one, or an index is set already.
 
     """
     if subject.group is None:
         raise RefusedError(f"pod {subject.key} belongs to no gang")
+    _refuse_unread(sight.unread_members(subject, snapshot))
     ranks: dict[tuple[str, int], str] = {}
     changes = []
     for pod in subject.pending:
@@ -186,6 +188,7 @@ def _multiple(written: str) -> tuple[str, int]:
 
 
 def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
+    _refuse_unread(sight.unread(snapshot, "layers"))
     built = tree.build(snapshot.topologies, snapshot.nodes)
     if isinstance(built, tree.NoTree):
         raise RefusedError(f"no layer can be gathered on: {built.message}")
@@ -209,10 +212,16 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
     ]
     for key in wanted:
         if key not in known:
+            _refuse_unread(sight.unread(snapshot, "members", key.partition("/")[0]))
             raise RefusedError(_nearest(f"gang {key!r} does not exist", key, known))
     if group.key not in wanted:
         raise RefusedError(f"--groups must name {group.key} itself: the scheduler takes the list literally")
     return json.dumps(sorted(set(wanted)))
+
+
+def _refuse_unread(gaps: tuple[Gap, ...]) -> None:
+    if gaps:
+        raise RefusedError(sight.words(gaps))
 
 
 def _value(group: PodGroup, name: str) -> str | int | None:

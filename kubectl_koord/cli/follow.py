@@ -89,7 +89,10 @@ def follow_listing(session: "Session", namespace: str) -> None:
     from kubectl_koord.explain.why import every_pending
 
     with session.watch(source.GANG_KINDS) as cluster:
-        told = every_pending(_first_snapshot(cluster), namespace)
+        first = _first_snapshot(cluster)
+        told = every_pending(first, namespace)
+        if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
+            raise nowhere
         session.show(told, more_follow=True)
         ear = _Ear(cluster, None)
         while ear.wait():
@@ -119,7 +122,7 @@ class _Gang:
         told = why(snapshot, subject) if self._wish.watch else None
         if told is not None:
             self._session.show(told, more_follow=True)
-        reached = self._is_reached(subject)
+        reached = self._is_reached(snapshot, subject)
         while not reached and self._ear.wait():
             snapshot = self._cluster.snapshot()
             subject = self._again(snapshot, subject)
@@ -128,14 +131,18 @@ class _Gang:
                 if text := progress.news(told, report):
                     _tell(self._session, (progress.News(progress.name_of(report), text, report.verdict),), report)
                     told = report
-            reached = self._is_reached(subject)
+            reached = self._is_reached(snapshot, subject)
         if not (reached and self._wish.watch):
             self._conclude(why(snapshot, subject), reached=reached)
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
-    def _is_reached(self, subject: "Subject") -> bool:
+    def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
+        from kubectl_koord.explain import sight
         from kubectl_koord.explain.progress import is_scheduled
 
+        unread = sight.unread_members(subject, snapshot) if self._wish.until else ()
+        if unread:
+            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {sight.words(unread)}")
         return bool(self._wish.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":

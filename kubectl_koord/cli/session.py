@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.source import EarlyLook
     from kubectl_koord.cluster.transport import Transport
     from kubectl_koord.cluster.watch import ClusterWatch
+    from kubectl_koord.explain.sight import About
     from kubectl_koord.explain.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
@@ -100,13 +101,51 @@ class Session:
             found = subjects.find_anywhere(snapshot, name) or found
         if isinstance(found, Subject):
             return found
-        for kind in ("Pod", "PodGroup"):
-            gap = snapshot.gap(kind)
-            if gap is not None and not snapshot.sees(kind, self.namespace()):
-                raise KoordError(f"Error from server (Forbidden): {gap.message}")
-        nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
+        self.require(snapshot, "members", *subjects.homes(name, self.namespace()))
         where = "" if "/" in name else f" in namespace {self.namespace()!r}"
-        raise KoordError(f"error: no gang, pod or owner {name!r}{where}{nearest}")
+        raise self.nobody(snapshot, name, where, found.nearest)
+
+    def nobody(self, snapshot: "Snapshot", name: str, where: str, nearest: Sequence[str]) -> KoordError:
+        """Return the line for a name that means nobody; of `x/y` it is open whether x should be a namespace."""
+        from kubectl_koord.explain import subjects
+
+        homes = subjects.homes(name, self.namespace())
+        nowhere = self.no_namespace(snapshot, homes[0])
+        if nowhere and len(homes) == 1:
+            return nowhere
+        also = f" (there is no namespace {homes[0]!r})" if nowhere else ""
+        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
+        return KoordError(f"error: no gang, pod or owner {name!r}{also}{where}{hint}")
+
+    def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
+        """Go on only where everything was read that tells whether something exists in these namespaces.
+
+        Raises:
+            KoordError: naming the kinds that could not be read, and why.
+
+        """
+        from kubectl_koord.explain import sight
+
+        unread = sight.unread(snapshot, about, *namespaces)
+        if unread:
+            raise KoordError(f"error: {sight.words(unread)}")
+
+    def no_namespace(self, snapshot: "Snapshot", namespace: str) -> KoordError | None:
+        """Return what is to be said where there is no such namespace: for who has found nothing in it.
+
+        A file counts as the whole cluster; without `-n` names are looked for in all of it.
+        """
+        if self.transport is not None:
+            from kubectl_koord.cluster import source
+
+            return source.no_namespace(self.transport, namespace)
+        if namespace == "default" and not self.connection.namespace:
+            return None
+        return (
+            None
+            if snapshot.holds(namespace)
+            else KoordError(f"error: the input holds nothing in namespace {namespace!r}")
+        )
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:
         """Print a report on standard output and let its verdict be the exit code.

@@ -71,21 +71,31 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str | None = None
 
 
+class Outside(msgspec.Struct, frozen=True):
+    """What a list tells besides its items: its kind, such as `PodList`, and what it says of itself."""
+
+    kind: str | None = None
+    metadata: ListMeta | None = None
+
+    def beside(self, other: "Outside") -> "Outside":
+        """Return what is told here or, where nothing is, there."""
+        return Outside(self.kind or other.kind, self.metadata or other.metadata)
+
+    @property
+    def meta(self) -> ListMeta:
+        """What the list says of itself."""
+        return self.metadata or ListMeta()
+
+
 class Opening(NamedTuple):
     """Where the bracket before the items stands, what was told before it, and what parts two items."""
 
     start: int
-    meta: ListMeta | None
+    outside: Outside
     border: bytes
 
 
-class _Outside(msgspec.Struct):
-    """What a list tells besides its items."""
-
-    metadata: ListMeta | None = None
-
-
-class _Whole(_Outside):
+class _Whole(Outside, frozen=True):
     items: msgspec.Raw = msgspec.Raw(b"[]")
 
     @property
@@ -103,13 +113,13 @@ def opening(head: bytes) -> Opening | None:
         return None
     try:
         # With its last field instead of the list: that there is one comma before it is the decoder's to see.
-        outside = msgspec.json.decode(head[: items.start()] + _NO_ITEMS, type=_Outside)
+        outside = msgspec.json.decode(head[: items.start()] + _NO_ITEMS, type=Outside)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     # Whoever puts blanks behind colons puts them behind commas too.
     gap = first[1] or first[2]
     key = head[first.end(1) : first.end() - len(first[2])]
-    return Opening(items.end() - 1, outside.metadata, b"}," + gap + key)
+    return Opening(items.end() - 1, outside, b"}," + gap + key)
 
 
 def read_page(
@@ -117,8 +127,10 @@ def read_page(
     kind: Any,  # noqa: ANN401
     take: Callable[[list[Any]], None],
     size: int = SLICE,
-) -> ListMeta:
-    """Hand the items of a list to `take`, in order, and return what the list says of itself.
+) -> Outside:
+    """Hand the items of a list to `take`, in order, and return what the list tells besides.
+
+    A list without items, or with null for them, is an empty one: Go writes and reads them so.
 
     Args:
         source: the bytes of one JSON list.
@@ -137,11 +149,11 @@ def read_page(
         return read_slices(Rejoined(head, source), found, lambda part: take(decoder.decode(part)), size)
     whole = msgspec.json.decode(head + source.read(), type=_Whole)
     take(decoder.decode(whole.array))
-    return whole.metadata or ListMeta()
+    return whole
 
 
-def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE) -> ListMeta:
-    """Hand a list's items to `take` as JSON arrays, in order, and return what the list says of itself.
+def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE) -> Outside:
+    """Hand a list's items to `take` as JSON arrays, in order, and return what the list tells besides.
 
     Args:
         source: the bytes of the list, from the beginning.
@@ -177,7 +189,7 @@ def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLI
             filled -= comma
             buffer[:filled] = buffer[comma:]
         filled += source.readinto(memoryview(buffer)[filled:])
-    return _end(buffer[:filled], begin, take) or found.meta or ListMeta()
+    return _end(buffer[:filled], begin, take).beside(found.outside)
 
 
 def _last_comma(buffer: bytearray, border: bytes) -> int:
@@ -194,7 +206,7 @@ def _hand_on(buffer: bytearray, end: int, take: TakeSlice) -> None:
     view.release()
 
 
-def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListMeta | None:
+def _end(rest: bytearray, begin: int, take: TakeSlice) -> Outside:
     """Take the last items and return what is told behind them: the list must be complete, and may hold more fields."""
     try:
         whole = msgspec.json.decode(_REST + rest, type=_Whole)
@@ -204,4 +216,4 @@ def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListMeta | None:
     except msgspec.DecodeError as problem:
         shown = _POSITION.sub(lambda found: f"(byte {int(found[1]) - len(_REST) + begin})", str(problem))
         raise msgspec.DecodeError(shown) from None
-    return whole.metadata
+    return whole

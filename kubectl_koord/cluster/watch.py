@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster import source, wire
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.replies import failure, is_gap, message_of, status_of
+from kubectl_koord.cluster.replies import failure, gap_of, not_read, status_of
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
 from kubectl_koord.cluster.transport import Stream, Transport
 from kubectl_koord.errors import KoordError
@@ -119,7 +119,7 @@ class ClusterWatch:
         found = source.read(self._transport, list(requests.values()), self._namespace, self._state.collector)
         essential = found.values.get(_ESSENTIAL)
         if isinstance(essential, Gap):
-            raise KoordError(f"Error from server (Forbidden): {essential.message}")
+            raise not_read(essential)
         self._begun |= set(kinds)
         self._state.take(found)
         followers = []
@@ -246,9 +246,9 @@ class _Expired(Exception):  # noqa: N818
 class _Refused(Exception):  # noqa: N818
     """The kind may not be watched, or is not served any more."""
 
-    def __init__(self, gap: Gap, error: KoordError) -> None:
-        super().__init__(error.message)
-        self.gap, self.error = gap, error
+    def __init__(self, gap: Gap) -> None:
+        super().__init__(gap.message)
+        self.gap = gap
 
 
 class _Event(Struct):
@@ -287,7 +287,7 @@ class _Follower:
             self._follow()
         except _Refused as refused:
             if self.kind == _ESSENTIAL:
-                self._state.fail(refused.error)
+                self._state.fail(not_read(refused.gap))
             else:
                 self._state.lose(refused.gap)
         except Exception as problem:  # noqa: BLE001 - it is raised where the snapshot is asked for
@@ -328,7 +328,7 @@ class _Follower:
         found = source.read(self._transport, [request], str, self._state.collector)
         listed = found.values[request.kind]
         if isinstance(listed, Gap):
-            raise _Refused(listed, KoordError(f"Error from server (Forbidden): {listed.message}"))
+            raise _Refused(listed)
         self._state.take(found)
         self._version = listed.version
 
@@ -372,11 +372,8 @@ class _Follower:
         body = stream.read()
         if stream.status == _GONE:
             return _Expired()
-        error = failure(stream.status, body, path)
-        code = is_gap(stream.status)
-        if code is None:
-            return error
-        return _Refused(Gap(self.kind, code, message_of(stream.status, body, path)), error)
+        gap = gap_of(self.kind, stream.status, body, path)
+        return _Refused(gap) if gap else failure(stream.status, body, path)
 
     def _told(self, body: bytes) -> Exception:
         """Return what an ERROR event means: its object is a Status."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.codes import OF_GAP, ReadingCode
 from kubectl_koord.explain.reports import Basis, Notice
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import listed
@@ -17,7 +17,6 @@ _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _RESERVED = "reservation"
 _MAY_WIDEN = ("namespace selector of an inter-pod affinity", "pod-level resources", _RESERVED)
 _DEFAULT_QUOTA = "koordinator-default-quota"
-_NEEDED = ("Node", "Pod")
 
 
 def basis(snapshot: Snapshot) -> Basis:
@@ -27,10 +26,13 @@ def basis(snapshot: Snapshot) -> Basis:
 
 
 def general(snapshot: Snapshot) -> Iterator[Notice]:
-    """Yield a warning for each kind that could not be read, and for an assumed configuration."""
+    """Yield a warning for each reason why kinds could not be read, and for an assumed configuration."""
+    kinds: dict[tuple[ReadingCode, str], list[str]] = {}
     for gap in snapshot.gaps:
         if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
-            yield Notice(OF_GAP[gap.code], f"{gap.kind}: {gap.message}")
+            kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
+    for (code, message), of in kinds.items():
+        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)), 12)}: {message}")
     if snapshot.config.assumed:
         yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
     if snapshot.leases == () and snapshot.config.elects_leader:
@@ -71,18 +73,6 @@ def _has_spec(group: GangGroup) -> bool:
 def is_device(resource: str) -> bool:
     """Tell whether DeviceShare has a say about a resource."""
     return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
-
-
-def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the kinds without which nothing can be computed for the subject: named gaps."""
-    blind = [kind for kind in _NEEDED if not snapshot.sees(kind)]
-    group = subject.group
-    if group is not None:
-        if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in (*group.gangs, group.own.key)):
-            blind.append("PodGroup")
-        if _has_spec(group) and not snapshot.sees("ClusterNetworkTopology"):
-            blind.append("ClusterNetworkTopology")
-    return tuple(blind)
 
 
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
@@ -129,6 +119,10 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[str]:
             yield f"volume claim {name} (its volume could not be read)"
         elif claim is not None and not claim.volume:
             yield f"volume claim {name} (not bound yet)"
+        elif claim is not None and claim.driver and not snapshot.sees("CSINode"):
+            yield "how many volumes the nodes can hold (CSINode objects could not be read)"
+        elif claim is not None and claim.driver and not snapshot.sees("PersistentVolumeClaim"):
+            yield "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
 
 
 def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[str]:

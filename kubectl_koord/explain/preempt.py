@@ -7,7 +7,7 @@ from msgspec import structs
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, disruption, limits
+from kubectl_koord.explain import causes, disruption, limits, sight
 from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.codes import CauseCode, ReasonCode
 from kubectl_koord.explain.question import Question, ask, open_courses
@@ -31,7 +31,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     missing = limits.absent(snapshot, (*limits.rests_on(subject), "PodDisruptionBudget"))
     warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
+        return _nobody_pending(question, warnings)
     stops = causes.before_trying(subject, snapshot, question.tree)
     if stops:
         is_open = causes.is_open(stops[0], subject, snapshot)
@@ -39,9 +39,9 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(
             question, warnings, stops[0].code, stops[0].message, verdict=verdict, helps=None if is_open else False
         )
-    blind = limits.blind_spots(subject, snapshot)
+    blind = sight.unread_for(subject, snapshot)
     if blind:
-        return _idle(question, warnings, None, f"{listed(blind)} could not be read", verdict="unknown")
+        return _idle(question, warnings, None, sight.words(blind), verdict="unknown")
     if not snapshot.config.preemption:
         return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
     courses = open_courses(question)
@@ -51,6 +51,13 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         )
         return _idle(question, warnings, None, message, verdict="unknown")
     return _from_courses(question, courses, warnings)
+
+
+def _nobody_pending(question: Question, warnings: tuple[Notice, ...]) -> PreemptReport:
+    unread = sight.unread_members(question.subject, question.snapshot)
+    if unread:
+        return _idle(question, warnings, None, sight.words(unread), verdict="unknown")
+    return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
 
 
 def _is_one_by_one(question: Question, courses: tuple[Course, ...]) -> bool:

@@ -49,13 +49,18 @@ def news(before: WhyReport, after: WhyReport) -> str:
 
 
 def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport) -> tuple[News, ...]:
-    """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why)."""
+    """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why).
+
+    And that others may be missing, from where on a kind that decides what is listed can be read no more.
+    """
     old, new = ({(item.lone_pod, item.gang_group or item.gang): item for item in one.items} for one in (before, after))
     found = []
     for key, item in new.items():
         earlier = old.get(key)
         if earlier is None or _essence(earlier) != _essence(item):
             found.append(News(name_of(item), _stands(item), item.verdict))
+    if after.message not in {"", before.message}:
+        found.append(News("others", f"may be missing: {after.message.rstrip('.')}", after.verdict))
     return (*found, *(_left(snapshot, item) for key, item in old.items() if key not in new))
 
 
@@ -193,6 +198,7 @@ def _left(snapshot: Snapshot, item: WhyReport) -> News:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None:
-        return News(name_of(item), "gone", "unknown")
+        is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
+        return News(name_of(item), "gone" if is_seen else "no unfinished pods any more", "unknown")
     report = why(snapshot, subject, brief=True)
     return News(name_of(item), _stands(report), report.verdict)

@@ -78,7 +78,8 @@ class OutsideNode(Struct, frozen=True, rename="camel"):
 class TopologyReport(Struct, frozen=True, rename="camel"):
     """The topology tree as the scheduler builds it, and what is wrong with it.
 
-    `resource` names what `free` and `total` count (`nvidia.com/gpu`, or `cpu` in milli-CPU).
+    `resource` names what `free` and `total` count (`nvidia.com/gpu`, or `cpu` in milli-CPU). `message` names
+    what could not be read where that leaves the tree, or the slots of a gang, unknown.
     """
 
     verdict: Verdict
@@ -91,6 +92,7 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     resource: str
     gang: str | None = None
     desired_offer_slot: int | None = None
+    message: str = ""
 
 
 # --- why-pending ----------------------------------------------------------------------------
@@ -375,7 +377,10 @@ class Contention(Struct, frozen=True, rename="camel"):
 
 
 class PendingGangsReport(Struct, frozen=True, rename="camel"):
-    """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause."""
+    """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause.
+
+    `message` names what could not be read where the list may therefore lack some.
+    """
 
     verdict: Verdict
     basis: Basis
@@ -383,6 +388,7 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     items: tuple[WhyReport, ...]
     causes: tuple[CauseGroup, ...] = ()
     contending: tuple[Contention, ...] = ()
+    message: str = ""
 
 
 # --- preempt --------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ Spec = tuple[GatherRule, ...] | None
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
 _POD_KINDS = {"pod", "pods", "po"}
+_OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
+_KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
 
 class Subject(Struct, frozen=True):
@@ -84,6 +86,12 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
         if (subject := _found(snapshot, every, name, namespace)) is not None
     }
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def homes(name: str, namespace: str) -> tuple[str, ...]:
+    """Return the namespaces in which a name may stand: of `x/y` it is open whether x is one, or an owner's kind."""
+    first, slash, _ = name.partition("/")
+    return (first, namespace) if slash and first.lower() not in _KINDS else (namespace,)
 
 
 def again(snapshot: Snapshot, key: str, *, lone_pod: bool) -> Subject | None:
@@ -180,14 +188,14 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     """
     group = subject.group
     never = never_tried(subject, snapshot)
+    claims = snapshot.claims_asked_for
     if group is None:
         return tuple(
-            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=snapshot.claims)
-            for pod in subject.pending
+            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending
         )
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=snapshot.claims, never=never),)
+        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=claims, never=never),)
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -202,7 +210,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 rules=rules,
                 nominated=snapshot.nominated,
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
-                claims=snapshot.claims,
+                claims=claims,
                 never=never,
                 refused=refuses_all(spec, group, snapshot, tree),
             )

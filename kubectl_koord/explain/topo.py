@@ -8,7 +8,7 @@ from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
-from kubectl_koord.explain import limits
+from kubectl_koord.explain import limits, sight
 from kubectl_koord.explain.question import ask, open_courses
 from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode, TopologyReport, Verdict
 from kubectl_koord.explain.subjects import Subject
@@ -23,29 +23,31 @@ def topo(
 ) -> TopologyReport:
     """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
 
-    The verdict is no when no tree can be built, unknown when nodes or topology could not be read. A row for
-    each node is left out unless `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's
-    where it has been built already.
+    The verdict is no when no tree can be built, unknown when nodes or topology could not be read, or with a subject
+    anything that its slots rest on; what could be read is shown all the same. A row for each node is left out unless
+    `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's where it has been built already.
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
     kinds = limits.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     warnings = [*limits.general(snapshot), *limits.absent(snapshot, kinds)]
     resource = counted_resource(snapshot)
-    blind = not (snapshot.sees("Node") and snapshot.sees("ClusterNetworkTopology"))
+    blind = sight.unread(snapshot, "tree")
+    unread = blind if subject is None else (*blind, *sight.unread_for_slots(subject, snapshot))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not blind:
         warnings.append(Notice(tree.code, f"{tree.message}."))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        course = _course(snapshot, subject)
+        course = _course(snapshot, subject) if not unread else None
         figures = _figures(tree, view, resource, are_pods_seen=snapshot.sees("Pod"))
         rows = (_domain_rows(tree, figures, course), _node_rows(tree, view, figures, course) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
-    verdict: Verdict = "unknown" if blind else ("no" if isinstance(tree, NoTree) else "yes")
+    is_no_tree = isinstance(tree, NoTree) and not blind
+    verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
     return TopologyReport(
         verdict=verdict,
         basis=limits.basis(snapshot),
@@ -56,12 +58,17 @@ def topo(
         nodes=rows[1],
         resource=resource,
         gang=subject.key if subject is not None else None,
-        desired_offer_slot=len(subject.pending) if subject is not None else None,
+        desired_offer_slot=_desired(snapshot, subject),
+        message=sight.words(unread) if verdict == "unknown" else "",
     )
 
 
+def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
+    return None if subject is None or sight.unread_members(subject, snapshot) else len(subject.pending)
+
+
 def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
-    if subject is None or not subject.pending or not snapshot.sees("Pod"):
+    if subject is None or not subject.pending:
         return None
     found = open_courses(ask(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.gathering is not None else None

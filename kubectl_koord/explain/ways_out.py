@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from kubectl_koord.engine.rounds import Course
-from kubectl_koord.explain import disruption, limits, obstacles
+from kubectl_koord.explain import disruption, limits, obstacles, sight
 from kubectl_koord.explain.changed import changed, deleted
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies import cluster, gang, pods
@@ -65,7 +65,7 @@ def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOu
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
     subject, snapshot = question.subject, question.snapshot
-    if limits.not_evaluated(subject, snapshot) or limits.blind_spots(subject, snapshot):
+    if limits.not_evaluated(subject, snapshot) or sight.unread_for(subject, snapshot):
         return (), steps
     budget = Budget(len(question.view.names()))
     proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))

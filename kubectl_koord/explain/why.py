@@ -17,6 +17,7 @@ from kubectl_koord.explain import (
     obstacles,
     quota,
     retry,
+    sight,
     surplus,
     ways_out,
 )
@@ -37,7 +38,7 @@ from kubectl_koord.explain.said import scheduler_says, unseen_events
 from kubectl_koord.explain.subjects import Subject, never_tried, pending_subjects
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 
 MOST_ALTERNATIVES = 4
 
@@ -54,16 +55,13 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
     """
     question = ask(snapshot, subject, beside)
     stops = causes.before_trying(subject, snapshot, question.tree)
-    blind = limits.blind_spots(subject, snapshot)
+    blind = sight.unread_for(subject, snapshot)
     missing = limits.absent(snapshot, limits.rests_on(subject))
     warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        unseen = "Pod" in blind
+        unread = sight.unread_members(subject, snapshot)
         return _report(
-            question,
-            warnings,
-            verdict="unknown" if unseen else "yes",
-            cause=_blind(snapshot, blind) if unseen else None,
+            question, warnings, verdict="unknown" if unread else "yes", cause=_not_readable(unread) if unread else None
         )
     if stops:
         refused = _quota(question, limits.not_evaluated(subject, snapshot))
@@ -82,13 +80,13 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             no_way_out="" if proven or brief else "what stops it must be mended first; whether that is enough is open.",
         )
     if blind:
-        return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
+        return _report(question, warnings, verdict="unknown", cause=_not_readable(blind))
     return _tried(question, warnings, brief=brief)
 
 
 def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
     """Return the report with why each node takes no more pods of the subject than it does."""
-    if not subject.pending or limits.blind_spots(subject, snapshot):
+    if not subject.pending or sight.unread_for(subject, snapshot):
         return report
     question = ask(snapshot, subject)
     likeliest = next(iter(next_attempt(question)), None)
@@ -102,20 +100,20 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
-    verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
+    unread = sight.unread(snapshot, "listing", namespace)
     return PendingGangsReport(
-        verdict=verdict,
+        verdict="unknown" if unread else "yes",
         basis=limits.basis(snapshot),
         warnings=warnings,
         items=items,
         causes=morning.by_cause(items),
         contending=competition.contentions(first, startable),
+        message=sight.words(unread) if unread else "",
     )
 
 
-def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
-    reasons = listed([gap.message for kind in kinds if (gap := snapshot.gap(kind)) is not None])
-    return Cause("not-readable", f"{listed(kinds)} could not be read: {reasons}")
+def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
+    return Cause("not-readable", sight.words(gaps))
 
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
@@ -129,6 +127,10 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
+        unread = competition.unread_rivals(question)
+        if unread:
+            message = f"jobs of higher priority may take its place: {sight.words(unread)}"
+            return _report(question, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = courses[0]
     others = _alternatives(question, courses)
     cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unseen, verdict)

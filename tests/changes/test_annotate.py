@@ -36,6 +36,25 @@ def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -
     return str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "wanted", "key"),
+    [
+        ("PodGroup", Wanted(mode="Strict"), "default/gone"),
+        ("ClusterNetworkTopology", Wanted(must_gather=(SPINE,)), "default/job"),
+        ("Pod", Wanted(groups=("job,gone",)), "default/job"),
+        ("PodGroup", Wanted(groups=("job,gone",)), "default/job"),
+    ],
+)
+def test_what_could_not_be_read_is_not_said_to_be_missing(kind: str, wanted: Wanted, key: str) -> None:
+    assert refusal(wanted, FREE.with_gap(kind), key) == f"{kind} could not be read: you may not read it"
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PodGroup"])
+def test_no_index_is_set_where_the_members_could_not_all_be_read(kind: str) -> None:
+    with pytest.raises(RefusedError, match=f"^{kind} could not be read: you may not read it$"):
+        index_plan(FREE.with_gap(kind), FREE.subject("job"), overwrite=False)
+
+
 def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
     spec = rules(f"MustGather {SPINE}")
     found = pod_group_plan(FREE, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)

@@ -166,7 +166,7 @@ def test_another_value_is_replaced_only_when_told_so(koord: Run, server: ApiServ
 
 def test_an_object_that_has_changed_meanwhile_is_left_alone(koord: Run, server: ApiServer) -> None:
     """The list is served as it was, the object is newer: as if somebody else had been faster."""
-    listed = {"items": [group(server)], "metadata": {}}
+    listed = {"kind": "PodGroupList", "items": [group(server)], "metadata": {}}
     stale = json.dumps(listed).encode()
     newer = group(server)
     newer["metadata"]["annotations"]["by"] = "somebody"

@@ -235,6 +235,26 @@ def test_another_kind_that_may_not_be_watched_makes_the_answer_unknown(server: A
         assert change(child) == "default/job  cannot tell: Node could not be read: cannot watch nodes"
 
 
+@pytest.mark.parametrize("watch", [True, None], ids=["watched no more", "never listed"])
+def test_whether_a_gang_is_scheduled_is_never_told_without_its_pod_group(
+    koord: Run, server: ApiServer, *, watch: bool | None
+) -> None:
+    server.rules.append(Rule("/apis/.*/podgroups", 403, "Forbidden", "no podgroups for you", watch=watch))
+    place(server, "job-0")
+    why = "PodGroup could not be read: no podgroups for you"
+    said = f"error: cannot tell whether default/job is scheduled: {why}\n"
+    assert koord("why-pending", "job", *UNTIL) == (2, "", said)
+
+
+def test_a_listing_tells_from_when_on_it_may_lack_some(server: ApiServer, started: Started) -> None:
+    server.rules.append(Rule("/apis/.*/podgroups", 403, "Forbidden", "no more podgroups", watch=True))
+    with started("why-pending", "-w") as child:
+        page(child)
+        while not (last := change(child)).startswith("others"):
+            assert "cannot tell: PodGroup could not be read: no more podgroups" in last
+        assert last == "others  may be missing: PodGroup could not be read: no more podgroups"
+
+
 @pytest.mark.usefixtures("no_kubectl")
 def test_without_kubectl_it_waits_as_well(
     koord: Run, tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ def compact(value: object) -> bytes:
 def read(content: bytes, size: int) -> tuple[list[str], str]:
     found: list[wire.Pod] = []
     told = read_page(io.BytesIO(content), wire.Pod, found.extend, size)
-    return [pod.metadata.name for pod in found], told.continue_ or ""
+    return [pod.metadata.name for pod in found], told.meta.continue_ or ""
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)

@@ -91,7 +91,7 @@ def test_where_preemption_is_off_nobody_dies() -> None:
 
 
 def test_what_could_not_be_read_leaves_it_open() -> None:
-    message = "default/job: it cannot be told whom it would preempt: Node could not be read."
+    message = "default/job: it cannot be told whom it would preempt: Node could not be read: you may not read it."
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
 
 

@@ -9,7 +9,7 @@ from kubectl_koord.explain.reports import Cause, Notice, SlotRow, WayOut, WhyRep
 from kubectl_koord.explain.subjects import again
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import GangWish
-from tests.build import BLOCK, SPINE, Drawing, cluster, why_of
+from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
 
 EMPTY = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GANG = EMPTY.with_gang("job", 2, 8, must_gather=SPINE, never_preempts=True)
@@ -230,6 +230,18 @@ def report(drawing: Drawing, **fields: object) -> WhyReport:
 )
 def test_a_wait_ends_with_one_sentence(ended: WhyReport, said: str, *, reached: bool) -> None:
     assert progress.outcome(ended, reached=reached, waited="5m") == said
+
+
+def test_a_listing_tells_once_that_others_may_be_missing_and_calls_nobody_gone_who_may_be_there() -> None:
+    seen = every_pending(GANG.with_pods(pending("one", 1)))
+    blind = EMPTY.with_gap("PodGroup")
+    news = [
+        News("others", "may be missing: PodGroup could not be read: you may not read it", "unknown"),
+        News("default/job", "no unfinished pods any more", "unknown"),
+        News("pod/default/one", "gone", "unknown"),
+    ]
+    assert list(progress.listing_news(blind, seen, every_pending(blind))) == news
+    assert progress.listing_news(blind, every_pending(blind), every_pending(blind)) == ()
 
 
 def test_what_is_gone_is_told_as_far_as_it_can_be_seen() -> None:

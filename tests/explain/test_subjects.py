@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.subjects import Subject, Unknown, find, find_anywhere, pending_subjects
+from kubectl_koord.explain.subjects import Subject, Unknown, find, find_anywhere, homes, pending_subjects
 from tests.build import Drawing, cluster
 
 DRAWN = (
@@ -16,6 +16,11 @@ DRAWN = (
     .with_gang("ml/deep", 1)
     .with_pod("pod/odd")
 )
+
+
+def test_of_a_name_in_two_parts_the_first_is_a_kind_that_is_known_or_perhaps_a_namespace() -> None:
+    assert homes("job", "default") == homes("pod/job", "default") == homes("Job/job", "default") == ("default",)
+    assert homes("ml/job", "default") == ("ml", "default")
 
 
 def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str | None:

@@ -222,7 +222,7 @@ def test_nothing_found_is_a_no_with_the_honest_reason(name: str, words: str) -> 
 def test_where_events_or_pods_could_not_be_read_nothing_found_is_unknown(kind: str) -> None:
     found = report(HP.but(gaps=(Gap(kind, "forbidden", "not yours", "default"),)), "hp-0")
 
-    assert (found.verdict, found.message) == ("unknown", f"{kind} objects could not be read: not yours")
+    assert (found.verdict, found.message) == ("unknown", f"{kind} could not be read: not yours")
     assert [(one.code, one.message) for one in found.warnings] == [("forbidden-list", f"{kind}: not yours")]
 
 
@@ -265,3 +265,10 @@ def test_in_a_file_a_name_is_looked_for_in_every_namespace() -> None:
 
     assert whom_anywhere(drawing, "far") == Asked("pod", "away/far")
     assert whom_anywhere(drawing, "twice") is None
+
+
+def test_whether_enough_of_the_preemptor_run_is_not_told_without_its_pod_group() -> None:
+    placed = both(both(cluster("s0: b0[n1 n2]"), "hp-0", "hp", on="n1"), "hp-1", "hp", on="n2", uid="uid-hp-1")
+    drawing = both(placed, "low-0", "low", on="n1", preempted=JOB, uid="u0")
+    assert report(drawing.with_group("hp", 2), "low-0").preemptors[0].state == "placed"
+    assert report(drawing.with_gap("PodGroup"), "low-0").preemptors[0].state == "unknown"

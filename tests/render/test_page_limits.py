@@ -124,9 +124,11 @@ def test_nodes_outside_the_tree_are_told_once() -> None:
 
 def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
     notices = (Notice("assumed-config", "assumed."), Notice("one-namespace-list", "Node: forbidden."))
-    report = replace(NO_TOPO, verdict="unknown", warnings=notices)
+    report = replace(NO_TOPO, verdict="unknown", warnings=notices, message="Node could not be read: forbidden")
     written = text(report, style=PIPE)
-    assert written.startswith("Cannot tell the topology tree: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")
+    assert written.startswith("Cannot tell the topology tree: Node could not be read: forbidden.\n\nWarning: assumed.")
+    slots = text(replace(report, gang="default/job"), style=PIPE)
+    assert slots.startswith("Cannot tell the slots for default/job: Node could not be read: forbidden.\n")
     assert first_line(replace(NO_TOPO, warnings=())) == "The topology tree cannot be built: no reason was found."
 
 

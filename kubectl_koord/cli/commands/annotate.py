@@ -77,6 +77,11 @@ def podgroup(
 
     def plan(snapshot: "Snapshot") -> "ChangePlan":
         key = name if "/" in name else f"{session.namespace()}/{name}"
+        home = key.partition("/")[0]
+        if key not in snapshot.pod_groups and snapshot.sees("PodGroup", home):
+            nowhere = session.no_namespace(snapshot, home)
+            if nowhere:
+                raise nowhere
         return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
 
     _carry_out(session, plan, dry_run, yes=yes)

@@ -68,4 +68,7 @@ def command(
         wanted = (
             "" if every or (snapshot.source != "cluster" and not session.connection.namespace) else session.namespace()
         )
-        session.show(every_pending(snapshot, wanted))
+        listing = every_pending(snapshot, wanted)
+        if wanted and not listing.items and (nowhere := session.no_namespace(snapshot, wanted)):
+            raise nowhere
+        session.show(listing)

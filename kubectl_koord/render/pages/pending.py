@@ -31,6 +31,8 @@ _OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease
 def blocks(report: PendingGangsReport) -> list[Block]:
     """Return the page: the causes, and below each its gangs, the oldest first; below 60 lines whatever waits."""
     head: list[Block] = [Line(_headline(report), "bold")]
+    if report.message:
+        head.append(Line(f"Others may be missing: {report.message.rstrip('.')}.", VERDICT_STYLE["unknown"]))
     tail = [*_contending(report), *_warnings(report), Gap(), basis_line(report.basis)]
     if not report.items:
         return [*head, *tail]

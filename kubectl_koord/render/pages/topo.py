@@ -41,7 +41,7 @@ def blocks(report: TopologyReport, *, depth: int | None = None, nodes: bool = Fa
 
 def _unsaid(report: TopologyReport) -> list[Notice]:
     """Return the warnings that neither the headline nor the list of nodes outside tells already."""
-    reason = None if report.verdict == "yes" else _reason(report)
+    reason = _reason(report) if report.verdict == "no" else None
     told = "outside-nodes" if report.outside else ""
     return [notice for notice in report.warnings if notice is not reason and notice.code != told]
 
@@ -53,10 +53,12 @@ def _reason(report: TopologyReport) -> Notice | None:
 
 
 def _headline(report: TopologyReport) -> str:
-    if report.verdict != "yes":
+    if report.verdict == "no":
         reason = _reason(report)
-        what = "The topology tree cannot be built" if report.verdict == "no" else "Cannot tell the topology tree"
-        return f"{what}: {reason.message if reason else 'no reason was found.'}"
+        return f"The topology tree cannot be built: {reason.message if reason else 'no reason was found.'}"
+    if report.verdict == "unknown":
+        what = f"slots for {report.gang}" if report.gang else "topology tree"
+        return f"Cannot tell the {what}: {report.message.rstrip('.')}."
     return _slots_sentence(report) if report.gang else _size_sentence(report)
 
 
