@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster import credentials, kubeconfig
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.credentials import Credentials
@@ -273,13 +274,14 @@ def _tls(cluster: dict[str, Any], who: Credentials) -> "ssl.SSLContext":
 
 
 def _load_key(context: "ssl.SSLContext", who: Credentials) -> None:
-    descriptor, path = tempfile.mkstemp(prefix="kubectl-koord-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(who.certificate + b"\n" + who.key)
-        context.load_cert_chain(path)
-    finally:
-        Path(path).unlink()
+    with leaving.Held():
+        descriptor, path = tempfile.mkstemp(prefix="kubectl-koord-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(who.certificate + b"\n" + who.key)
+            context.load_cert_chain(path)
+        finally:
+            Path(path).unlink()
 
 
 def _sentence(problem: Exception, server: str) -> KoordError:

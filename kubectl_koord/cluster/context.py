@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.errors import KoordError
 
@@ -13,6 +14,7 @@ SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 DEFAULT = "default"
 
 _SECONDS = 30.0
+_SHORTEST = 5.0  # the limit is for the server; kubectl itself may start slowly on a busy machine
 _WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
 
 
@@ -26,8 +28,10 @@ class NamespaceLookup:
         self._answer = connection.namespace
         self._server = ""
         if not self._answer:
-            self._limit = time.monotonic() + (connection.request_timeout or _SECONDS)
-            self._pid, self._output = _start(kubectl, connection)
+            self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
+            with leaving.Held():
+                self._pid, self._output = _start(kubectl, connection)
+                leaving.first(self._kill)
 
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
@@ -55,8 +59,12 @@ class NamespaceLookup:
         """End kubectl, if its answer was not wanted."""
         with self._lock:
             if self._pid:
-                os.kill(self._pid, signal.SIGKILL)
+                self._kill()
                 self._reap()
+
+    def _kill(self) -> None:
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
 
     def _await(self) -> None:
         if not self._answer and self._pid:
@@ -78,6 +86,7 @@ class NamespaceLookup:
 
     def _reap(self) -> None:
         os.close(self._output)
+        leaving.no_more(self._kill)
         os.waitpid(self._pid, 0)
         self._pid = 0
 
@@ -106,7 +115,7 @@ def _start(kubectl: str, connection: Connection) -> tuple[int, int]:
     ]
     try:
         # A group of its own: the terminal's Ctrl-C is for us alone.
-        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0)
+        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0, setsigmask=())
     except OSError as error:
         os.close(output)
         raise KoordError(f"error: unable to run {kubectl}: {error.strerror}") from None

@@ -13,6 +13,7 @@ import time
 from types import TracebackType
 from typing import Self
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster import guard, http1
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.context import NamespaceLookup
@@ -116,6 +117,7 @@ class KubectlProxy:
             if child is None:
                 return
             child.end()
+            leaving.no_more(child.end)
             os.close(child.output)
             if self._relay is None:
                 os.close(child.errors)
@@ -199,7 +201,14 @@ def start(kubectl: str, connection: Connection, *, writes: bool) -> KubectlProxy
         KoordError: when there is no place for a private socket, or no process to be had.
 
     """
-    folder = private_folder()
+    with leaving.Held():
+        folder = private_folder()
+        child = _start_guarded(folder, kubectl, connection, writes=writes)
+        leaving.first(child.end)
+    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection))
+
+
+def _start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: bool) -> guard.Guarded:
     argv = (
         kubectl,
         "proxy",
@@ -210,11 +219,10 @@ def start(kubectl: str, connection: Connection, *, writes: bool) -> KubectlProxy
         *connection.flags,
     )
     try:
-        child = guard.start(argv, folder)
+        return guard.start(argv, folder)
     except OSError as error:
         os.rmdir(folder)  # noqa: PTH106
         raise KoordError(f"error: unable to start kubectl: {error.strerror}") from None
-    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection))
 
 
 def private_folder() -> str:
