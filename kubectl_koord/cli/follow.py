@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
+SHORTEST_LOOK = 5.0
+"""Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
 _NAP = 1.0
 """Seconds after which a signal is seen that came in the instant before a wait began, and did not end it."""
 _REACHED, _NOT_IN_TIME = 0, 1
@@ -117,6 +119,8 @@ class _Gang:
         from kubectl_koord.explain import progress
         from kubectl_koord.explain.why import why
 
+        if self._wish.seconds:
+            self._session.live_transport().bound(max(self._wish.seconds, SHORTEST_LOOK))
         snapshot = _first_snapshot(self._cluster)
         subject = self._session.subject(snapshot, self._name)
         told = why(snapshot, subject) if self._wish.watch else None

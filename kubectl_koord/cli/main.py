@@ -1,5 +1,6 @@
 """The entry: the way to the cluster starts first, imports overlap with it; the one error boundary."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -77,7 +78,15 @@ def _completed(words: Sequence[str]) -> int:
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.connect import connect
 
-    return connect(connection, writes="annotate" in words or "--dry-run=server" in words)
+    return connect(connection, writes="annotate" in words or "--dry-run=server" in words, tell=_waiting)
+
+
+def _waiting(what: str) -> None:
+    """Tell that the API server lets us wait; on a terminal in the place of what is shown while objects come."""
+    with contextlib.suppress(OSError):
+        erase = "\r\x1b[K" if sys.stderr.isatty() else ""
+        sys.stderr.write(f"{erase}Waiting for the API server ({what}) ...\n")
+        sys.stderr.flush()
 
 
 def _failed(message: str) -> int:

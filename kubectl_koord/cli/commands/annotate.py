@@ -170,6 +170,7 @@ def _until_typed() -> None:
 
 def _send(session: "Session", planned: "ChangePlan") -> None:
     from kubectl_koord.cluster.apply import patch
+    from kubectl_koord.cluster.transport import TooLate
 
     for done, change in enumerate(planned.changes):
         leaving.say(_last_words(planned, done, is_sending=True))
@@ -177,7 +178,8 @@ def _send(session: "Session", planned: "ChangePlan") -> None:
             patch(session.live_transport(), _path(change), change.patch, dry_run_server=planned.dry_run == "server")
         except KoordError as error:
             so_far = f" ({done} of {len(planned.changes)} changed before that)" if done else ""
-            raise KoordError(error.message + so_far) from None
+            unsure = " (what was sent may have been changed)" if isinstance(error, TooLate) else ""
+            raise KoordError(error.message + unsure + so_far) from None
     leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
 
 
