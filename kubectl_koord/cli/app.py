@@ -23,6 +23,7 @@ Options of every command, before or after the verb:
   -o, --output json|yaml     print one document for programs
   --color auto|always|never  colour
   -n, --context, --kubeconfig, --as, --server, ...   as kubectl has them
+  --request-timeout 10s      limit of each request; without it: 30 s of silence, with 0: none
 \b
 Exit code: 0 yes, 1 no, 2 unknown or failure.
 """

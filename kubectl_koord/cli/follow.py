@@ -1,6 +1,7 @@
 """`why-pending` that goes on: the changes of an answer as they happen, or waiting for a gang to be scheduled."""
 
 import gc
+import math
 import os
 import select
 import stat
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
+SHORTEST_LOOK = 5.0
+"""Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
+_NAP = 1.0
+"""Seconds after which a signal is seen that came in the instant before a wait began, and did not end it."""
 _REACHED, _NOT_IN_TIME = 0, 1
 
 
@@ -117,6 +122,8 @@ class _Gang:
         from kubectl_koord.explain import progress
         from kubectl_koord.explain.why import why
 
+        if self._wish.seconds:
+            self._session.live_transport().bound(max(self._wish.seconds, SHORTEST_LOOK))
         snapshot = _first_snapshot(self._cluster)
         subject = self._session.subject(snapshot, self._name)
         told = why(snapshot, subject) if self._wish.watch else None
@@ -216,7 +223,10 @@ class _Ear:
 
     def _heard(self, poll: "select.poll", seconds: float | None) -> bool:
         limits = [limit for limit in (seconds, self._left()) if limit is not None]
-        found = poll.poll(min(limits) * 1000 if limits else None)
+        end = time.monotonic() + min(limits) if limits else math.inf
+        while not (found := poll.poll(max(0.0, min(end - time.monotonic(), _NAP)) * 1000)):
+            if time.monotonic() >= end:
+                break
         if any(event & (select.POLLERR | select.POLLHUP) for _, event in found):
             raise BrokenPipeError
         return bool(found)

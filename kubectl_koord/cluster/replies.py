@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import Struct
 
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, GapCode
 
@@ -54,10 +55,13 @@ class Status(Struct):
     code: int | None = None
 
 
+_STATUS = decoder(Status)
+
+
 def status_of(body: bytes) -> Status | None:
     """Return the Status of a body, None when it holds no such thing."""
     try:
-        status = msgspec.json.decode(body, type=Status)
+        status: Status = _STATUS.decode(body)
     except msgspec.MsgspecError:
         return None
     return status if status.kind == "Status" else None

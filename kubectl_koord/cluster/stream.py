@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster.decoders import decoder
+
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
 LONGEST_HEAD = 4096
@@ -105,6 +107,9 @@ class _Whole(Outside, frozen=True):
         return b"[]" if items == b"null" else items
 
 
+_OUTSIDE, _WHOLE = decoder(Outside), decoder(_Whole)
+
+
 def opening(head: bytes) -> Opening | None:
     """Return how a list begins; None where these bytes do not show it, or it is no list, or an empty one."""
     items = _ITEMS.search(head)
@@ -113,7 +118,7 @@ def opening(head: bytes) -> Opening | None:
         return None
     try:
         # With its last field instead of the list: that there is one comma before it is the decoder's to see.
-        outside = msgspec.json.decode(head[: items.start()] + _NO_ITEMS, type=Outside)
+        outside = _OUTSIDE.decode(head[: items.start()] + _NO_ITEMS)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     # Whoever puts blanks behind colons puts them behind commas too.
@@ -142,13 +147,13 @@ def read_page(
         msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
 
     """
-    decoder = msgspec.json.Decoder(list[kind])
+    items = decoder(list[kind])
     head = source.read(LONGEST_HEAD)
     found = opening(head)
     if found is not None:
-        return read_slices(Rejoined(head, source), found, lambda part: take(decoder.decode(part)), size)
-    whole = msgspec.json.decode(head + source.read(), type=_Whole)
-    take(decoder.decode(whole.array))
+        return read_slices(Rejoined(head, source), found, lambda part: take(items.decode(part)), size)
+    whole: _Whole = _WHOLE.decode(head + source.read())
+    take(items.decode(whole.array))
     return whole
 
 
@@ -209,7 +214,7 @@ def _hand_on(buffer: bytearray, end: int, take: TakeSlice) -> None:
 def _end(rest: bytearray, begin: int, take: TakeSlice) -> Outside:
     """Take the last items and return what is told behind them: the list must be complete, and may hold more fields."""
     try:
-        whole = msgspec.json.decode(_REST + rest, type=_Whole)
+        whole: _Whole = _WHOLE.decode(_REST + rest)
         take(whole.array)
     except msgspec.ValidationError:
         raise

@@ -16,10 +16,11 @@ from msgspec import Struct, structs
 
 from kubectl_koord.cluster import source, wire
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
 from kubectl_koord.cluster.replies import failure, gap_of, not_read, status_of
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
-from kubectl_koord.cluster.transport import Stream, Transport
+from kubectl_koord.cluster.transport import Stream, TooLate, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
@@ -36,7 +37,8 @@ class Patience(Struct, frozen=True):
     """How long failures of one kind's watch are borne: pauses in seconds, doubled from `first` to `most`.
 
     A watch has failed that told nothing and ended, however it did, before it was open for `healthy`
-    seconds; after more than `failures` in a row everything is given up.
+    seconds; after more than `failures` in a row everything is given up. A watch of which the first did not
+    even begin within the time limits is given up at once.
     """
 
     first: float = 0.5
@@ -279,7 +281,8 @@ class _Follower:
         self._streams = streams
         self._heard = False
         self._opened: float | None = None
-        self._decoder = msgspec.json.Decoder(WIRE_TYPES[request.kind])
+        self._has_begun = False
+        self._decoder = decoder(WIRE_TYPES[request.kind])
 
     def run(self) -> None:
         """Follow until all is ended, the kind is refused, or too many attempts have failed."""
@@ -319,6 +322,8 @@ class _Follower:
         except _Expired:
             self._version = ""
         except KoordError as problem:
+            if isinstance(problem, TooLate) and not self._has_begun:
+                raise
             return problem
         return None
 
@@ -344,6 +349,7 @@ class _Follower:
             if stream.status != _OK:
                 raise self._refusal(stream, path)
             self._opened = time.monotonic()
+            self._has_begun = True
             for line in _lines(stream.pieces()):
                 self._take(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
@@ -386,8 +392,8 @@ class _Follower:
 PATIENCE = Patience()
 """About three quarters of a minute: an API server that restarts is waited for."""
 
-_EVENT = msgspec.json.Decoder(_Event)
-_NAMED = msgspec.json.Decoder(wire.Named)
+_EVENT = decoder(_Event)
+_NAMED = decoder(wire.Named)
 
 
 def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:

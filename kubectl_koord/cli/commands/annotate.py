@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 import typer
 
+from kubectl_koord import leaving
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -150,10 +151,13 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     objects = count(len(planned.changes), "object")
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
     namespaces = {change.object.namespace for change in planned.changes}
+    leaving.say(f"\n{leaving.NOTHING_SENT}")
     sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
     sys.stderr.flush()
     _until_typed()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    answer = sys.stdin.readline()
+    leaving.say(leaving.NOTHING_SENT)
+    return answer.strip().lower() in {"y", "yes"}
 
 
 def _place(target: "Target", namespaces: "Iterable[str]") -> str:
@@ -183,13 +187,36 @@ def _until_typed() -> None:
 
 def _send(session: "Session", planned: "ChangePlan") -> None:
     from kubectl_koord.cluster.apply import patch
+    from kubectl_koord.cluster.transport import TooLate
 
     for done, change in enumerate(planned.changes):
+        leaving.say(_last_words(planned, done, is_sending=True))
         try:
             patch(session.live_transport(), _path(change), change.patch, dry_run_server=planned.dry_run == "server")
         except KoordError as error:
             so_far = f" ({done} of {len(planned.changes)} changed before that)" if done else ""
-            raise KoordError(error.message + so_far) from None
+            unsure = " (what was sent may have been changed)" if isinstance(error, TooLate) else ""
+            raise KoordError(error.message + unsure + so_far) from None
+    leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+
+
+def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
+    """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
+    import shlex
+
+    from kubectl_koord.render.escape import harmless
+
+    if planned.dry_run == "server":
+        return "interrupted: nothing was changed, it was a dry run\n"
+    names = [f"{change.object.kind} {change.object.namespace}/{change.object.name}" for change in planned.changes]
+    lines = [f"changed: {', '.join(names[:done])}"] if done else []
+    if is_sending:
+        target = planned.changes[done].object
+        look = shlex.join(["kubectl", "get", target.kind.lower(), target.name, "-n", target.namespace, "-o", "yaml"])
+        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
+    if unsent := names[done + is_sending :]:
+        lines.append(f"not sent: {', '.join(unsent)}")
+    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
 
 
 def _path(change: "Change") -> str:
