@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from kubectl_koord.cluster import credentials, kubeconfig
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.credentials import Credentials
 from kubectl_koord.cluster.http1 import Deadline
@@ -145,7 +146,7 @@ class ClientTransport:
         """
         answer = self._request(method, path, {"Content-Type": content_type}, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
 

@@ -14,9 +14,11 @@ from types import TracebackType
 from typing import Self
 
 from kubectl_koord.cluster import guard, http1
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.context import NamespaceLookup
 from kubectl_koord.cluster.http1 import Deadline, SocketBody
+from kubectl_koord.cluster.replies import LONGEST_REPLY
 from kubectl_koord.cluster.transport import (
     USER_AGENT,
     Reply,
@@ -95,7 +97,7 @@ class KubectlProxy:
         headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
         answer = self._request(method, path, headers, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
 
@@ -140,7 +142,7 @@ class KubectlProxy:
         answer = http1.exchange(connection, deadline, target, self._common() | headers, body)
         if _is_fault_of_proxy(answer):
             try:
-                raise _fault(answer.read().decode("utf-8", "replace"))
+                raise _fault(answer.read(LONGEST_REPLY).decode("utf-8", "replace"))
             finally:
                 answer.close()
         return answer

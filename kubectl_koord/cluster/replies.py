@@ -11,6 +11,8 @@ _UNAUTHORIZED = 401
 _SERVER_FAULT = 500
 _GAPS: dict[int, Literal["forbidden", "missing"]] = {403: "forbidden", 404: "missing"}
 _SHOWN = 300
+LONGEST_REPLY = 1 << 20
+"""How many bytes of a refusal are read: it is a sentence or two."""
 _TIMEOUT = "the server was unable to return a response in the time allotted, but may still be processing the request"
 
 # client-go's NewGenericServerResponse: what kubectl says where the server says nothing.
@@ -57,7 +59,7 @@ def status_of(body: bytes) -> Status | None:
     """Return the Status of a body, None when it holds no such thing."""
     try:
         status = msgspec.json.decode(body, type=Status)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return status if status.kind == "Status" else None
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import files, version
+from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.stream import ListMeta, read_page
@@ -145,9 +146,9 @@ def read(
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read anew, into a part of its own
-        meta, date = ListMeta(), ""
+        meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            meta = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind))
+            meta = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind), meter=meter)
             pages.continue_token = meta.continue_ or ""
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
@@ -273,7 +274,7 @@ def _crd_version(transport: Transport) -> str | None:
     try:
         body = transport.open(_CRD)
         try:
-            content = body.read()
+            content = body.read(BOUNDS.object_bytes)
             return version.from_explanation_schema(content) if body.status == _OK else None
         finally:
             body.close()

@@ -15,9 +15,10 @@ import msgspec
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import source, wire
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.replies import failure, is_gap, message_of, status_of
+from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, is_gap, message_of, status_of
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
 from kubectl_koord.cluster.transport import Stream, Transport
 from kubectl_koord.errors import KoordError
@@ -279,6 +280,7 @@ class _Follower:
         self._streams = streams
         self._heard = False
         self._opened: float | None = None
+        self._meter = Meter()
         self._decoder = msgspec.json.Decoder(WIRE_TYPES[request.kind])
 
     def run(self) -> None:
@@ -344,9 +346,10 @@ class _Follower:
             if stream.status != _OK:
                 raise self._refusal(stream, path)
             self._opened = time.monotonic()
-            for line in _lines(stream.pieces()):
+            for line in lines(stream.pieces()):
+                self._meter.count(0, len(line))  # a pod that changes often is no other pod
                 self._take(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
             raise KoordError(f"error: the server's watch of {self.kind} cannot be read: {problem}") from None
         finally:
             self._streams.leave(stream)
@@ -369,7 +372,7 @@ class _Follower:
 
     def _refusal(self, stream: Stream, path: str) -> Exception:
         """Return what an answer other than 200 means."""
-        body = stream.read()
+        body = stream.read(LONGEST_REPLY)
         if stream.status == _GONE:
             return _Expired()
         error = failure(stream.status, body, path)
@@ -393,11 +396,18 @@ _EVENT = msgspec.json.Decoder(_Event)
 _NAMED = msgspec.json.Decoder(wire.Named)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield complete lines; one that was cut off by the end is not there."""
+def lines(pieces: Iterable[bytes], bounds: Bounds = BOUNDS) -> Iterator[bytes]:
+    """Yield complete lines; one that was cut off by the end is not there.
+
+    Raises:
+        TooLargeError: when a line is longer than any object.
+
+    """
     rest = bytearray()
     for piece in pieces:
         rest += piece
+        if len(rest) > bounds.object_bytes:
+            raise too_large_object(bounds)
         if b"\n" in piece:
             *whole, rest = rest.split(b"\n")
             yield from (bytes(line) for line in whole if line)

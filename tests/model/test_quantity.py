@@ -38,7 +38,7 @@ def test_a_quantity_is_read_exactly(text: str, nano: int) -> None:
     assert quantity.parse(text) == nano
 
 
-@pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e22, 10**22 * NANO)])
+@pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e18, 10**18 * NANO)])
 def test_a_json_number_reads_like_its_text(number: float, nano: int) -> None:
     assert quantity.parse(number) == nano
 
