@@ -5,8 +5,8 @@ Pods that merely run become compact records, whose shapes and strings are shared
 
 import json
 import re
-from copy import copy
 from collections.abc import Mapping
+from copy import copy
 from sys import intern
 from typing import Any, TypeAlias
 

@@ -12,8 +12,8 @@ from yaml.composer import Composer, ComposerError
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.stream import Source
 
-_BASE: Any = getattr(yaml, "CSafeLoader", None)
-_BASES: tuple[Any, ...] = (Composer, _BASE) if _BASE else (yaml.SafeLoader,)
+_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
 
 
 def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
@@ -53,7 +53,7 @@ class _Loader(*_BASES):  # type: ignore[misc]
     """Composes one object after the other; of what was before it only anchored nodes are kept."""
 
     def __init__(self, source: _Metered, meter: Meter) -> None:
-        (_BASE or yaml.SafeLoader).__init__(self, source)
+        _BASE.__init__(self, source)
         self.anchors: dict[str, Any] = {}
         self._source = source
         self._most = meter.bounds.values
@@ -115,8 +115,9 @@ class _Loader(*_BASES):  # type: ignore[misc]
         self._add(1)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in self.anchors and event.anchor not in self._sizes:
-                raise ComposerError(None, None, f"the anchor {event.anchor!r} contains itself", event.start_mark)
-            self._add(self._sizes.get(event.anchor, 0))
+                mark: Any = event.start_mark
+                raise ComposerError(None, None, f"the anchor {event.anchor!r} contains itself", mark)
+            self._add(self._sizes.get(str(event.anchor), 0))
         node = super().compose_node(parent, index)
         if event.anchor and not isinstance(event, yaml.AliasEvent):
             self._sizes[event.anchor] = self._count - before

@@ -48,6 +48,20 @@ def test_what_is_finer_than_a_billionth_is_rounded_away_from_zero(text: str, nan
     assert quantity.parse(text) == nano
 
 
+@pytest.mark.parametrize("text", ["9223372036854775807", "9" * 60, "1e999", "8Ei", "9999Ei", 10**60, 1e308, 2**63])
+def test_an_amount_is_no_more_than_an_int64_holds(text: str | float) -> None:
+    assert quantity.parse(text) == (2**63 - 1) * NANO
+
+
+def test_a_negative_amount_is_held_likewise() -> None:
+    assert quantity.parse("-1e30") == -(2**63 - 1) * NANO
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(QuantityError):
+        quantity.parse(10**5000)
+
+
 @pytest.mark.parametrize(
     "text", ["", " ", "1 ", "m", ".", "Ki", "1ki", "1K", "1e", "1e1k", "0x1", "nan", "1" * 65, "٣"]
 )
