@@ -176,7 +176,7 @@ class _File:
         except (yaml.YAMLError, RecursionError, ValueError) as problem:
             mark = getattr(problem, "problem_mark", None)
             where = f" line {mark.line + 1}" if mark else ""
-            said = getattr(problem, "problem", None) or problem
+            said = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
             raise KoordError(f"error: {self._name}:{where} not YAML: {said}") from None
 
     def _take_whole(self, content: bytes) -> None:

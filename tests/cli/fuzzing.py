@@ -83,7 +83,7 @@ def whole(random: Random) -> Object:
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 
-def _value(random: Random, info: msgspec.inspect.Type) -> Any:  # noqa: ANN401 - any JSON value
+def _value(random: Random, info: msgspec.inspect.Type) -> Any:  # noqa: ANN401, PLR0911 - any JSON value
     match info:
         case msgspec.inspect.StructType(fields=fields):
             return {one.encode_name: _value(random, one.type) for one in fields if _is_kept(random, one.encode_name)}
@@ -189,7 +189,7 @@ def _with_anchors(random: Random, content: bytes) -> bytes:
 def _in_yaml(value: Any) -> bytes:  # noqa: ANN401
     try:
         return yaml.dump(value, Dumper=yaml.CSafeDumper).encode()
-    except UnicodeEncodeError:
+    except (UnicodeEncodeError, RecursionError):
         return json.dumps(value).encode()
 
 
