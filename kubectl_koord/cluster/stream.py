@@ -194,8 +194,9 @@ def read_slices(
     begin = len(source.read(found.start))
     buffer = bytearray(size)
     filled = source.readinto(buffer)
+    border = found.border
     while filled == len(buffer):
-        comma = _handed_on(buffer, found.border, begin, take)
+        comma, border = _handed_on(buffer, border, begin, take)
         if comma < 0:
             if len(buffer) > bounds.object_bytes:
                 raise too_large_object(bounds)
@@ -210,8 +211,11 @@ def read_slices(
     return _end(buffer[:filled], begin, take) or found.meta or ListMeta()
 
 
-def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) -> int:
-    """Hand on the items that are whole; return where the comma behind them stands, -1 where none is whole."""
+def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) -> tuple[int, bytes]:
+    """Hand on the items that are whole.
+
+    Returns: where the comma behind them stands, -1 where none is whole, and what seems to stand between two items.
+    """
     comma = _last_comma(buffer, border)
     if comma >= 0:
         try:
@@ -221,7 +225,7 @@ def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) ->
         except msgspec.DecodeError:
             pass  # not where an item ends, or no JSON
         else:
-            return comma
+            return comma, border
     comma = _exact_comma(buffer)
     if comma >= 0:
         try:
@@ -230,7 +234,9 @@ def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) ->
             raise
         except msgspec.DecodeError as problem:
             raise _moved(problem, begin) from None
-    return comma
+        first = _FIRST.match(buffer, comma + 1)
+        border = b"}," + buffer[comma + 1 : first.end() - len(first[2])] if first else border
+    return comma, border
 
 
 def _last_comma(buffer: bytearray, border: bytes) -> int:
