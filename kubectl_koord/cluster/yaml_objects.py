@@ -3,6 +3,7 @@
 libyaml parses; nodes are composed here, where they can be counted: a few bytes of aliases may stand for gigabytes.
 """
 
+import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,18 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
 
     """
     yield from _Loader(_Metered(source, meter), meter).objects()
+
+
+def read_document(text: str) -> Any:  # noqa: ANN401 - any value
+    """Return the value of a text that is one YAML document, None of an empty one.
+
+    Raises:
+        TooLargeError: when it has more values than is borne.
+        yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
+
+    """
+    meter = Meter()
+    return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
 
 
 class _Metered:
@@ -71,6 +84,17 @@ class _Loader(*_BASES):  # type: ignore[misc]
             else:
                 yield self._object()
             self.get_event()
+
+    def document(self) -> Any:  # noqa: ANN401 - any value
+        self.get_event()  # of the stream
+        value = None
+        if not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            value = self._object()
+            self.get_event()
+        if not self.check_event(yaml.StreamEndEvent):
+            raise ComposerError(None, None, "more than one document", None)
+        return value
 
     def _mapping(self) -> Iterator[Any]:
         """Yield the items of a mapping that has such, else the mapping."""
