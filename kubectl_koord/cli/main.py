@@ -39,6 +39,7 @@ def _fill_closed_streams() -> None:
 def run(argv: Sequence[str]) -> int:
     """Return the exit code of one command line; errors are one line on standard error."""
     try:
+        _check_text(argv)
         return _completed(argv[1:]) if "__complete" in argv[:1] else _run(argv)
     except KoordError as error:
         return _failed(error.message)
@@ -50,6 +51,15 @@ def run(argv: Sequence[str]) -> int:
         return _failed("error: the input is nested too deeply")
     except Exception as problem:  # noqa: BLE001 - Python's own exit code for it, 1, would be read as a no
         return _unforeseen(problem)
+
+
+def _check_text(argv: Sequence[str]) -> None:
+    """Refuse what no name, flag or file that we can print is made of: bytes that are no text."""
+    for word in argv:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise KoordError(f"error: the argument {word!r} is not UTF-8") from None
 
 
 def _run(argv: Sequence[str]) -> int:

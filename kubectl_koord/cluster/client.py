@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster import credentials, kubeconfig
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.credentials import Credentials
 from kubectl_koord.cluster.limits import NOTICE, Deadline, Limits, Tell, TimedReader
@@ -164,7 +165,7 @@ class ClientTransport:
         """
         answer = self._request(method, path, {"Content-Type": content_type}, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
 

@@ -15,10 +15,12 @@ from typing import Self
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster import guard, http1
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.context import NamespaceLookup
 from kubectl_koord.cluster.http1 import SocketBody
 from kubectl_koord.cluster.limits import Deadline, Limits, Tell
+from kubectl_koord.cluster.replies import LONGEST_REPLY
 from kubectl_koord.cluster.transport import (
     USER_AGENT,
     Reply,
@@ -104,7 +106,7 @@ class KubectlProxy:
         headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
         answer = self._request(method, path, headers, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
 
@@ -154,7 +156,7 @@ class KubectlProxy:
         answer = http1.exchange(self._connect(deadline), deadline, target, whole, body)
         if _is_fault_of_proxy(answer):
             try:
-                raise _fault(answer.read().decode("utf-8", "replace"))
+                raise _fault(answer.read(LONGEST_REPLY).decode("utf-8", "replace"))
             finally:
                 answer.close()
         return answer

@@ -9,7 +9,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.replies import failure, gap_of
+from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of
 from kubectl_koord.cluster.transport import Body, Interrupted, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
@@ -212,7 +213,7 @@ class _Reader(Generic[T]):
             except Interrupted:
                 if not left:
                     raise
-            except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
             finally:
                 pages.close()
@@ -234,7 +235,7 @@ def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:
 
 def _refusal(kind: str, page: Body, path: str) -> Exception:
     """Return what a page other than 200 means."""
-    body = page.read()
+    body = page.read(LONGEST_REPLY)
     if page.status == _GONE:
         return Expired()
     error = failure(page.status, body, path)

@@ -13,6 +13,8 @@ _NOT_FOUND = 404
 _GAPS: dict[int, GapCode] = {403: "forbidden", _NOT_FOUND: "missing"}
 CRD_GROUPS = ("/apis/scheduling.sigs.k8s.io/", "/apis/scheduling.koordinator.sh/", "/apis/slo.koordinator.sh/")
 _SHOWN = 300
+LONGEST_REPLY = 1 << 20
+"""How many bytes of a refusal are read: it is a sentence or two."""
 _TIMEOUT = "the server was unable to return a response in the time allotted, but may still be processing the request"
 
 # client-go's NewGenericServerResponse: what kubectl says where the server says nothing.
@@ -62,7 +64,7 @@ def status_of(body: bytes) -> Status | None:
     """Return the Status of a body, None when it holds no such thing."""
     try:
         status: Status = _STATUS.decode(body)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return status if status.kind == "Status" else None
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import files, version
+from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.replies import CRD_GROUPS, failure
@@ -150,9 +151,9 @@ def read(
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read anew, into a part of its own
-        meta, date = ListMeta(), ""
+        meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            told = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind))
+            told = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind), meter=meter)
             if told.kind != f"{kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(told.kind)}")
             meta = told.meta
@@ -309,7 +310,7 @@ def _crd_version(transport: Transport) -> str | None:
     try:
         body = transport.open(_CRD)
         try:
-            content = body.read()
+            content = body.read(BOUNDS.object_bytes)
             return version.from_explanation_schema(content) if body.status == _OK else None
         finally:
             body.close()

@@ -15,10 +15,11 @@ import msgspec
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import source, wire
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.replies import failure, gap_of, not_read, status_of
+from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of, not_read, status_of
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
 from kubectl_koord.cluster.transport import Stream, TooLate, Transport
 from kubectl_koord.errors import KoordError
@@ -282,6 +283,7 @@ class _Follower:
         self._heard = False
         self._opened: float | None = None
         self._has_begun = False
+        self._meter = Meter()
         self._decoder = decoder(WIRE_TYPES[request.kind])
 
     def run(self) -> None:
@@ -350,9 +352,10 @@ class _Follower:
                 raise self._refusal(stream, path)
             self._opened = time.monotonic()
             self._has_begun = True
-            for line in _lines(stream.pieces()):
+            for line in lines(stream.pieces()):
+                self._meter.count(0, len(line))  # a pod that changes often is no other pod
                 self._take(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
             raise KoordError(f"error: the server's watch of {self.kind} cannot be read: {problem}") from None
         finally:
             self._streams.leave(stream)
@@ -375,7 +378,7 @@ class _Follower:
 
     def _refusal(self, stream: Stream, path: str) -> Exception:
         """Return what an answer other than 200 means."""
-        body = stream.read()
+        body = stream.read(LONGEST_REPLY)
         if stream.status == _GONE:
             return _Expired()
         gap = gap_of(self.kind, stream.status, body, path)
@@ -396,11 +399,18 @@ _EVENT = decoder(_Event)
 _NAMED = decoder(wire.Named)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield complete lines; one that was cut off by the end is not there."""
+def lines(pieces: Iterable[bytes], bounds: Bounds = BOUNDS) -> Iterator[bytes]:
+    """Yield complete lines; one that was cut off by the end is not there.
+
+    Raises:
+        TooLargeError: when a line is longer than any object.
+
+    """
     rest = bytearray()
     for piece in pieces:
         rest += piece
+        if len(rest) > bounds.object_bytes:
+            raise too_large_object(bounds)
         if b"\n" in piece:
             *whole, rest = rest.split(b"\n")
             yield from (bytes(line) for line in whole if line)

@@ -284,5 +284,5 @@ def test_anything_else_at_the_prompt_changes_nothing(server: ApiServer, answer: 
 def test_ctrl_c_at_the_prompt_ends_it_with_130(server: ApiServer) -> None:
     done = asked(None, "annotate", "podgroup", "job", "--mode=NonStrict")
     assert (done.code, done.out) == (130, "")
-    assert done.err.endswith("Change 1 object? [y/N] \ninterrupted: nothing was sent\n")
+    assert done.err.endswith("? [y/N] \ninterrupted: nothing was sent\n")
     assert not sent(server)

@@ -1,5 +1,6 @@
 """Whose behaviour it is: image tag, CRD shape, ConfigMap."""
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -123,8 +124,28 @@ def test_what_the_configuration_leaves_out_is_off() -> None:
     )
 
 
+BOMB = "a: &a [x]\n" + "".join(
+    f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]\n" for before, one in pairwise("abcdefghi")
+)
+
+
 @pytest.mark.parametrize(
-    "text", [None, "", "5", "a: [", "profiles: 5", "profiles: {}", "profiles: [5]", "a: 2026-13-45"]
+    "text",
+    [
+        None,
+        "",
+        "5",
+        "a: [",
+        "profiles: 5",
+        "profiles: {}",
+        "profiles: [5]",
+        "a: 2026-13-45",
+        "a: " + "[" * 50_000,
+        "- " * 5_000,
+        "a: &a [*a]",
+        "a: 1\n---\nb: 1",
+        BOMB,
+    ],
 )
 def test_where_it_cannot_be_read_the_charts_settings_are_assumed(text: str | None) -> None:
     assert configured(text) == ASSUMED
