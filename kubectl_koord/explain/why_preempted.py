@@ -172,7 +172,7 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
     yield from limits.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
-        yield Notice("member-by-name", f"of what is gone only the name tells that it was a member: {listed(by_name)}.")
+        yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
 
 
 def _message(snapshot: Snapshot, asked: Asked, unread: tuple[str, ...]) -> str:
@@ -180,8 +180,8 @@ def _message(snapshot: Snapshot, asked: Asked, unread: tuple[str, ...]) -> str:
         reasons = [gap.message for kind in unread if (gap := snapshot.gap_in(kind, asked.namespace)) is not None]
         return f"{listed(unread)} objects could not be read: {listed(reasons)}"
     if asked.kind == "pod":
-        return "it has no such condition, and no event tells of one (events are kept for about an hour)."
-    return "no pod of it has such a condition, and no event tells of one (events are kept for about an hour)."
+        return "no condition or event shows it (events are kept for about 1 hour)."
+    return "no condition or event of its pods shows it (events are kept for about 1 hour)."
 
 
 # --- the victims --------------------------------------------------------------------------------

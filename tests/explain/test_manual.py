@@ -105,7 +105,7 @@ def test_the_list_has_every_code_with_its_title() -> None:
     assert {row.code for row in report.items} == set(manual.PAGES)
     page = text(report, style=OutputStyle(terminal=True, width=80, colour=False, unicode=True)).splitlines()
     assert page[:5] == [
-        "kubectl koord explain CODE tells what a code means and what to do.",
+        "kubectl koord explain CODE shows what a code means and what to do next.",
         "",
         "Causes",
         "  CODE                        MEANING",

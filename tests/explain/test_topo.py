@@ -55,8 +55,8 @@ def test_a_node_without_slots_says_why() -> None:
     drawing = DRAWN.with_gang("job", 1, 8, must_gather=SPINE)
     report = topo(drawing, drawing.subject("job"))
     assert [(row.offer_slots, row.reason) for row in report.nodes] == [
-        (0, "too little CPU"),
-        (0, "too little CPU"),
+        (0, "insufficient CPU"),
+        (0, "insufficient CPU"),
         (1, ""),
     ]
 
@@ -115,17 +115,18 @@ def test_what_the_input_does_not_hold_is_absent() -> None:
 def test_nodes_outside_the_tree_are_named() -> None:
     report = topo(cluster("s0: b0[n1]; -: b1[n2] -[n3]"))
     assert report.outside == (OutsideNode("n2", (SPINE_KEY,)), OutsideNode("n3", (SPINE_KEY,)))
-    words = "2 nodes outside the tree: no topology gang is ever placed there."
+    words = "2 nodes are outside the tree: gangs with a topology spec are never placed there."
     assert report.warnings == (Notice("outside-nodes", words),)
 
 
 def test_nodes_without_the_lowest_label_are_named() -> None:
-    words = "1 node without the label of the lowest layer: a domain of its own each (n2)."
+    words = "1 node lacks the label of the lowest layer: each is a domain of its own (n2)."
     assert warned(cluster("s0: b0[n1] -[n2]")) == (Notice("virtual-domains", words),)
 
 
 def test_a_name_below_two_parents_is_named_with_both() -> None:
-    words = "BlockLayer b0 stands below s0 and s1: one domain for the scheduler, below whichever node it met first."
+    words = ("BlockLayer b0 has several parents (s0 and s1): the scheduler treats it as one domain,"
+" below the parent that it reads first.")
     assert warned(cluster("s0: b0[n1]; s1: b0[n2]")) == (Notice("merged-domains", words),)
 
 

@@ -33,7 +33,7 @@ _KINDS = frozenset(
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-preempted job-3      who preempted pod job-3, also when it is gone
+  kubectl koord why-preempted job-3      who preempted pod job-3, even if it no longer exists
   kubectl koord why-preempted job        every preempted pod of gang job
 """
 
@@ -42,7 +42,7 @@ def command(
     context: typer.Context,
     victim: Annotated[str, typer.Argument(metavar="POD|GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
 ) -> None:
-    """Say who preempted a pod or pods of a gang: preemptor, trigger pod, priorities, plugin, and what came of it."""
+    """Show who preempted a pod or the pods of a gang: preemptor, trigger pod, priorities, plugin and result."""
     session: Session = context.obj
     session.show(_live(session, victim) if session.options.is_live else _from_file(session, victim))
 
@@ -96,6 +96,6 @@ def _found(traces: "Traces", victim: str, namespace: str) -> "tuple[Asked, Snaps
 
 
 def _nobody(victim: str, nearest: tuple[str, ...]) -> KoordError:
-    gone = "and no event remembers one (events are kept for about an hour)"
+    gone = "and no event mentions it (events are kept for about 1 hour)"
     hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
     return KoordError(f"error: no gang, pod or owner {victim!r}, {gone}{hint}")

@@ -49,11 +49,11 @@ def free_lower(search: Search) -> Iterator[WayOut]:
 def free_any(search: Search) -> Iterator[WayOut]:
     """Yield the same for pods of any priority, where those of lower are too few."""
     if not search.once("free lower", _freed_lower):
-        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "pod")
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
-    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "of lower priority"))
+    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "lower-priority pod"))
 
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
@@ -275,9 +275,9 @@ def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, 
 def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -> WayOut:
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
-    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}{_created_anew(search, pods)}"
+    message = f"Delete {count(len(pods), kind)}{search.place(short)}: {names}{_created_anew(search, pods)}"
     command = delete(pods)
-    return WayOut("free-pods", message if command else f"{message} (all in -o json)", command, deleted(pods))
+    return WayOut("free-pods", message if command else f"{message} (-o json lists all)", command, deleted(pods))
 
 
 def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
@@ -287,9 +287,9 @@ def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
     owners = again or sorted({pod.owner for pod in pods if pod.owner})
     if not owners:
         return ""
-    create, them = ("creates", "it") if len(owners) == 1 else ("create", "them")
-    anew = "it" if len(pods) == 1 else "pods"
-    return f"; {listed(owners, 2)} {create} {anew} anew{f': scale {them} down' if again else ''}"
+    create, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
+    pods_again = "it" if len(pods) == 1 else "pods"
+    return f"; {listed(owners, 2)} {create} {pods_again}{f': scale {them} down' if again else ''}"
 
 
 def _comes_back(pod: RunningPod, own: int) -> bool:
@@ -316,8 +316,8 @@ def move_one(search: Search) -> Iterator[WayOut]:
         if to and search.works(edits):
             there = search.place(short)
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
-            message = f"{message}: that is enough{there}" if there else message
-            message = message if pod.owner else f"{message} (nothing creates it anew)"
+            message = f"{message}; this makes enough room{there}" if there else message
+            message = message if pod.owner else f"{message} (no controller recreates it)"
             yield WayOut("move-pod", message, _moving(pod, {pod.node, *seats} - {to}), edits)
             moved += 1
         if moved == _MOST_MOVED:

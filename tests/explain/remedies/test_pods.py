@@ -26,8 +26,8 @@ def freed(drawing: Drawing) -> list[tuple[str, ...]]:
 def test_the_fewest_pods_of_lower_priority_go_first_then_those_worth_least() -> None:
     drawing = TWO.with_running("a", on="n1", cpu=8, priority=4).with_running("b", on="n1", cpu=0, priority=1)
     drawing = drawing.with_running("c", on="n3", cpu=8, priority=3)
-    free_s1 = "Free 1 pod of lower priority in spine s1: default/c on n3 (8 CPU, priority 3)"
-    free_s0 = "Free 1 pod of lower priority in spine s0: default/a on n1 (8 CPU, priority 4)"
+    free_s1 = "Delete 1 lower-priority pod in spine s1: default/c on n3 (8 CPU, priority 3)"
+    free_s0 = "Delete 1 lower-priority pod in spine s0: default/a on n1 (8 CPU, priority 4)"
     assert ways(drawing) == (
         WayOut("free-pods", free_s1, "kubectl delete pod c -n default", (DeletePod("default/c", "n3"),)),
         WayOut("free-pods", free_s0, "kubectl delete pod a -n default", (DeletePod("default/a", "n1"),)),
@@ -51,8 +51,8 @@ def test_a_farther_place_may_be_cheaper() -> None:
 
 def test_pods_of_any_priority_go_where_those_of_lower_are_too_few() -> None:
     drawing = TWO.with_running("high", on="n1", cpu=8, priority=7).with_running("low", on="n3", cpu=8, priority=5)
-    low = "Free 1 pod of any priority in spine s1: default/low on n3 (8 CPU, priority 5)"
-    high = "Free 1 pod of any priority in spine s0: default/high on n1 (8 CPU, priority 7)"
+    low = "Delete 1 pod in spine s1: default/low on n3 (8 CPU, priority 5)"
+    high = "Delete 1 pod in spine s0: default/high on n1 (8 CPU, priority 7)"
     assert [way.message for way in ways(drawing)] == [low, high]
 
 
@@ -88,7 +88,7 @@ def test_what_nobody_would_paste_has_no_command() -> None:
         drawing = drawing.with_running(f"p{number:02}", on="n1", cpu=1)
     (way,) = ways(drawing)
     assert (len(way.edits), way.command) == (21, "")
-    assert way.message.endswith(" and 18 more (all in -o json)")
+    assert way.message.endswith(" and 18 more (-o json lists all)")
 
 
 def test_more_pods_of_any_priority_than_twenty_are_not_offered() -> None:
@@ -107,9 +107,7 @@ def test_with_multiples_whole_multiples_are_freed() -> None:
 def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3:4]").with_gang("job", 2, 8, must_gather=SPINE)
     drawing = drawing.with_running("m", on="n1", cpu=4, priority=9)
-    message = (
-        "Move default/m (4 CPU) from n1 to n3, where it fits: that is enough in spine s0 (nothing creates it anew)"
-    )
+    message = "Move default/m (4 CPU) from n1 to n3, where it fits; this makes enough room in spine s0 (no controller recreates it)"
     assert ways(drawing, "move-pod") == (WayOut("move-pod", message, edits=(MovePod("default/m", "n1", "n3"),)),)
 
 
@@ -137,9 +135,9 @@ def test_a_pod_may_move_beside_the_gang() -> None:
     ("priorities", "owners", "told"),
     [
         ((4, 4), ("", ""), ""),
-        ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r creates pods anew"),
-        ((7, 4), ("ReplicaSet/r", "Job/j"), "; ReplicaSet/r creates pods anew: scale it down"),
-        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r create pods anew: scale them down"),
+        ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r recreates pods"),
+        ((7, 4), ("ReplicaSet/r", "Job/j"), "; ReplicaSet/r recreates pods: scale it down"),
+        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r recreate pods: scale them down"),
     ],
 )
 def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_would_take_the_place_again(
@@ -155,8 +153,8 @@ def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_wo
 def test_one_freed_pod_that_is_created_anew_is_told_so() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
     (way,) = ways(drawing.with_running("a", on="n1", cpu=4, priority=2000, owner="ReplicaSet/rs"))
-    free = "Free 1 pod of any priority: default/a on n1 (4 CPU, priority 2000)"
-    assert way.message == f"{free}; ReplicaSet/rs creates it anew: scale it down"
+    free = "Delete 1 pod: default/a on n1 (4 CPU, priority 2000)"
+    assert way.message == f"{free}; ReplicaSet/rs recreates it: scale it down"
 
 
 def test_of_equal_ways_those_whose_pods_stay_gone_go_first() -> None:
@@ -178,7 +176,7 @@ def test_a_single_pod_that_counting_misses_is_found_by_trying() -> None:
 def test_a_move_for_a_gang_without_topology_names_no_place() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8).with_running("m", on="n1", cpu=4, priority=9)
     (way,) = ways(drawing, "move-pod")
-    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits (nothing creates it anew)"
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits (no controller recreates it)"
 
 
 def test_a_pod_that_fits_nowhere_else_once_the_gang_is_placed_is_not_moved() -> None:
