@@ -63,8 +63,8 @@ def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
     elif foreign and _is_short(subject, _keys(foreign)):
         have = _verb(foreign, "has", "have")
         message = (
-            f"{len(foreign)} of its {len(pods)} pods {have} schedulerName {names}: koord-scheduler never places them,"
-            " and the others wait for them."
+            f"{len(foreign)} of its {len(pods)} pods {have} schedulerName {names}: koord-scheduler does not place"
+            " them, and the other pods keep waiting."
         )
         yield Cause("mixed-schedulers", message, _keys(foreign))
     silence = leader.silence(snapshot)
@@ -164,8 +164,7 @@ def _of_lists(group: GangGroup) -> Iterator[Cause]:
         message = f"it depends only on {listed(tuple(group.gangs))}: its own groups annotation does not list {own.key}."
         yield Cause("groups-differ", message, (own.key,))
     elif differing:
-        which = f"gang {differing[0]} lists" if len(differing) == 1 else f"gangs {listed(differing)} list"
-        message = f"{which} other gangs in the groups annotation than {own.key}."
+        message = f"the groups annotation of {own.key} differs from that of {listed(differing)}."
         yield Cause("groups-differ", message, differing)
 
 

@@ -77,7 +77,7 @@ def _idle(
     verdict: Verdict,
     helps: bool | None = None,
 ) -> PreemptReport:
-    outcome = "cannot tell which pods it would preempt" if verdict == "unknown" else "it would preempt no pods"
+    outcome = ": cannot tell which pods it would preempt" if verdict == "unknown" else " would preempt no pods"
     return PreemptReport(
         verdict=verdict,
         basis=limits.basis(question.snapshot),
@@ -92,7 +92,7 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=f"{question.subject.key}: {outcome}: {message.rstrip('.')}.",
+        message=f"{question.subject.key}{outcome}: {message.rstrip('.')}.",
     )
 
 
@@ -262,7 +262,7 @@ def _sentence(question: Question, course: Course, verdict: Verdict) -> str:
         return f"{name} needs no preemption: it would be placed now."
     if not course.rounds:
         reason = course.last.reason if course.last is not None else None
-        return f"{name}: it would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
+        return f"{name} would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
     victims = count(len(course.killed), "pod")
     attempts = f" in {len(course.rounds)} attempts" if len(course.rounds) > 1 else ""
     if course.runs:

@@ -72,7 +72,7 @@ def _written(page: list[Block], style: OutputStyle, *, height: int = 0) -> str:
 def output_style(
     color_flag: str,
     environ: Mapping[str, str],
-    isatty: bool,
+    isatty: bool,  # noqa: FBT001
     encoding: str,
     columns: int,
     lines: int = 0,

@@ -12,7 +12,7 @@ def test_a_code_is_explained_without_a_cluster(koord: Run, monkeypatch: pytest.M
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     done = koord("explain", "insufficient-slots")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("No domain has slots enough.\ninsufficient-slots (cause)\n")
+    assert done.out.startswith("No domain has enough slots.\ninsufficient-slots (cause)\n")
 
 
 def test_without_a_code_all_are_listed(koord: Run) -> None:

@@ -128,7 +128,7 @@ def test_no_sign_is_a_no(koord: Run, cluster: str) -> None:
     for words in ((), ("--snapshot", cluster)):
         done = koord("why-preempted", "few-0", *words)
         assert (done.code, done.err) == (1, "")
-        assert done.out.startswith("default/few-0: no evidence of preemption: it has no such condition")
+        assert done.out.startswith("default/few-0: no evidence of preemption: no condition or event shows it")
 
 
 def test_a_name_in_a_file_is_found_in_any_namespace(koord: Run, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def test_pods_of_another_scheduler_are_nobodys_business() -> None:
 def test_members_of_another_scheduler_are_waited_for_in_vain() -> None:
     drawing = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
     message = (
-        "1 of its 2 pods has schedulerName volcano: koord-scheduler never places them, and the others wait for them."
+        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place them, and the other pods"
+        " keep waiting."
     )
     assert stopped(drawing) == no("mixed-schedulers", message, "job-1")
 
@@ -117,11 +118,12 @@ def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "words"), [(None, "no min-available"), ("many", "min-available 'many' is no number")]
+    ("written", "words"),
+    [(None, "its pods do not set min-available"), ("many", "min-available 'many' is not a whole number")],
 )
 def test_a_gang_without_a_valid_minimum_is_never_initialised(written: str | None, words: str) -> None:
     drawing = FREE.with_light_gang("job", 1, wish=GangWish(written))
-    assert stopped(drawing) == no("gang-not-initialised", f"the gang is never initialised: {words}.", "job-0")
+    assert stopped(drawing) == no("gang-not-initialised", f"the gang is not initialised: {words}.", "job-0")
 
 
 def test_too_few_pods_wait_for_more() -> None:
@@ -182,7 +184,7 @@ def test_a_gang_of_the_group_with_too_few_pods_stops_all() -> None:
 
 def test_gangs_that_name_different_groups_do_not_come_together() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1)
-    message = "gang default/peer lists other gangs in the groups annotation than default/job."
+    message = "the groups annotation of default/job differs from that of default/peer."
     assert stopped(drawing) == ("no", Cause("groups-differ", message, ("default/peer",)), ())
 
 
@@ -214,8 +216,7 @@ def test_what_comes_of_a_gang_that_its_own_list_leaves_out_is_not_known() -> Non
 def test_a_gang_that_its_own_list_leaves_out_is_satisfied_with_those_of_the_same_list(running: str) -> None:
     drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]')
     report = why_of(drawing.with_running("old", on="n1", gang=f"default/{running}"))
-    message = ("the groups annotation of default/job does not list default/job itself: the scheduler"
-" takes it literally.")
+    message = "the groups annotation of default/job does not list default/job itself: the scheduler takes it literally."
     assert report.verdict == "yes"
     assert [(notice.code, notice.message) for notice in report.warnings if notice.code == "groups-differ"] == [
         ("groups-differ", message)
@@ -424,8 +425,8 @@ def test_bound_members_do_not_count_for_a_gang_that_counts_only_who_waits() -> N
     drawing = FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting")
     drawing = drawing.with_running("job-9", on="n1", gang="default/job")
     message = (
-        ("default/job has 1 pending pod, but needs 2 at once: with match policy only-waiting, bound"
-" pods (1) do not count.")
+        "default/job has 1 pending pod, but needs 2 at once: with match policy only-waiting, bound"
+        " pods (1) do not count."
     )
     assert stopped(drawing) == no("replacement-waits", message, "job-0")
 
@@ -444,8 +445,8 @@ def test_a_gang_that_its_group_does_not_list_is_stopped_by_those_that_it_lists()
 def test_a_topology_spec_without_awareness_places_no_second_member() -> None:
     drawing = FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False)
     message = (
-        ("it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration:"
-" only its first pod is ever placed.")
+        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration:"
+        " only its first pod is ever placed."
     )
     assert stopped(drawing) == no("no-topology", message)
 

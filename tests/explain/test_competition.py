@@ -70,8 +70,7 @@ def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> N
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
     drawing = job(drawing, topology=GATHERED).with_pod("high", cpu=8, priority=10)
     report = why_of(drawing)
-    message = ("default/top and default/high have higher priority and may take its place; otherwise it"
-" would be placed.")
+    message = "default/top and default/high have higher priority and may take its place; otherwise it would be placed."
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", message)
 
 

@@ -127,8 +127,8 @@ def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
     drawing = FREE.with_gang("job", 1, groups=ids).with_gang("peer", 1, groups=BOTH)
     step = why_of(drawing).next_steps[0]
     assert step.message == (
-        ("Remove default/zz from the groups annotation of default/job (new list: default/job,"
-" default/peer); recreate the job if it stays pending")
+        "Remove default/zz from the groups annotation of default/job (new list: default/job,"
+        " default/peer); recreate the job if it stays pending"
     )
     both = why_of(drawing.with_group("peer", 1, groups=ids)).next_steps[0]
     assert both.command == " && ".join(

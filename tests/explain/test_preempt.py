@@ -74,19 +74,19 @@ def test_what_fits_needs_no_preemption() -> None:
 
 def test_nothing_pending_preempts_nobody() -> None:
     drawing = FREE.with_running("done", on="n1")
-    message = "default/done: it would preempt no pods: it has no pending pods."
+    message = "default/done would preempt no pods: it has no pending pods."
     report = preempt_of(drawing, "done")
     assert (report.verdict, report.reason, report.priority, report.message) == ("yes", "no-pending-pods", None, message)
 
 
 def test_what_keeps_a_gang_from_being_tried_keeps_it_from_preempting() -> None:
     drawing = TAKEN.with_group("job", 5)
-    message = "default/job: it would preempt no pods: it has 1 of the 5 pods it needs."
+    message = "default/job would preempt no pods: it has 1 of the 5 pods it needs."
     assert refused(drawing) == ("no", "too-few-pods", False, message)
 
 
 def test_where_preemption_is_off_nobody_dies() -> None:
-    message = "default/job: it would preempt no pods: enablePreemption is off."
+    message = "default/job would preempt no pods: enablePreemption is off."
     assert refused(TAKEN.configured(preemption=False)) == ("no", "preemption-disabled", False, message)
 
 
@@ -99,8 +99,8 @@ def test_several_pods_of_a_gang_that_ran_once_preempt_for_themselves_which_is_le
     ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
     ran = ran.with_running("wall", on="n2", cpu=8, priority=9)
     message = (
-        ("default/job: cannot tell which pods it would preempt: the gang ran before, so each of its"
-" pods preempts on its own; this is not evaluated.")
+        "default/job: cannot tell which pods it would preempt: the gang ran before, so each of its"
+        " pods preempts on its own; this is not evaluated."
     )
     assert refused(ran.with_running("low", on="n1", cpu=8)) == ("unknown", None, None, message)
     nobody = preempt_of(ran.with_running("peer", on="n1", cpu=8, priority=9))
@@ -132,7 +132,7 @@ def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None
 def test_a_preemption_without_effect_says_why(drawing: Drawing, reason: str, words: str) -> None:
     report = preempt_of(drawing)
     assert (report.verdict, report.reason, report.helps, report.victims) == ("no", reason, False, ())
-    assert report.message == f"default/job: it would preempt no pods: {words}."
+    assert report.message == f"default/job would preempt no pods: {words}."
 
 
 def test_while_victims_terminate_nobody_else_dies_and_then_it_runs() -> None:

@@ -83,7 +83,8 @@ def test_another_reason_of_the_same_cause_is_told_beside_the_slots() -> None:
     rows = (replace(base.domains[0], offer_slots=0), base.domains[1])
     after = replace(base, cause=other, domains=rows)
     assert progress.news(base, after) == (
-        "0 of 2 slots in s0 (was 1); pending: default/high has higher priority and takes its place; otherwise it would be placed"
+        "0 of 2 slots in s0 (was 1); pending: default/high has higher priority and takes its place;"
+        " otherwise it would be placed"
     )
     assert progress.news(base, replace(base, cause=replace(base.cause, message="no spine."))) == "pending: no spine"
 
@@ -100,10 +101,12 @@ def test_many_domains_are_counted() -> None:
 
 def test_pods_that_come_and_get_nodes_are_counted() -> None:
     third = FULL.with_pod("job-2", "job", 8, never_preempts=True)
-    assert told(FULL, third).startswith("3 pods pending (was 2); pending: even an empty spine could not take its 3")
+    assert told(FULL, third).startswith(
+        "3 pods pending (was 2); pending: its 3 pods (8 CPU) do not fit even in an empty spine"
+    )
     assert told(FULL, bound(FULL, "job-0")).startswith("1 of 2 pods on a node (was 0); ")
     plain = EMPTY.with_gang("job", 4, 1)
-    assert told(plain, without(plain, "job-3")).startswith("3 pods pending (was 4); pending: it has 3 pods of the 4")
+    assert told(plain, without(plain, "job-3")).startswith("3 pods pending (was 4); pending: it has 3 of the 4 pods")
 
 
 def test_a_gang_of_which_nobody_is_pending_is_scheduled_if_it_has_its_minimum() -> None:

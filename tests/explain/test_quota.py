@@ -39,7 +39,7 @@ def refused(message: str, drawing: Drawing = FREE, since: str = "2026-11-20T09:0
             OWN,
             (
                 "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, 1 requested and GPU: 8 of 8 used,"
-                " it asks for 1)"
+                " 1 requested)"
             ),
         ),
         (PARENT, "quota root team-a has no room for default/job-0 (CPU: 0 of 0 used, 1 requested)"),
@@ -52,7 +52,7 @@ def test_the_cause_names_quota_numbers_and_since_when(message: str, words: str) 
     assert report.verdict == "unknown"
     assert report.cause is not None
     assert (report.cause.code, report.cause.pods) == ("quota", ("default/job-0",))
-    told = f"the scheduler says since 2026-11-20T09:00:00Z that {words}; quotas are not evaluated."
+    told = f"the scheduler reports since 2026-11-20T09:00:00Z that {words}; quotas are not evaluated."
     assert report.cause.message == told
 
 

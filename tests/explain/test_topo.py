@@ -125,8 +125,10 @@ def test_nodes_without_the_lowest_label_are_named() -> None:
 
 
 def test_a_name_below_two_parents_is_named_with_both() -> None:
-    words = ("BlockLayer b0 has several parents (s0 and s1): the scheduler treats it as one domain,"
-" below the parent that it reads first.")
+    words = (
+        "BlockLayer b0 has several parents (s0 and s1): the scheduler treats it as one domain,"
+        " below the parent that it reads first."
+    )
     assert warned(cluster("s0: b0[n1]; s1: b0[n2]")) == (Notice("merged-domains", words),)
 
 
@@ -140,9 +142,9 @@ def test_a_status_that_is_as_the_labels_are_is_not_stale() -> None:
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (nodes then: 4, now: 3)"),
-        (STATUS[:3], "2 domains, such as BlockLayer b1 (nodes then: 0, now: 1)"),
-        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (nodes then: 1, now: 0)"),
+        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (status: 4 nodes, now: 3)"),
+        (STATUS[:3], "2 domains, such as BlockLayer b1 (status: 0 nodes, now: 1)"),
+        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (status: 1 nodes, now: 0)"),
     ],
 )
 def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...], words: str) -> None:

@@ -221,7 +221,7 @@ def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> No
     message = "no node fits default/job-0 (8 CPU): taint gpu:NoSchedule (2 nodes) and cordoned (1 node)."
     assert why_of(drawing.with_gang("job", 1, 8)).cause == Cause("no-feasible-node", message, ("default/job-0",))
     planned = why_of(drawing.with_gang("job", 1, 8, must_gather=SPINE)).cause
-    lost = "nodes lost: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
+    lost = "excluded nodes: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
     message = f"no spine has room for its 1 pod; the best has 0; {lost}."
     assert planned == Cause("insufficient-slots", message, ("default/job-0",))
 

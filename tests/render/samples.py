@@ -139,7 +139,7 @@ WHY = WhyReport(
     ),
     funnel=Funnel(12, (("cordoned", 1), ("insufficient CPU", 2)), 9, (("not cordoned", 11), ("with 8 CPU free", 9))),
     requests="8 CPU",
-    next_steps=(WayOut("add-pods", "Create the missing pod: look at what should create them"),),
+    next_steps=(WayOut("add-pods", "Create 1 missing pod: check the controller of the job"),),
     waiting={"cpu": "32", "memory": "8Gi"},
     waiting_since="2026-11-20T09:30:00Z",
     nodes=(

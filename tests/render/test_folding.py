@@ -122,4 +122,4 @@ def test_many_nodes_outside_are_named_by_the_first_few() -> None:
 
 def test_a_gang_is_told_how_many_domains_have_its_slots() -> None:
     report = replace(tree(3, 1, 2, lambda number: number), gang="default/job", desired_offer_slot=None)
-    assert text(report, style=PIPE).startswith("Slots are the pods of default/job for which a domain has room.\n")
+    assert text(report, style=PIPE).startswith("SLOTS shows how many pods of default/job fit in a domain.\n")

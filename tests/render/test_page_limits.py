@@ -16,14 +16,14 @@ def first_line(report: Report) -> str:
 def test_of_many_domains_the_best_are_shown() -> None:
     domains = tuple(SlotRow("rack", f"rack-{number}", number, 40 - number) for number in range(40))
     written = text(replace(WHY, domains=domains, desired_offer_slot=None), style=PIPE)
-    assert "  RACK      SLOTS   MISSING\n  rack-39   39          1\n" in written
-    assert "  rack-25   25         15\n  and 25 more, with 24 slots or fewer each\n" in written
+    assert "  RACK      SLOTS   MISSING\n  rack-39   39            1\n" in written
+    assert "  rack-25   25           15\n  and 25 more, with 24 slots or fewer each\n" in written
 
 
 def test_domains_of_several_layers_are_told_apart() -> None:
     domains = (SlotRow("SpineLayer", "a", 1, 3), SlotRow("ClusterTopologyLayer", "", 2, 2))
     written = text(replace(WHY, domains=domains), style=PIPE)
-    assert "  DOMAIN            SLOTS   MISSING\n  cluster cluster   2/4         2\n" in written
+    assert "  DOMAIN            SLOTS   MISSING\n  cluster cluster   2/4           2\n" in written
 
 
 def test_a_placement_on_many_nodes_is_folded() -> None:
@@ -62,7 +62,10 @@ def test_pods_that_the_sentence_names_are_not_named_twice() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "sentence"),
-    [("yes", "No gang has pending pods."), ("unknown", "No gang has pending pods as far as can be seen.")],
+    [
+        ("yes", "No gang has pending pods."),
+        ("unknown", "No gang has pending pods among the objects that could be read."),
+    ],
 )
 def test_without_pending_gangs_there_is_no_table(verdict: str, sentence: str) -> None:
     report = PendingGangsReport("yes" if verdict == "yes" else "unknown", BASIS, (), ())
@@ -126,7 +129,7 @@ def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
     notices = (Notice("assumed-config", "assumed."), Notice("one-namespace-list", "Node: forbidden."))
     report = replace(NO_TOPO, verdict="unknown", warnings=notices)
     written = text(report, style=PIPE)
-    assert written.startswith("Cannot tell the topology tree: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")
+    assert written.startswith("The topology tree is unknown: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")
     assert first_line(replace(NO_TOPO, warnings=())) == "The topology tree cannot be built: no reason was found."
 
 

@@ -184,5 +184,5 @@ def test_of_many_kinds_of_warnings_the_first_are_told() -> None:
 def test_only_the_first_contentions_are_told() -> None:
     fights = tuple(Contention(f"ns/gang-{number}", ("ns/first",)) for number in range(7))
     page = text(replace(PENDING, contending=fights), style=PIPE)
-    assert page.count("want the same place") == 5
-    assert "and 2 more gangs that need the same room as another.\n" in page
+    assert page.count("need the same room") == 5
+    assert "and 2 more gangs that compete for room.\n" in page

@@ -1,6 +1,6 @@
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import SlotRow, WhatIf
+from kubectl_koord.explain.reports import Cause, SlotRow, WhatIf
 from kubectl_koord.render.show import text
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
@@ -33,7 +33,7 @@ What to do next (cheapest first)
      kubectl koord preempt job --dry-run
   2. Delete 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU,
      priority 1000)
-  3. Create the missing pod: look at what should create them (may not be enough)
+  3. Create 1 missing pod: check the controller of the job (may not be enough)
   and 1 more of these kinds (-o json lists all)
 
 Possible outcomes (no object shows which one)
@@ -81,7 +81,7 @@ Slots per spine: now, and if ...
 What to do next (cheapest first)
   1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1   kubectl koord preempt job --dry-run
   2. Delete 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
-  3. Create the missing pod: look at what should create them (may not be enough)
+  3. Create 1 missing pod: check the controller of the job (may not be enough)
   and 1 more of these kinds (-o json lists all)
 
 Possible outcomes (no object shows which one)
@@ -152,3 +152,17 @@ def test_what_else_is_wrong_is_told_apart_from_what_only_the_scheduler_said() ->
     assert also + said in both
     assert (also in alone, said in alone) == (True, False)
     assert "Also wrong" not in neither
+
+
+def test_what_to_do_stands_under_one_heading_and_what_is_not_proven_comes_last() -> None:
+    both = replace(PLACED, unblock=WHY.unblock[:1], next_steps=WHY.next_steps)
+    page = text(both, style=PIPE)
+    assert page.count("What to do next") == 1
+    assert "  2. Create 1 missing pod: check the controller of the job (may not be enough)\n" in page
+
+
+def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:
+    cause = Cause("unknown-layer", "it must gather in layer SpinelLayer, which is not in the topology.")
+    page = text(replace(WHY, must_gather="SpinelLayer", cause=cause), style=PIPE)
+    assert "; MustGather SpinelLayer. Evaluated as Koordinator 1.8" in page
+    assert "spinel" not in page

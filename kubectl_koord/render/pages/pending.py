@@ -144,7 +144,7 @@ def _contending(report: PendingGangsReport) -> Iterator[Block]:
         yield Line(f"{one.gang} and {some(one.others, 2)} need the same room: the one tried first gets it.", "warn")
     rest = len(report.contending) - _MOST_CONTENDING
     if rest > 0:
-        yield Line(f"and {count(rest, 'more gang')} that need the same room as another.", "warn")
+        yield Line(f"and {count(rest, 'more gang')} that compete for room.", "warn")
 
 
 def _headline(report: PendingGangsReport) -> str:

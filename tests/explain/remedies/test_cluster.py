@@ -126,7 +126,7 @@ def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
 
 def test_for_many_pods_there_is_no_command_but_their_template() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
-    where = "Tolerate taint gpu:NoSchedule (1 node): spec.tolerations in"
+    where = "Tolerate taint gpu:NoSchedule (1 node): add it to spec.tolerations in"
     for owned, template in (
         (drawing, "their manifest"),
         (drawing.change_pods(owner="Job/x"), "the pod template of Job/x"),

@@ -107,7 +107,10 @@ def test_with_multiples_whole_multiples_are_freed() -> None:
 def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3:4]").with_gang("job", 2, 8, must_gather=SPINE)
     drawing = drawing.with_running("m", on="n1", cpu=4, priority=9)
-    message = "Move default/m (4 CPU) from n1 to n3, where it fits; this makes enough room in spine s0 (no controller recreates it)"
+    message = (
+        "Move default/m (4 CPU) from n1 to n3, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
     assert ways(drawing, "move-pod") == (WayOut("move-pod", message, edits=(MovePod("default/m", "n1", "n3"),)),)
 
 

@@ -171,7 +171,10 @@ def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> Non
     drawing = drawing.with_gang("job", 1, 8, priority=5, must_gather=SPINE, never_preempts=True)
     low = "Delete 1 lower-priority pod in spine s0: default/low on n1 (8 CPU, priority 0)"
     assert messages(drawing) == [low, "Add 1 node like n1 in spine s0"]
-    moved = "Move default/low (8 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no controller recreates it)"
+    moved = (
+        "Move default/low (8 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
     elsewhere = drawing.with_nodes(node("n2"))
     assert messages(elsewhere) == [low, moved, "Add 1 node like n1 in spine s0"]
 
@@ -200,7 +203,10 @@ def test_of_unequal_pods_each_may_be_tried_first_and_count_the_slots() -> None:
 
 def test_unequal_pods_may_be_let_in_by_one_that_moves() -> None:
     drawing = cluster("s0: b0[n1:10]; s1: b1[n2:4]").with_running("low", "n1", 4)
-    low = "Move default/low (4 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no controller recreates it)"
+    low = (
+        "Move default/low (4 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
     assert low in messages(unequal(drawing))
 
 
