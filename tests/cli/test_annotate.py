@@ -153,7 +153,7 @@ def test_a_dry_run_here_sends_nothing(koord: Run, server: ApiServer, flag: str) 
 
 def test_what_is_so_already_is_not_sent(koord: Run, server: ApiServer) -> None:
     done = koord("annotate", "podgroup", "job", "--must-gather=SpineLayer", "--yes")
-    assert (done.code, done.out.partition("\n")[0]) == (0, "nothing to change: it is so already.")
+    assert (done.code, done.out.partition("\n")[0]) == (0, "default/job unchanged.")
     assert not sent(server)
 
 

@@ -120,7 +120,7 @@ def test_nobody_of_that_name_is_one_line_with_the_nearest(koord: Run, cluster: s
     for words in ((), ("--snapshot", cluster), ("--demo",)):
         done = koord("why-preempted", "nobody", *words)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-        assert done.err.startswith("error: no gang, pod or owner 'nobody', and no event remembers one")
+        assert done.err.startswith("error: no gang, pod or owner 'nobody', and no event mentions it")
 
 
 @pytest.mark.usefixtures("live")

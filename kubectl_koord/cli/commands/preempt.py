@@ -1,4 +1,4 @@
-"""`kubectl koord preempt --dry-run`: whom the scheduler would kill, and whether it helps."""
+"""`kubectl koord preempt --dry-run`: which pods the scheduler would preempt, and whether it helps."""
 
 from typing import TYPE_CHECKING, Annotated
 
