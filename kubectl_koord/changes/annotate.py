@@ -112,7 +112,7 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
 def _rank(pod: PendingPod) -> int:
     match = _RANK.search(pod.name)
     if match is None:
-        raise RefusedError(f"pod {pod.key} has no number at the end of its name: its index cannot be told")
+        raise RefusedError(f"pod {pod.key} has no number at the end of its name: cannot derive its index")
     return int(match[1])
 
 
@@ -154,7 +154,7 @@ def seconds(written: str) -> int:
     elif steps and "".join(number + unit for number, unit in steps) == written:
         total = sum(int(number) * _SECONDS[unit] for number, unit in steps)
     else:
-        raise RefusedError(f"--waiting-time {written!r} is no duration such as 90s, 10m or 1h30m")
+        raise RefusedError(f"--waiting-time {written!r} is not a duration such as 90s, 10m or 1h30m")
     if not 0 < total < 1 << 31:
         raise RefusedError(f"--waiting-time {written!r} must be above zero and below 68 years")
     return total
@@ -183,7 +183,7 @@ def _topology_spec(snapshot: Snapshot, group: PodGroup, wanted: Wanted) -> str:
 def _multiple(written: str) -> tuple[str, int]:
     layer, _, number = written.partition("=")
     if not layer or not number.isascii() or not number.isdecimal() or not 0 < int(number) < 1 << 31:
-        raise RefusedError(f"--multiple {written!r} does not read LAYER=N with N above zero")
+        raise RefusedError(f"--multiple {written!r} must be LAYER=N with N above zero")
     return layer, int(number)
 
 
@@ -191,7 +191,7 @@ def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
     _refuse_unread(sight.unread(snapshot, "layers"))
     built = tree.build(snapshot.topologies, snapshot.nodes)
     if isinstance(built, tree.NoTree):
-        raise RefusedError(f"no layer can be gathered on: {built.message}")
+        raise RefusedError(f"no layer to gather on: {built.message}")
     for layer in layers:
         if layer not in built.layers:
             raise RefusedError(_nearest(f"layer {layer!r} is not in the topology", layer, built.layers))
@@ -215,7 +215,7 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
             _refuse_unread(sight.unread(snapshot, "members", key.partition("/")[0]))
             raise RefusedError(_nearest(f"gang {key!r} does not exist", key, known))
     if group.key not in wanted:
-        raise RefusedError(f"--groups must name {group.key} itself: the scheduler takes the list literally")
+        raise RefusedError(f"--groups must include {group.key} itself: the scheduler takes the list literally")
     return json.dumps(sorted(set(wanted)))
 
 
@@ -274,7 +274,7 @@ def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, 
         changes=changes,
         applied=False,
         effect=Effect(before, after, worse=_badness(after) > _badness(before)),
-        message="" if changes else "nothing to change: it is so already.",
+        message="" if changes else f"{key} unchanged.",
     )
 
 

@@ -19,18 +19,18 @@ _GLOBALS = """\b
 Options of every command, before or after the verb:
   --snapshot FILE            read a file (kubectl get ... -o json|yaml; - for stdin) instead of the cluster
   --demo                     read the embedded demo cluster
-  --koordinator-version V    reproduce 1.7, 1.8 or main (default: as detected)
-  -o, --output json|yaml     print one document for programs
-  --color auto|always|never  colour
-  -n, --context, --kubeconfig, --as, --server, ...   as kubectl has them
-  --request-timeout 10s      limit of each request; without it: 30 s of silence, with 0: none
+  --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
+  -o, --output json|yaml     print JSON or YAML
+  --color auto|always|never  when to use colour
+  -n, --context, --kubeconfig, --as, --server, ...   the same as in kubectl
+  --request-timeout 10s      limit of each request (default: 30 s without data; 0: none)
 \b
 Exit code: 0 yes, 1 no, 2 unknown or failure.
 """
 
 app = typer.Typer(
     name="kubectl koord",
-    help="Why a gang on Koordinator does not run, whom preemption would hit, and what helps.",
+    help="Show why a gang on Koordinator is pending, which pods it would preempt, and what to do next.",
     epilog=_GLOBALS,
     add_completion=False,
     rich_markup_mode=None,
@@ -38,25 +38,27 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("topo", short_help="The topology tree, what is free in it.", epilog=topo.EXAMPLES)(topo.command)
-app.command("why-pending", short_help="Why a gang waits, and what helps.", epilog=why_pending.EXAMPLES)(
+app.command("topo", short_help="Show the topology tree and its free resources.", epilog=topo.EXAMPLES)(topo.command)
+app.command("why-pending", short_help="Show why gangs are pending, and what to do next.", epilog=why_pending.EXAMPLES)(
     why_pending.command
 )
-app.command("preempt", short_help="Whom the scheduler would kill for it.", epilog=preempt.EXAMPLES)(preempt.command)
-app.command("why-preempted", short_help="Who killed a pod, and to what use.", epilog=why_preempted.EXAMPLES)(
+app.command("preempt", short_help="Show which pods the scheduler would preempt.", epilog=preempt.EXAMPLES)(
+    preempt.command
+)
+app.command("why-preempted", short_help="Show who preempted a pod.", epilog=why_preempted.EXAMPLES)(
     why_preempted.command
 )
-app.command("explain", short_help="What a code in an answer means.", epilog=explain.EXAMPLES)(explain.command)
-app.add_typer(annotate.app, name="annotate", short_help="Set gang and topology settings safely.")
+app.command("explain", short_help="Explain a code from an answer.", epilog=explain.EXAMPLES)(explain.command)
+app.add_typer(annotate.app, name="annotate", short_help="Set gang and topology annotations.")
 
 
-@app.command("version", short_help="Version, and whose behaviour is known.")
+@app.command("version", short_help="Show the version of this plugin.")
 def version(context: typer.Context) -> None:
-    """Print the version of this plugin, and whose behaviour it knows."""
+    """Print the version of this plugin, and the scheduler versions that it evaluates."""
     session: Session = context.obj
     if session.options.output:
-        raise KoordError("error: version has no -o")
-    write(f"kubectl-koord {__version__}\nreproduces koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
+        raise KoordError("error: version does not support -o")
+    write(f"kubectl-koord {__version__}\nevaluates as koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
 
 
 @app.callback()

@@ -57,7 +57,7 @@ def take_wish(session: "Session", gang: str, *, watch: bool, until: str, timeout
     if not (watch or until):
         return None
     if not session.options.is_live:
-        raise KoordError("error: --watch and --until follow a cluster: a file does not change")
+        raise KoordError("error: --watch and --until need a live cluster")
     if until and not gang:
         raise KoordError("error: --until needs a GANG to wait for")
     return Wish(watch, until, timeout, _seconds(timeout) if timeout else None)

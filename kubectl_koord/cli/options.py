@@ -83,7 +83,7 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
     if colour not in COLOURS:
         raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
     if demo and found["snapshot"]:
-        raise KoordError("error: --demo and --snapshot exclude each other")
+        raise KoordError("error: --demo and --snapshot cannot be used together")
     return Globals(tuple(found["snapshot"]), demo, version, output, colour)
 
 

@@ -42,7 +42,7 @@ class Session:
 
         """
         if self.transport is None:
-            raise KoordError("error: a file has no API server")
+            raise KoordError("error: this needs a live cluster")
         return self.transport
 
     def namespace(self) -> str:
@@ -172,8 +172,8 @@ def _style(colour: str) -> "OutputStyle":
     from kubectl_koord.render import show
 
     is_terminal = sys.stdout.isatty()
-    columns = shutil.get_terminal_size().columns if is_terminal else 0
-    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns)
+    columns, lines = shutil.get_terminal_size() if is_terminal else (0, 0)
+    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns, lines)
 
 
 def write(text: str) -> None:

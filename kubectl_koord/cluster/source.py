@@ -303,7 +303,7 @@ def _now() -> str:
 
 
 def _only_one_namespace(kind: str) -> Gap:
-    return Gap(kind, "one-namespace", "only those of one namespace could be read")
+    return Gap(kind, "one-namespace", "readable in one namespace only")
 
 
 def _crd_version(transport: Transport) -> str | None:
@@ -343,7 +343,7 @@ def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
 
 def _whole(collector: Collector, moment: str, source: str, chosen_version: str) -> Snapshot:
     gaps = [
-        Gap(kind, "not-in-input", f"the input holds no {kind}: taken as absent")
+        Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
         for kind in files.missing_kinds(collector)
     ]
     return collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)

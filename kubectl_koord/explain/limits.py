@@ -34,11 +34,11 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
     for (code, message), of in kinds.items():
         yield Notice(code, f"{listed(tuple(dict.fromkeys(of)), 12)}: {message}")
     if snapshot.config.assumed:
-        yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
+        yield Notice("assumed-config", "the scheduler's configuration was not read; assuming Helm chart defaults.")
     if snapshot.leases == () and snapshot.config.elects_leader:
         message = (
-            "there is no lease koord-scheduler in koordinator-system: no scheduler has led yet, or it runs elsewhere"
-            " or without leader election."
+            "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
+            " elsewhere, or runs without leader election."
         )
         yield Notice("lease-missing", message)
 
@@ -48,7 +48,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"the input holds no {listed(missing, 12)}: taken as absent.")
+        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing, 12)}; assuming none exist.")
 
 
 def rests_on(subject: Subject) -> tuple[str, ...]:

@@ -115,6 +115,11 @@ def is_multiple(question: Question, tree: Tree) -> bool:
     return all(number % multiple == 0 for layer, multiple in question.multiples.items() if layer not in above)
 
 
+def multiples(question: Question) -> str:
+    """Return every podCountMultiple of the subject with its layer: `podCountMultiple 4 of BlockLayer`."""
+    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in question.multiples.items()])}"
+
+
 def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
     """Yield the room of the empty cluster, and that with whatever refuses a node's first pod out of the way, too.
 
@@ -163,7 +168,7 @@ def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Ro
     )
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
-        return "the pods cannot be divided up by podCountMultiple"
+        return f"the pods cannot be split by {multiples(question)}"
     if lifted:
         return _counted(first.rejections[name] for name in blocked)
     shown = blocked[: _MOST_NODES if len(blocked) <= _FEW_NODES else 1]
@@ -173,16 +178,15 @@ def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Ro
 
 def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
     raw, rounded = sum(most.nodes[name] for name in below), most.domains[index]
-    by_multiple = f", {rounded} by podCountMultiple" if rounded < raw else ""
-    nodes = count(len(below), "node")
-    return f"has {nodes} with room for {raw} when empty{by_multiple}: can never take {desired}"
+    without = f"; {raw} without podCountMultiple" if rounded < raw else ""
+    return f"fits at most {rounded} of {desired} pods even when empty ({count(len(below), 'node')}{without})"
 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
     reason = first.rejections.get(name)
     pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
     if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
-        return f"{name}: {obstacle(reason) if reason else 'taken'}"
+        return f"{name}: {obstacle(reason) if reason else 'full'}"
     need = scarce(first.trigger.shape.requests, reason)
     pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
     largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
@@ -218,7 +222,7 @@ def other_than_room(first: Attempt) -> str:
 def _counted(reasons: Iterable[Reason]) -> str:
     found = Counter(obstacle(reason) for reason in reasons)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "there is none"
+    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "the cluster has no nodes"
 
 
 def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:

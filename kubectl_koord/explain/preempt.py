@@ -46,9 +46,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
     courses = open_courses(question)
     if _is_one_by_one(question, courses):
-        message = (
-            "the gang ran once, so each of its pods is tried, and preempts, for itself; that is not evaluated here"
-        )
+        message = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
         return _idle(question, warnings, None, message, verdict="unknown")
     return _from_courses(question, courses, warnings)
 
@@ -57,7 +55,7 @@ def _nobody_pending(question: Question, warnings: tuple[Notice, ...]) -> Preempt
     unread = sight.unread_members(question.subject, question.snapshot)
     if unread:
         return _idle(question, warnings, None, sight.words(unread), verdict="unknown")
-    return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
+    return _idle(question, warnings, "no-pending-pods", "it has no pending pods", verdict="yes")
 
 
 def _is_one_by_one(question: Question, courses: tuple[Course, ...]) -> bool:
@@ -80,7 +78,7 @@ def _idle(
     verdict: Verdict,
     helps: bool | None = None,
 ) -> PreemptReport:
-    outcome = "it cannot be told whom it would preempt" if verdict == "unknown" else "nobody would be preempted"
+    outcome = ": cannot tell which pods it would preempt" if verdict == "unknown" else " would preempt no pods"
     return PreemptReport(
         verdict=verdict,
         basis=limits.basis(question.snapshot),
@@ -95,7 +93,7 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=f"{question.subject.key}: {outcome}: {message.rstrip('.')}.",
+        message=f"{question.subject.key}{outcome}: {message.rstrip('.')}.",
     )
 
 
@@ -115,7 +113,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
     if unseen and (verdict == "yes" or limits.may_widen(unseen)):
         verdict = "unknown"
-        message = f"it depends on {listed(unseen)}, which is not evaluated here"
+        message = f"it depends on {listed(unseen)}, which is not evaluated"
         warnings = (*warnings, Notice("not-evaluated", f"{message}."))
     first = course.rounds[0] if course.rounds else course.last
     return PreemptReport(
@@ -220,37 +218,37 @@ def _warnings(question: Question, courses: tuple[Course, ...]) -> Iterable[Notic
     }
     if covered:
         broken = [name for name, violated in covered.items() if violated]
-        end = f"; it would violate {listed(broken)}" if broken else ""
+        end = f"; this would violate {listed(broken)}" if broken else ""
         yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
     if any(course.runs is False and course.rounds for course in courses):
-        yield Notice("wasted-victims", "the victims would die in vain: the gang would not run after that either.")
+        yield Notice("wasted-victims", "the preemption would be wasted: the gang would still not run.")
     if len({pod.never_preempts for pod in question.subject.pending}) > 1:
-        message = "its pods have different preemption policies: only that of the pod tried first counts."
+        message = "its pods have different preemption policies: only the policy of the pod tried first counts."
         yield Notice("mixed-policies", message)
 
 
 def _sentence(question: Question, course: Course, verdict: Verdict) -> str:
     name = question.subject.key
     if verdict == "unknown":
-        return f"{name}: it cannot be told whether preemption helps."
+        return f"{name}: cannot tell whether preemption helps."
     if course.placed_at_once:
         return f"{name} needs no preemption: it would be placed now."
     if not course.rounds:
         reason = course.last.reason if course.last is not None else None
-        return f"{name}: nobody would be preempted: {_REASONS.get(reason or '', 'it would not help')}."
+        return f"{name} would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
     victims = count(len(course.killed), "pod")
     attempts = f" in {len(course.rounds)} attempts" if len(course.rounds) > 1 else ""
     if course.runs:
         return f"{name} would preempt {victims}{attempts} and then run."
-    return f"{name} would preempt {victims}{attempts} in vain: it would not run after that either."
+    return f"{name} would preempt {victims}{attempts} and still not run."
 
 
 _REASONS = {
     "policy-never": "its preemption policy is Never",
-    "terminating-victim": "victims of an earlier attempt still terminate",
-    "no-victims": "no node holds pods of lower priority that may be preempted",
-    "not-helpful": "even without all pods of lower priority there is no room",
-    "no-pending-pods": "no pod is pending",
+    "terminating-victim": "victims of an earlier attempt are still terminating",
+    "no-victims": "no node has lower-priority pods that may be preempted",
+    "not-helpful": "it would not fit even without all lower-priority pods",
+    "no-pending-pods": "it has no pending pods",
 }
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them

@@ -72,18 +72,18 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     if not report.pending_pods:
         return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
-        return f"{name} is still pending after {waited}: it would be placed now, the scheduler has not tried again yet."
-    doubt = "cannot tell, " if report.verdict == "unknown" else ""
+        return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
+    doubt = "cannot tell: " if report.verdict == "unknown" else ""
     return f"{name} is still pending after {waited}: {doubt}{_reason(report)}"
 
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if subject.group is None:
-        return f"pod {subject.key} is gone or has finished"
+        return f"pod {subject.key} was deleted or has finished"
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
-        return f"{subject.key} has no unfinished pods any more, and PodGroups could not be read"
-    return f"{subject.key} is gone: it has no unfinished pods and no PodGroup any more"
+        return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"
+    return f"{subject.key} no longer exists: it has no unfinished pods and no PodGroup"
 
 
 def name_of(report: WhyReport) -> str:

@@ -171,17 +171,17 @@ def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     for merged in tree.merged:
         parents = listed([parent or "(root)" for parent in merged.parents], 6)
         message = (
-            f"{merged.layer} {merged.name} stands below {parents}: one domain for the scheduler, below whichever"
-            " node it met first."
+            f"{merged.layer} {merged.name} has several parents ({parents}): the scheduler treats it as one domain,"
+            " below the parent that it reads first."
         )
         yield Notice("merged-domains", message)
     if tree.outside:
-        number = count(len(tree.outside), "node")
-        yield Notice("outside-nodes", f"{number} outside the tree: no topology gang is ever placed there.")
+        number = f"{count(len(tree.outside), 'node')} {'is' if len(tree.outside) == 1 else 'are'}"
+        yield Notice("outside-nodes", f"{number} outside the tree: gangs with a topology spec are never placed there.")
     virtual = [domain.name for domain in tree.domains if domain.virtual]
     if virtual:
-        number = count(len(virtual), "node")
-        message = f"{number} without the label of the lowest layer: a domain of its own each ({listed(virtual)})."
+        lack = f"{count(len(virtual), 'node')} {'lacks' if len(virtual) == 1 else 'lack'}"
+        message = f"{lack} the label of the lowest layer: each is a domain of its own ({listed(virtual)})."
         yield Notice("virtual-domains", message)
     yield from _stale_status(snapshot, tree)
 
@@ -198,6 +198,6 @@ def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
         layer, name = differing[0]
         message = (
             f"the status of the ClusterNetworkTopology is stale in {count(len(differing), 'domain')}, such as"
-            f" {layer} {name or '(root)'} (nodes then: {seen.get(differing[0], 0)}, now: {now.get(differing[0], 0)})."
+            f" {layer} {name or '(root)'} (status: {seen.get(differing[0], 0)} nodes, now: {now.get(differing[0], 0)})."
         )
         yield Notice("stale-status", message)

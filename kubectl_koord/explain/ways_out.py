@@ -51,7 +51,7 @@ def proven(question: Question, stuck: Course) -> Found:
         ways = tuple(_pair(search))
     if ways:
         return Found(tuple(sorted(ways, key=_harm)))
-    return Found((), "no single change and no pair of changes that was tried lets it start.")
+    return Found((), "none of the changes tried lets it start, alone or in pairs.")
 
 
 def _harm(way: WayOut) -> int:
@@ -95,7 +95,7 @@ def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     if dying:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", "Wait for the pods that terminate", edits=deleted(dying)),
+            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(dying)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])

@@ -77,7 +77,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             also_wrong=codes,
             unblock=proven,
             next_steps=steps,
-            no_way_out="" if proven or brief else "what stops it must be mended first; whether that is enough is open.",
+            no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
         )
     if blind:
         return _report(question, warnings, verdict="unknown", cause=_not_readable(blind))
@@ -166,20 +166,22 @@ def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
     if first.placement is None:
         before = [other.key for other in competition.rivals(question)]
         if before:
-            verb = "is" if len(before) == 1 else "are"
-            message = f"{listed(before)} of higher priority {verb} tried first: what becomes free may go there."
+            verb = "has" if len(before) == 1 else "have"
+            message = f"{listed(before)} {verb} higher priority and may take freed resources first."
             yield Notice("contended", message)
         return
     others = competition.equals(question, first.placement)
     if others:
-        wants = "wants" if len(others) == 1 else "want"
-        message = f"{listed(others)} of the same priority {wants} the same place: whoever is tried first gets it."
+        verbs = ("has", "needs") if len(others) == 1 else ("have", "need")
+        message = (
+            f"{listed(others)} {verbs[0]} the same priority and {verbs[1]} the same room: the one tried first gets it."
+        )
         yield Notice("contended", message)
 
 
 def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
     if _is_open_what_it_remembers(question):
-        return ways_out.Found((), "after any change it would depend on what the scheduler remembers of the gang.")
+        return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
     return ways_out.proven(question, stuck)
 
 
@@ -214,24 +216,24 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
     code = surplus.late_code(group)
     waits = Cause(
         code,
-        f"the scheduler has forgotten that the gang ran: the new pods wait for {group.minimum} that never come.",
+        f"the scheduler forgot that the gang ran: it waits for {group.minimum} new pods, which never come.",
         _names(question.subject.pending),
     )
-    again = "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew"
+    again = "Touch the PodGroup if the pods stay pending, so that the scheduler counts the bound pods again"
     return _report(
         question,
         warnings,
         verdict="unknown",
         cause=Cause(
             code,
-            "it depends on whether the scheduler remembers that the gang once ran, which no object shows"
-            " (after a restart it may not).",
+            "it depends on whether the scheduler remembers that the gang ran before: no object shows this, and a"
+            " restart may lose it.",
             _names(question.subject.pending),
         ),
         first=course.first,
         alternatives=(
-            WhyAlternative("the scheduler remembers that the gang ran: the new pods are placed alone", "yes"),
-            WhyAlternative("it has forgotten, after a restart", "no", cause=waits),
+            WhyAlternative("the scheduler remembers that the gang ran", "yes"),
+            WhyAlternative("the scheduler forgot it in a restart", "no", cause=waits),
         ),
         next_steps=(next_steps.touch(question, again),),
     )
@@ -242,8 +244,10 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
     behind = competition.behind(question)
     if behind is None or behind.leaves_room:
         return None
-    takes = "may take" if not behind.certain else ("takes" if len(behind.names) == 1 else "take")
-    message = f"{listed(behind.names)} of higher priority {takes} its place: it would be placed alone."
+    alone = len(behind.names) == 1
+    takes = "may take" if not behind.certain else ("takes" if alone else "take")
+    verb = "has" if alone else "have"
+    message = f"{listed(behind.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
     code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
     helps = _ways_out(question, behind.course) if behind.certain and not brief else ways_out.Found(())
     return _report(
@@ -268,9 +272,9 @@ def _verdict(courses: tuple[Course, ...], unseen: tuple[str, ...]) -> Verdict:
 def _cause(question: Question, courses: tuple[Course, ...], unseen: tuple[str, ...], verdict: Verdict) -> Cause:
     if verdict == "unknown" and unseen:
         says = quota.refuses(question, unseen) if all(course.placed_at_once for course in courses) else None
-        return says or Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated here.")
+        return says or Cause("not-evaluated", f"it depends on {listed(unseen)}, which is not evaluated.")
     if verdict == "unknown":
-        return Cause("several-outcomes", "it depends on which pod the scheduler tries first, which no object shows.")
+        return Cause("several-outcomes", "it depends on which pod the scheduler tries first; no object shows this.")
     return _insufficient(question, courses[0].first)
 
 
@@ -320,10 +324,11 @@ def _never_fits(question: Question) -> bool:
 def _never_words(question: Question, first: Attempt) -> str:
     is_planned = first.gathering is not None
     never = never_tried(question.subject, question.snapshot) if not is_planned else ()  # a plan has a slot for each
-    pods = count(len(question.subject.pending) - len(never), "pod")
+    number = len(question.subject.pending) - len(never)
     noun = layer_noun(question.must_gather) if question.must_gather and is_planned else "cluster"
-    where = "even an empty cluster" if noun == "cluster" else f"even an empty {noun}"
-    return f"{where} could not take its {pods} ({requests(first.trigger.shape.requests)}): waiting is pointless."
+    fit = "does not fit" if number == 1 else "do not fit"
+    wanted = requests(first.trigger.shape.requests)
+    return f"its {count(number, 'pod')} ({wanted}) {fit} even in an empty {noun}; waiting does not help."
 
 
 def _short_of_slots(question: Question, first: Attempt) -> Cause:
@@ -333,20 +338,20 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     pods = question.subject.pending
     noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
     if first.invalid:
-        message = f"the plan fails again and again: {first.invalid} does not fit where its slot was counted."
+        message = f"every attempt fails: {first.invalid} does not fit on its planned node."
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(gathering)
     if _is_indivisible(question, first):
-        message = f"{count(len(pods), 'pod')} cannot be divided up by podCountMultiple, though {raw} would fit."
+        message = f"its {count(len(pods), 'pod')} cannot be split by {obstacles.multiples(question)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
-    rounded = f", though {raw} would fit without podCountMultiple" if raw >= len(pods) else ""
+    rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
         message = f"the cluster has room for {best} of its {count(len(pods), 'pod')}{rounded}."
         return Cause("insufficient-slots", message, _names(pods))
-    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}{rounded}."
+    message = f"no {noun} has room for its {count(len(pods), 'pod')}; the best has {best}{rounded}."
     others = obstacles.other_than_room(first)
     if others:
-        message = f"{message.rstrip('.')}; nodes lost: {others}."
+        message = f"{message.rstrip('.')}; excluded nodes: {others}."
     return Cause("insufficient-slots", message, _names(pods))
 
 
@@ -355,7 +360,7 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     if stuck is not None:
         who = "it" if question.subject.group is None else stuck.key
         why_not = obstacles.main(obstacles.refusals(question, stuck))
-        message = f"no node takes {who} ({requests(stuck.shape.requests)}): {why_not}."
+        message = f"no node fits {who} ({requests(stuck.shape.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.shape.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
@@ -364,7 +369,8 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
         message = f"{placed} of its {len(question.subject.pending)} pending pods fit ({wanted} each)."
         return Cause("insufficient-capacity", message, _names(first.left))
     minimum = group.minimum if group is not None else 1
-    message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
+    number = len(question.subject.pending)
+    message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
 
 
@@ -400,7 +406,7 @@ def _waiting_for_victims(question: Question) -> Cause | None:
         return None
     names = sorted(victim.key for victim in leaving)
     late = told_overdue(leaving, question.snapshot.moment)
-    message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(names)}{late and '; '}{late}."
+    message = f"it waits for {count(len(leaving), 'preempted pod')} to terminate: {listed(names)}{late and '; '}{late}."
     return Cause("waiting-for-preemption", message, tuple(names))
 
 

@@ -167,15 +167,15 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
     yield from limits.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
-        yield Notice("member-by-name", f"of what is gone only the name tells that it was a member: {listed(by_name)}.")
+        yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
 
 
 def _message(asked: Asked, unread: tuple[Gap, ...]) -> str:
     if unread:
         return sight.words(unread)
     if asked.kind == "pod":
-        return "it has no such condition, and no event tells of one (events are kept for about an hour)."
-    return "no pod of it has such a condition, and no event tells of one (events are kept for about an hour)."
+        return "no condition or event shows it (events are kept for about 1 hour)."
+    return "no condition or event of its pods shows it (events are kept for about 1 hour)."
 
 
 # --- the victims --------------------------------------------------------------------------------

@@ -9,10 +9,13 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import Resources
 
+_CARDS = {"gpu", "npu", "rdma"}
+
 
 def count(number: int, noun: str) -> str:
-    """Return `1 pod`, `4 pods`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return `1 pod`, `4 pods`, `2 switches`."""
+    ending = "es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
 
 
 def paste(*words: str) -> str:
@@ -28,12 +31,9 @@ def listed(items: Sequence[str], most: int = 3) -> str:
 
 
 def resource_name(resource: str) -> str:
-    """Return the short name of a resource: `CPU`, `GPU` for a vendor's gpu, else the name itself."""
-    if resource == "cpu":
-        return "CPU"
-    if resource.endswith("/gpu"):
-        return "GPU"
-    return resource
+    """Return the short name of a resource: `CPU`, `GPU` or `NPU` for a vendor's, else the name itself."""
+    last = resource.rpartition("/")[2]
+    return last.upper() if resource == "cpu" or (last in _CARDS and last != resource) else resource
 
 
 def amounts(needs: Iterable[tuple[str, int]]) -> str:
@@ -42,12 +42,11 @@ def amounts(needs: Iterable[tuple[str, int]]) -> str:
 
 
 def layer_noun(layer: str) -> str:
-    """Return what people call a domain of the layer: `spine` for SpineLayer, `node`, `cluster`."""
-    if layer == "NodeTopologyLayer":
-        return "node"
-    if layer == "ClusterTopologyLayer":
-        return "cluster"
-    return layer.removesuffix("Layer").lower() or layer
+    """Return what people call a domain of the layer: `spine` for SpineLayer; a name of another form as it is."""
+    for ending in ("TopologyLayer", "Layer"):
+        if layer.endswith(ending) and layer != ending:
+            return layer.removesuffix(ending).lower()
+    return layer
 
 
 def requests(needs: Resources) -> str:
@@ -67,21 +66,21 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
         case reasons.Untolerated():
             return 10, "with taints tolerated"
         case reasons.NotSelected():
-            return 20, "selected"
+            return 20, "matching its node selector and affinity"
         case reasons.Insufficient(short=short):
             scarce = {resource for resource, _, _ in short}
             place, need = next((at, need) for at, need in enumerate(_ranked(needs)) if need[0] in scarce)
             return 50 + place, f"with {amounts([need])} free"
         case reasons.TooManyPods():
-            return 40, "with a pod place free"
+            return 40, "below their pod limit"
         case reasons.SidecarsUnknown() | reasons.PortTaken():
-            return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that know sidecars"
+            return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that support sidecars"
         case reasons.NoClaim() | reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
-            return 70, "that reach its volumes"
+            return 70, "with access to its volumes"
         case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
             return 80, "within its topology spread"
         case reasons.NotAffine() | reasons.Repelled() | reasons.RepelledByOthers():
-            return 90, "that pod affinity allows"
+            return 90, "allowed by pod affinity"
         case reasons.Overloaded():
             return 100, "below the load thresholds"
         case _:
@@ -99,21 +98,21 @@ def obstacle(reason: Reason) -> str:
         case reasons.NotSelected():
             return "node selector or affinity"
         case reasons.SidecarsUnknown():
-            return "sidecar containers, unknown to this version"
+            return "sidecar containers, not supported by this version"
         case reasons.PortTaken(port=port):
             return f"host port {port} in use"
         case reasons.TooManyPods(allowed=allowed):
-            return f"all {allowed} pod places taken"
+            return f"pod limit {allowed} reached"
         case reasons.Insufficient(short=short):
-            return f"too little {listed([resource_name(resource) for resource, _, _ in short])}"
+            return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
         case reasons.NoClaim(claim=claim):
             return f"volume claim {claim} does not exist"
         case reasons.ClaimInUse(claim=claim):
-            return f"volume claim {claim} is held by another pod"
+            return f"volume claim {claim} is in use by another pod"
         case reasons.VolumeElsewhere(claim=claim):
-            return f"volume of claim {claim} is elsewhere"
+            return f"volume of claim {claim} is not reachable"
         case reasons.TooManyVolumes(driver=driver):
-            return f"no more volumes of {driver}"
+            return f"volume limit of {driver} reached"
         case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold):
             return f"{resource_name(resource)} usage {percent} % above {threshold} %"
         case reasons.SpreadTooSkewed(key=key):
@@ -125,6 +124,6 @@ def obstacle(reason: Reason) -> str:
         case reasons.Repelled():
             return "pod anti-affinity"
         case reasons.RepelledByOthers():
-            return "anti-affinity of pods there"
+            return "anti-affinity of existing pods"
         case _:
             assert_never(reason)

@@ -44,8 +44,8 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
         match block:
             case Line():
                 yield from _line(block, screen)
-            case Command(text, indent):
-                yield from _command(text, indent, screen)
+            case Command():
+                yield from _command(block, screen)
             case Gap():
                 yield ()
             case Bullets():
@@ -61,14 +61,15 @@ def _line(block: Line, screen: Screen) -> Iterator[tuple[Span, ...]]:
         yield (Span(" " * block.indent), Span(part, block.style))
 
 
-def _command(text: str, indent: int, screen: Screen) -> Iterator[tuple[Span, ...]]:
+def _command(command: Command, screen: Screen) -> Iterator[tuple[Span, ...]]:
     """Yield a command in one line, which may run over the edge: cut or broken it would be another command."""
-    clean = screen.clean(text)
+    clean = screen.clean(command.text)
     size = cells_of(clean)
+    before = Span(" " * command.indent), Span(command.label, "dim")
     if size <= _MOST_PASTED or not screen.width:
-        yield (Span(" " * indent), Span(clean, "code"))
+        yield (*before, Span(clean, "code"))
     else:
-        yield from _line(Line(f"(a command of {size} characters: -o json has it)", "dim", indent), screen)
+        yield from _line(Line(f"(a command of {size} characters: -o json has it)", "dim", command.indent), screen)
 
 
 def wrapped(text: str, cells: int, ellipsis: str) -> list[str]:
@@ -111,7 +112,7 @@ def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]
     for index, part in enumerate(wrapped(text, room, screen.glyphs.ellipsis)):
         yield (Span(margin if index else lead), Span(part))
     if item.command:
-        yield from _command(item.command, len(lead), screen)
+        yield from _command(Command(item.command, len(lead)), screen)
 
 
 def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:

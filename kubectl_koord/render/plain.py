@@ -25,8 +25,10 @@ def to_plain(blocks: Iterable[Block], *, unicode: bool = True) -> str:
 
 def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
     match block:
-        case Line() | Command():
+        case Line():
             return [" " * block.indent + harmless(block.text, ascii_only=ascii_only)]
+        case Command():
+            return [" " * block.indent + harmless(block.label + block.text, ascii_only=ascii_only)]
         case Gap():
             return [""]
         case Bullets():

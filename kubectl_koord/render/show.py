@@ -28,12 +28,13 @@ _NO_TERMINAL_WIDTH = 80
 
 
 class OutputStyle(Struct, frozen=True):
-    """How text is to look: as for a pipe or a terminal, how wide (0: no limit), in colour, beyond ASCII."""
+    """How text is to look: as for a pipe or a terminal, how wide and high (0: no limit), in colour, beyond ASCII."""
 
     terminal: bool
     width: int
     colour: bool
     unicode: bool
+    height: int = 0
 
 
 class TopoOptions(Struct, frozen=True):
@@ -45,7 +46,8 @@ class TopoOptions(Struct, frozen=True):
 
 def text(report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None) -> str:
     """Return the report as text for a person or a pipe, ending with a line break."""
-    return _written(_page(report, topo_options or TopoOptions()), style)
+    has_verdict = not isinstance(report, Explanation | Explanations)
+    return _written(_page(report, topo_options or TopoOptions()), style, height=style.height if has_verdict else 0)
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
@@ -58,15 +60,23 @@ def news_line(time: str, news: News, *, style: OutputStyle) -> str:
     return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
 
 
-def _written(page: list[Block], style: OutputStyle) -> str:
+def _written(page: list[Block], style: OutputStyle, *, height: int = 0) -> str:
     if not style.terminal:
         return to_plain(page, unicode=style.unicode)
     parts: list[str] = []
-    to_terminal(page, width=style.width, colour=style.colour, unicode=style.unicode, write=parts.append)
+    unicode, write = style.unicode, parts.append
+    to_terminal(page, width=style.width, colour=style.colour, unicode=unicode, write=write, height=height)
     return "".join(parts)
 
 
-def output_style(color_flag: str, environ: Mapping[str, str], isatty: bool, encoding: str, columns: int) -> OutputStyle:  # noqa: FBT001 - one of five facts about the output
+def output_style(
+    color_flag: str,
+    environ: Mapping[str, str],
+    isatty: bool,  # noqa: FBT001
+    encoding: str,
+    columns: int,
+    lines: int = 0,
+) -> OutputStyle:
     """Return how to write to this output.
 
     Args:
@@ -75,12 +85,14 @@ def output_style(color_flag: str, environ: Mapping[str, str], isatty: bool, enco
         isatty: whether the output is a terminal.
         encoding: of the output; what is not a Unicode encoding gets ASCII.
         columns: the width of the terminal; 0 where it does not say.
+        lines: its height; 0 where it does not say.
 
     """
     colour = _colour(color_flag, environ, isatty=isatty)
     width = (columns if columns > 0 else _NO_TERMINAL_WIDTH) if isatty else 0
     unicode = encoding.lower().replace("-", "").replace("_", "").startswith("utf")
-    return OutputStyle(terminal=isatty or colour, width=width, colour=colour, unicode=unicode)
+    height = lines if isatty else 0
+    return OutputStyle(terminal=isatty or colour, width=width, colour=colour, unicode=unicode, height=height)
 
 
 def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:

@@ -1,28 +1,16 @@
 """Small wordings that several pages share."""
 
-import shlex
 from collections.abc import Collection, Iterable, Sequence
 
-from kubectl_koord.explain.ages import between
+from kubectl_koord.explain.ages import between, spelled
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.explain.words import count, paste, resource_name
 from kubectl_koord.render.document import Block, Gap, Line, Style
 
 VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
 
 _MOST_PODS = 6
-_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def ordinal(number: int) -> str:
-    """Return `1st`, `2nd`, `11th`."""
-    teen = 10 < number % 100 < 20  # noqa: PLR2004
-    return f"{number}{'th' if teen else _ORDINALS.get(number % 10, 'th')}"
 
 
 def some(names: Collection[str], most: int = 5) -> str:
@@ -30,14 +18,6 @@ def some(names: Collection[str], most: int = 5) -> str:
     shown = list(names)[:most] if len(names) > most + 1 else list(names)
     rest = len(names) - len(shown)
     return ", ".join(shown) + (f" and {rest} more" if rest else "")
-
-
-def layer_word(layer: str) -> str:
-    """Return what a person calls one domain of the layer: `spine` for SpineLayer; other names as they are."""
-    for ending in ("TopologyLayer", "Layer"):
-        if layer.endswith(ending) and layer != ending:
-            return layer.removesuffix(ending).lower()
-    return layer
 
 
 def domain_word(name: str) -> str:
@@ -49,12 +29,6 @@ def local(name: str, home: str) -> str:
     """Return `namespace/name` without the namespace where it is that of `home`."""
     namespace, slash, _ = home.partition("/")
     return name.removeprefix(namespace + slash) if slash else name
-
-
-def unit(resource: str) -> str:
-    """Return the short name of a resource: `CPU`, `GPU` for nvidia.com/gpu, `memory`."""
-    last = resource.rpartition("/")[2]
-    return last.upper() if last in {"cpu", "gpu", "rdma", "npu"} else last
 
 
 def amount(resource: str, number: int) -> str:
@@ -70,32 +44,24 @@ def amount(resource: str, number: int) -> str:
 
 def resource_words(resource: str, written: str) -> str:
     """Return a quantity with what it is one of: `64 GPU`, `96 CPU`, `128Gi memory`."""
-    return f"{written} {unit(resource)}"
-
-
-def age(seconds: int) -> str:
-    """Return the time like kubectl: `45s`, `12m`, `5h`, `3d`."""
-    for size, sign, least in ((86400, "d", 2 * 86400), (3600, "h", 2 * 3600), (60, "m", 120)):
-        if seconds >= least:
-            return f"{seconds // size}{sign}"
-    return f"{max(seconds, 0)}s"
+    return f"{written} {resource_name(resource)}"
 
 
 def age_at(since: str, moment: str) -> str:
     """Return how long before `moment` the other moment was, empty when one of them is no time."""
     gone = between(since, moment)
-    return "" if gone is None else age(int(gone.total_seconds()))
+    return "" if gone is None else spelled(gone)
 
 
 def command(*words: str) -> str:
     """Return a command line of this plugin that may be pasted, whatever the names are."""
-    return " ".join(["kubectl koord", *map(shlex.quote, words)])
+    return paste("kubectl", "koord", *words)
 
 
 def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
     """Return the last line: the facts counted, and whose behaviour the answer reproduces."""
-    by = f"as koordinator {basis.koordinator_version} decides ({basis.version_from})"
-    return Line("; ".join([*(fact for fact in facts if fact), by]), "dim")
+    by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
+    return Line(". ".join(filter(None, ["; ".join(filter(None, facts)), by])), "dim")
 
 
 def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
@@ -112,8 +78,8 @@ def scheduler_line(says: SchedulerSays, moment: str) -> Line:
     gone = age_at(says.last_seen or says.since, moment)
     since = (f"{gone} ago" if says.last_seen else f"Within the last {gone}") if gone else f"Since {says.since}"
     if not says.reads:
-        holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}
-        return Line(f'{since} the scheduler said, {holds[says.agrees]}: "{_shortened(says.message)}"', "dim")
+        holds = {True: "still true", False: "no longer true", None: "may be outdated"}
+        return Line(f'{since} the scheduler reported ({holds[says.agrees]}): "{_shortened(says.message)}"', "dim")
     now = f"now {says.now}" if says.now else ""
     return Line("; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + ".", "dim")
 
@@ -122,7 +88,7 @@ def raw_lines(says: SchedulerSays, home: str) -> list[Block]:
     """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
     if not says.texts:
         return []
-    lines: list[Block] = [Gap(), Line("What the scheduler wrote", "bold")]
+    lines: list[Block] = [Gap(), Line("Scheduler messages", "bold")]
     for each in says.texts:
         pods = some([local(pod, home) for pod in each.pods], _MOST_PODS)
         lines += [Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2), Line(each.message, indent=4)]

@@ -153,7 +153,7 @@ def test_rules_replace_rules_and_multiples_alone_keep_them(
 def test_what_is_so_already_changes_nothing() -> None:
     drawing = FREE.with_group("job", 2, mode="Strict")
     found = pod_group_plan(drawing, "default/job", Wanted(mode="Strict"), overwrite=False)
-    assert (found.changes, found.message) == ((), "nothing to change: it is so already.")
+    assert (found.changes, found.message) == ((), "default/job unchanged.")
 
 
 def test_a_value_is_overwritten_only_when_asked_to() -> None:
@@ -168,10 +168,10 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
     [
         (Wanted(must_gather=("SpinLayer",)), "layer 'SpinLayer' is not in the topology, did you mean SpineLayer?"),
         (Wanted(multiples=("Rack=2",)), "layer 'Rack' is not in the topology, did you mean BlockLayer?"),
-        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=("=2",)), "--multiple '=2' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' does not read LAYER=N with N above zero"),
+        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' must be LAYER=N with N above zero"),
+        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' must be LAYER=N with N above zero"),
+        (Wanted(multiples=("=2",)), "--multiple '=2' must be LAYER=N with N above zero"),
+        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' must be LAYER=N with N above zero"),
         (Wanted(mode="strict"), "--mode 'strict' is not one of Strict, NonStrict"),
         (
             Wanted(match_policy="never"),
@@ -180,7 +180,7 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
         (Wanted(groups=("job,pear",)), "gang 'default/pear' does not exist, did you mean default/job?"),
         (
             Wanted(groups=("default/peer",)),
-            "--groups must name default/job itself: the scheduler takes the list literally",
+            "--groups must include default/job itself: the scheduler takes the list literally",
         ),
         (Wanted(total=1), "--total 1 is less than minMember 2"),
         (
@@ -204,7 +204,7 @@ def test_an_unknown_pod_group_is_answered_with_the_nearest() -> None:
 
 
 def test_without_a_topology_no_layer_can_be_gathered_on() -> None:
-    words = "no layer can be gathered on: there is no ClusterNetworkTopology default"
+    words = "no layer to gather on: there is no ClusterNetworkTopology default"
     assert refusal(Wanted(must_gather=(SPINE,)), FREE.but(topologies={})) == words
 
 
@@ -217,7 +217,7 @@ def test_a_duration_is_read_in_whole_seconds(written: str, number: int) -> None:
 
 @pytest.mark.parametrize("written", ["", "s", "1.5h", "10 m", "-5", "1d", "10ms", "²"])
 def test_what_is_no_duration_is_refused(written: str) -> None:
-    with pytest.raises(RefusedError, match="is no duration such as 90s, 10m or 1h30m"):
+    with pytest.raises(RefusedError, match="is not a duration such as 90s, 10m or 1h30m"):
         seconds(written)
 
 
@@ -266,7 +266,7 @@ def test_another_rank_is_overwritten_only_when_asked_to() -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (("w-1", "master"), "pod default/master has no number at the end of its name: its index cannot be told"),
+        (("w-1", "master"), "pod default/master has no number at the end of its name: cannot derive its index"),
         (("a-1", "b-1"), "pods default/a-1 and default/b-1 end in the same number 1"),
         ((), "default/job has no pending pods"),
     ],

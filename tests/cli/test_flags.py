@@ -20,7 +20,7 @@ def test_the_topology_is_a_tree_on_a_screen(koord: Run, cluster: str) -> None:
         "  spine-a       2          8          16\n"
         "  spine-b       2          8          16\n"
         "\n"
-        "as koordinator 1.8 decides (from the image tag)\n"
+        "Evaluated as Koordinator 1.8 (from the image tag)\n"
     )
 
 
@@ -111,8 +111,11 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         (("topo", "surplus"), "error: Got unexpected extra argument"),
         (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
         (("preempt", "--dry-run"), "error: Missing argument 'GANG'; see 'kubectl koord preempt --help'"),
-        (("preempt", "high"), "error: --dry-run is required: the scheduler preempts, this command only shows"),
-        (("preempt", "high", "--dry-run=x"), "error: --dry-run=x is neither client nor server: the scheduler preempts"),
+        (("preempt", "high"), "error: --dry-run is required: this command only shows what the scheduler would preempt"),
+        (
+            ("preempt", "high", "--dry-run=x"),
+            "error: --dry-run=x is not one of client, server: this command only shows",
+        ),
         (("preempt", "high", "--dry-run=server"), "error: --dry-run=server needs a live cluster"),
         (("preempt", "hihg", "--dry-run"), "error: no gang, pod or owner 'hihg' in namespace 'default', did you mean"),
         (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
@@ -120,9 +123,9 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         (("topo", "-o"), "error: flag needs an argument: -o"),
         (("topo", "--color=sometimes"), "error: --color 'sometimes' is not one of auto, always, never"),
         (("topo", "--koordinator-version", "9"), "error: --koordinator-version '9' is not one of 1.7, 1.8, main"),
-        (("topo", "--demo"), "error: --demo and --snapshot exclude each other"),
+        (("topo", "--demo"), "error: --demo and --snapshot cannot be used together"),
         (("topo", "--request-timeout=x"), "error: Invalid timeout value."),
-        (("version", "-o", "json"), "error: version has no -o"),
+        (("version", "-o", "json"), "error: version does not support -o"),
         (("annotate", "nodes", "x"), "error: No such command 'nodes'"),
     ],
 )

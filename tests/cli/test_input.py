@@ -68,7 +68,7 @@ def test_standard_input_is_a_dash(koord: Run, expected: Object, monkeypatch: pyt
         (["topo", "--snapshot", "-"], "error: standard input is closed\n"),
         (
             ["annotate", "podgroup", "job", "--mode=NonStrict"],
-            "error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look\n",
+            "error: stdin is not a terminal; use --yes, or --dry-run=client to preview\n",
         ),
     ],
     ids=["file", "question"],
@@ -83,7 +83,7 @@ def test_standard_input_that_is_closed_is_told(
 def test_the_executable_reads_standard_input_without_kubectl(installed: Run, tmp_path: Path) -> None:
     done = installed("why-pending", "job", "--snapshot", "-", stdin=json.dumps(world()), PATH=str(tmp_path))
     assert (done.code, done.err) == (1, "")
-    assert done.out.startswith("default/job is pending: no spine has room for its 2 pods, the best has 1.\n")
+    assert done.out.startswith("default/job is pending: no spine has room for its 2 pods; the best has 1.\n")
 
 
 def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
     report = json.loads(done.out)
     assert [one["code"] for one in report["warnings"]] == ["kind-not-in-input"]
     kinds = "ElasticQuota, Reservation, NodeMetric and PodGroup"
-    assert report["warnings"][0]["message"] == f"the input holds no {kinds}: taken as absent."
+    assert report["warnings"][0]["message"] == f"snapshot contains no {kinds}; assuming none exist."
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_the_executable_asks_the_cluster_and_leaves_nothing_behind(server: ApiSe
         env=dict(os.environ) | {"TMPDIR": str(folder)},
     )
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("default/job is pending: no spine has room for its 2 pods, the best has 1.\n")
+    assert done.stdout.startswith("default/job is pending: no spine has room for its 2 pods; the best has 1.\n")
     assert not list(folder.iterdir())
     assert {request.method for request in server.log} == {"GET"}
 

@@ -50,9 +50,9 @@ def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("objects", "crd", "chosen", "config"),
     [
-        ([], None, "", ("1.8", "assumed: the newest release known")),
+        ([], None, "", ("1.8", "assumed: newest known release")),
         ([], "1.7", "", ("1.7", "from the CRDs")),
-        ([], "1.7", "main", ("main", "as asked")),
+        ([], "1.7", "main", ("main", "as requested")),
         ([deployment("koord-scheduler", ("scheduler", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
         (
             [deployment("koord-scheduler", ("proxy", "p:v1.8"), ("scheduler", "k:v1.7.0"))],
@@ -62,12 +62,12 @@ def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
         ),
         ([deployment("koord-scheduler", ("main", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
         ([deployment("koord-scheduler", ("scheduler", "k:private"))], "1.7", "", ("1.7", "from the CRDs")),
-        ([deployment("koord-scheduler")], None, "", ("1.8", "assumed: the newest release known")),
+        ([deployment("koord-scheduler")], None, "", ("1.8", "assumed: newest known release")),
         (
             [deployment("koord-manager", ("manager", "k:v1.7.0"))],
             None,
             "",
-            ("1.8", "assumed: the newest release known"),
+            ("1.8", "assumed: newest known release"),
         ),
     ],
 )

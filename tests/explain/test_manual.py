@@ -101,14 +101,14 @@ def test_what_is_like_no_code_brings_one_all_the_same() -> None:
 
 def test_the_list_has_every_code_with_its_title() -> None:
     report = manual.contents()
-    assert report.items[0] == CodeRow("Causes", "other-scheduler", "The pods belong to another scheduler")
+    assert report.items[0] == CodeRow("Causes", "other-scheduler", "The pods have another schedulerName")
     assert {row.code for row in report.items} == set(manual.PAGES)
     page = text(report, style=OutputStyle(terminal=True, width=80, colour=False, unicode=True)).splitlines()
     assert page[:5] == [
-        "kubectl koord explain CODE tells what a code means and what to do.",
+        "kubectl koord explain CODE shows what a code means and what to do next.",
         "",
         "Causes",
         "  CODE                        MEANING",
-        "  other-scheduler             The pods belong to another scheduler",
+        "  other-scheduler             The pods have another schedulerName",
     ]
     assert max(map(len, page)) <= 80

@@ -43,7 +43,7 @@ def test_gangs_of_one_priority_that_want_one_place_are_shown_as_such() -> None:
     report = every_pending(drawing)
     assert [item.verdict for item in report.items] == ["yes", "yes", "yes"]
     assert report.contending == (Contention("default/two", ("default/one",)),)
-    message = "default/two of the same priority wants the same place: whoever is tried first gets it."
+    message = "default/two has the same priority and needs the same room: the one tried first gets it."
     assert Notice("contended", message) in why_of(drawing, "one").warnings
     assert [notice for notice in why_of(drawing, "single").warnings if notice.code == "contended"] == []
 

@@ -84,7 +84,7 @@ def test_that_nothing_is_pending_is_only_told_where_it_was_seen(kind: str) -> No
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", words)
     idle = preempt(hidden, subject)
     assert (idle.verdict, idle.reason) == ("unknown", None)
-    assert idle.message == f"default/job: it cannot be told whom it would preempt: {words}."
+    assert idle.message == f"default/job: cannot tell which pods it would preempt: {words}."
     own = TENANT.but(running=drawing.running, pending=()).with_gap(kind, "one-namespace")
     assert why(own, own.subject("job")).verdict == "yes"
 
@@ -112,7 +112,7 @@ def test_a_claim_that_could_not_be_looked_for_is_not_missing() -> None:
     drawing = FREE.with_gang("job", 1, 1, claims=("data",))
     assert why_of(drawing).verdict == "no"
     report = why_of(blind(drawing, "PersistentVolumeClaim"))
-    words = "it depends on volume claim data (its volume could not be read), which is not evaluated here."
+    words = "it depends on volume claim data (its volume could not be read), which is not evaluated."
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", words)
 
 
@@ -131,7 +131,7 @@ def test_how_many_volumes_nodes_can_hold_is_open_where_it_was_not_read(kind: str
     drawing = FREE.with_gang("job", 1, 1, claims=("data",)).but(claims=bound, namespace_only="default")
     assert why_of(drawing).verdict == "yes"
     report = why_of(drawing.with_gap(kind, "one-namespace"))
-    expected = f"it depends on {words}, which is not evaluated here."
+    expected = f"it depends on {words}, which is not evaluated."
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", expected)
 
 

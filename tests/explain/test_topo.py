@@ -55,8 +55,8 @@ def test_a_node_without_slots_says_why() -> None:
     drawing = DRAWN.with_gang("job", 1, 8, must_gather=SPINE)
     report = topo(drawing, drawing.subject("job"))
     assert [(row.offer_slots, row.reason) for row in report.nodes] == [
-        (0, "too little CPU"),
-        (0, "too little CPU"),
+        (0, "insufficient CPU"),
+        (0, "insufficient CPU"),
         (1, ""),
     ]
 
@@ -115,17 +115,20 @@ def test_what_the_input_does_not_hold_is_absent() -> None:
 def test_nodes_outside_the_tree_are_named() -> None:
     report = topo(cluster("s0: b0[n1]; -: b1[n2] -[n3]"))
     assert report.outside == (OutsideNode("n2", (SPINE_KEY,)), OutsideNode("n3", (SPINE_KEY,)))
-    words = "2 nodes outside the tree: no topology gang is ever placed there."
+    words = "2 nodes are outside the tree: gangs with a topology spec are never placed there."
     assert report.warnings == (Notice("outside-nodes", words),)
 
 
 def test_nodes_without_the_lowest_label_are_named() -> None:
-    words = "1 node without the label of the lowest layer: a domain of its own each (n2)."
+    words = "1 node lacks the label of the lowest layer: each is a domain of its own (n2)."
     assert warned(cluster("s0: b0[n1] -[n2]")) == (Notice("virtual-domains", words),)
 
 
 def test_a_name_below_two_parents_is_named_with_both() -> None:
-    words = "BlockLayer b0 stands below s0 and s1: one domain for the scheduler, below whichever node it met first."
+    words = (
+        "BlockLayer b0 has several parents (s0 and s1): the scheduler treats it as one domain,"
+        " below the parent that it reads first."
+    )
     assert warned(cluster("s0: b0[n1]; s1: b0[n2]")) == (Notice("merged-domains", words),)
 
 
@@ -139,9 +142,9 @@ def test_a_status_that_is_as_the_labels_are_is_not_stale() -> None:
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (nodes then: 4, now: 3)"),
-        (STATUS[:3], "2 domains, such as BlockLayer b1 (nodes then: 0, now: 1)"),
-        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (nodes then: 1, now: 0)"),
+        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (status: 4 nodes, now: 3)"),
+        (STATUS[:3], "2 domains, such as BlockLayer b1 (status: 0 nodes, now: 1)"),
+        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (status: 1 nodes, now: 0)"),
     ],
 )
 def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...], words: str) -> None:

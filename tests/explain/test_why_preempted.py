@@ -209,13 +209,14 @@ def test_a_preemptor_in_a_namespace_that_may_not_be_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("hp-0", "it has no such condition"), ("hp", "no pod of it has such a condition")]
+    ("name", "words"),
+    [("hp-0", "no condition or event shows it"), ("hp", "no condition or event of its pods shows it")],
 )
 def test_nothing_found_is_a_no_with_the_honest_reason(name: str, words: str) -> None:
     found = report(HP, name)
 
     assert (found.verdict, found.pods) == ("no", ())
-    assert found.message == f"{words}, and no event tells of one (events are kept for about an hour)."
+    assert found.message == f"{words} (events are kept for about 1 hour)."
 
 
 @pytest.mark.parametrize("kind", ["Event", "Pod"])

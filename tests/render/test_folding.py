@@ -55,14 +55,14 @@ def test_four_siblings_alike_become_one_row_three_do_not() -> None:
     assert (
         shown
         == """\
-DOMAIN                                       NODES   FREE GPU   TOTAL GPU
-cluster                                         16          0           0
-  spine-0                                       16         42         128
-    block-0-0 to block-0-3 (4 alike, each)       2         10          16
-    block-0-4                                    2          0          16
-    block-0-5                                    2          0          16
-    block-0-6                                    2          0          16
-    block-0-7                                    2          2          16
+DOMAIN                                         NODES   FREE GPU   TOTAL GPU
+cluster                                           16          0           0
+  spine-0                                         16         42         128
+    block-0-0 to block-0-3 (4 domains, each)       2         10          16
+    block-0-4                                      2          0          16
+    block-0-5                                      2          0          16
+    block-0-6                                      2          0          16
+    block-0-7                                      2          2          16
 """
     )
 
@@ -72,10 +72,10 @@ def test_a_layer_that_does_not_fit_on_a_screen_is_left_out() -> None:
     assert (
         shown
         == """\
-DOMAIN                                   NODES   FREE GPU   TOTAL GPU
-cluster                                   5120          0           0
-  spine-0 to spine-39 (40 alike, each)     128        448        1024
-Shown: 1 layer; --depth 2 shows one more, --nodes every node.
+DOMAIN                                     NODES   FREE GPU   TOTAL GPU
+cluster                                     5120          0           0
+  spine-0 to spine-39 (40 domains, each)     128        448        1024
+Showing 1 layer: use --depth 2 for one more, --nodes for every node.
 """
     )
 
@@ -85,7 +85,7 @@ def test_more_first_domains_than_lines_are_summed_up() -> None:
     assert len(shown) == 62
     assert shown[-2:] == [
         "  and 42 more (--depth 1 shows all)      84        290         672",
-        "Shown: 1 layer; --depth 2 shows one more, --nodes every node.",
+        "Showing 1 layer: use --depth 2 for one more, --nodes for every node.",
     ]
 
 
@@ -112,7 +112,7 @@ def test_many_nodes_outside_are_named_by_the_first_few() -> None:
     written = text(replace(TOPO, outside=(*outside, OutsideNode("other", ()))), style=PIPE)
     assert (
         """\
-41 nodes outside the tree, where no topology gang is ever placed:
+41 nodes outside the tree (gangs with a topology spec are never placed there):
   node-0, node-1, node-2, node-3, node-4 and 35 more: lack the label spine, block
   other: no label is missing
 """
@@ -122,4 +122,4 @@ def test_many_nodes_outside_are_named_by_the_first_few() -> None:
 
 def test_a_gang_is_told_how_many_domains_have_its_slots() -> None:
     report = replace(tree(3, 1, 2, lambda number: number), gang="default/job", desired_offer_slot=None)
-    assert text(report, style=PIPE).startswith("Slots are the pods of default/job for which a domain has room.\n")
+    assert text(report, style=PIPE).startswith("SLOTS shows how many pods of default/job fit in a domain.\n")

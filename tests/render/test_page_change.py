@@ -21,7 +21,7 @@ why-pending: no (unknown-layer) -> yes
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(CHANGE, style=TERMINAL) == expected
 
@@ -41,7 +41,7 @@ why-pending: no (unknown-layer) -> yes
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(CHANGE, style=PIPE) == expected
 

@@ -17,19 +17,19 @@ def test_all_pending_gangs_in_a_pipe() -> None:
 
 CAUSE / GANG              PODS   WAITING FOR   AGE   WHY
 insufficient-slots           4   32 CPU        30m
-  default/job (+1 gang)      4   32 CPU        30m   no spine has room for its 4 pods, the best has 3.
+  default/job (+1 gang)      4   32 CPU        30m   no spine has room for its 4 pods; the best has 3.
 (unknown)                    1   8 GPU          2d
   pod/default/single         1   8 GPU          2d   ElasticQuotas may not be read.
 (would start)                3
   default/job                3                       The scheduler has not tried again yet.
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first gets it.
+default/job and default/a, default/b need the same room: the one tried first gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=PIPE) == expected
 
@@ -47,15 +47,15 @@ insufficient-slots            4   32 CPU        30m
 (would start)                 3
 └─ default/job                3                       The scheduler has not tri…
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first
+default/job and default/a, default/b need the same room: the one tried first
 gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=TERMINAL) == expected
 
@@ -73,15 +73,15 @@ insufficient-slots            4   32 CPU        30m
 (would start)                 3
 `- default/job                3                       The scheduler has not t...
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first
+default/job and default/a, default/b need the same room: the one tried first
 gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=ASCII_TERMINAL) == expected
 
@@ -178,11 +178,11 @@ def test_of_many_kinds_of_warnings_the_first_are_told() -> None:
 
     assert page.count("Warning: ns/gang-000: ") == 6
     assert "(foreign-gang-marker)\n" in page
-    assert "more kinds of warnings about gangs (-o json has all).\n" in page
+    assert "more kinds of warnings about gangs (-o json lists all).\n" in page
 
 
 def test_only_the_first_contentions_are_told() -> None:
     fights = tuple(Contention(f"ns/gang-{number}", ("ns/first",)) for number in range(7))
     page = text(replace(PENDING, contending=fights), style=PIPE)
-    assert page.count("want the same place") == 5
-    assert "and 2 more gangs that would find their place taken.\n" in page
+    assert page.count("need the same room") == 5
+    assert "and 2 more gangs that compete for room.\n" in page

@@ -26,17 +26,15 @@ Examples:
 """
 
 app = typer.Typer(
-    help="Set gang and topology annotations safely: validated, shown with their effect, then asked.",
+    help="Set gang and topology annotations: check them, show their effect, ask, then write.",
     epilog=EXAMPLES,
     rich_markup_mode=None,
     no_args_is_help=True,
 )
 _DRY_RUNS = ("none", "client", "server")
-_DryRun = Annotated[
-    str, typer.Option("--dry-run", metavar="[none|client|server]", help="Show (client) or let the server check.")
-]
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace values that are set already.")]
+_DryRun = Annotated[str, typer.Option("--dry-run", metavar="[none|client|server]", help="Only preview the change.")]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]
 
 
 @app.command("podgroup", epilog=EXAMPLES)
@@ -44,19 +42,19 @@ def podgroup(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME")],
     must_gather: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER", help="All pods in one domain of this layer.")
+        list[str] | None, typer.Option(metavar="LAYER", help="Require all pods in one domain of this layer.")
     ] = None,
-    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="The same as a preference.")] = None,
+    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="Prefer one domain.")] = None,
     multiple: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER=N", help="Pods per domain: a multiple of N.")
+        list[str] | None, typer.Option(metavar="LAYER=N", help="Place a multiple of N pods per domain.")
     ] = None,
     mode: Annotated[str, typer.Option(help="Strict or NonStrict.")] = "",
     match_policy: Annotated[str, typer.Option(help="only-waiting, waiting-and-running or once-satisfied.")] = "",
     groups: Annotated[
-        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, this one too.")
+        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, including this one.")
     ] = None,
-    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Sets spec.scheduleTimeoutSeconds.")] = "",
-    total: Annotated[int | None, typer.Option(help="Number of members, for information.")] = None,
+    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Set spec.scheduleTimeoutSeconds.")] = "",
+    total: Annotated[int | None, typer.Option(help="Set the total number of pods (informational).")] = None,
     dry_run: _DryRun = "none",
     yes: _Yes = False,
     overwrite: _Overwrite = False,
@@ -93,7 +91,7 @@ def pods(
     context: typer.Context,
     gang: Annotated[str, typer.Argument(metavar="GANG")],
     index: Annotated[
-        bool, typer.Option("--index", help="Set each pod's topology index to the number its name ends in.")
+        bool, typer.Option("--index", help="Set each pod's topology index to the number at the end of its name.")
     ] = False,
     dry_run: _DryRun = "none",
     yes: _Yes = False,
@@ -104,7 +102,7 @@ def pods(
 
     session: Session = context.obj
     if not index:
-        raise KoordError("error: --index is required: it is all that can be set on pods")
+        raise KoordError("error: --index is required: nothing else can be set on pods")
 
     def plan(snapshot: "Snapshot") -> "ChangePlan":
         return index_plan(snapshot, session.subject(snapshot, gang), overwrite=overwrite)
@@ -120,11 +118,11 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     from kubectl_koord.cluster import source
 
     if dry_run not in _DRY_RUNS:
-        raise KoordError(f"error: --dry-run={dry_run} is none of {', '.join(_DRY_RUNS)}")
+        raise KoordError(f"error: --dry-run={dry_run} is not one of {', '.join(_DRY_RUNS)}")
     if dry_run != "client" and not session.options.is_live:
-        raise KoordError("error: a file cannot be changed: use --dry-run=client")
+        raise KoordError("error: a snapshot cannot be changed; use --dry-run=client")
     if dry_run == "none" and not yes and not (sys.stdin and sys.stdin.isatty()):
-        raise KoordError("error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look")
+        raise KoordError("error: stdin is not a terminal; use --yes, or --dry-run=client to preview")
     try:
         planned = structs.replace(plan(session.snapshot(source.GANG_KINDS)), dry_run=dry_run)
     except RefusedError as refused:
@@ -143,10 +141,10 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
     from kubectl_koord.cluster.connect import target
+    from kubectl_koord.explain.words import count
     from kubectl_koord.render.escape import harmless
     from kubectl_koord.render.pages.change import blocks
     from kubectl_koord.render.plain import to_plain
-    from kubectl_koord.render.words import count
 
     objects = count(len(planned.changes), "object")
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))

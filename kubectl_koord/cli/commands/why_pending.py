@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-pending              every pending gang of the namespace, one line each
-  kubectl koord why-pending -A           of all namespaces
-  kubectl koord why-pending job          why gang job is pending, and what helps
-  kubectl koord why-pending pod/job-0    by the name of a pod; pytorchjob/x by an owner
-  kubectl koord why-pending job --nodes  and why each node is out
-  kubectl koord why-pending job -w       and every change, as it happens
+  kubectl koord why-pending              all pending gangs of the namespace
+  kubectl koord why-pending -A           all pending gangs of all namespaces
+  kubectl koord why-pending job          why gang job is pending, and what to do next
+  kubectl koord why-pending pod/job-0    by pod name; pytorchjob/x: by owner
+  kubectl koord why-pending job --nodes  also why each node does not fit
+  kubectl koord why-pending job -w       also every change, as it happens
   kubectl koord why-pending job --until scheduled --timeout 30m
-                                         wait: 0 scheduled, 1 not within the time, 2 failure
-  kubectl koord why-pending job --raw    with the scheduler's own texts, untouched
+                                         wait; exit code 0 scheduled, 1 timed out, 2 failed
+  kubectl koord why-pending job --raw    also the scheduler's own messages
 """
 
 
@@ -27,18 +27,18 @@ def command(
     context: typer.Context,
     gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print what changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
         str,
-        typer.Option("--until", metavar="scheduled", help="Wait until the gang has its pods on nodes: exit code 0."),
+        typer.Option("--until", metavar="scheduled", help="Wait until the gang is scheduled, then exit with 0."),
     ] = "",
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="30m", help="Wait no longer (default: for ever): exit code 1.")
+        str, typer.Option("--timeout", metavar="30m", help="Stop waiting, and exit with 1 (default: no limit).")
     ] = "",
-    nodes: Annotated[bool, typer.Option("--nodes", help="Add why each node takes no more of its pods.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Also show why no more pods fit on each node.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Also show the scheduler's own messages, unchanged.")] = False,
 ) -> None:
-    """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
+    """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.said import with_texts
@@ -48,7 +48,7 @@ def command(
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
     if (raw or nodes) and (not gang or wish is not None):
         flag = "--raw" if raw else "--nodes"
-        raise KoordError(f"error: {flag} needs the name of a gang, and neither --watch nor --until")
+        raise KoordError(f"error: {flag} needs a GANG, and cannot be used with --watch or --until")
     if wish is not None and gang:
         follow.follow_gang(session, gang, wish)
         return

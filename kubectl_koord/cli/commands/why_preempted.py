@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-preempted job-3      who preempted pod job-3, also when it is gone
+  kubectl koord why-preempted job-3      who preempted pod job-3, even if it no longer exists
   kubectl koord why-preempted job        every preempted pod of gang job
 """
 
@@ -24,7 +24,7 @@ def command(
     context: typer.Context,
     victim: Annotated[str, typer.Argument(metavar="POD|GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
 ) -> None:
-    """Say who preempted a pod or pods of a gang: preemptor, trigger pod, priorities, plugin, and what came of it."""
+    """Show who preempted a pod or the pods of a gang: preemptor, trigger pod, priorities, plugin and result."""
     session: Session = context.obj
     session.show(_live(session, victim) if session.options.is_live else _from_file(session, victim))
 
@@ -80,5 +80,5 @@ def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[Asked, S
 
 
 def _nobody(session: "Session", snapshot: "Snapshot", victim: str, nearest: tuple[str, ...]) -> KoordError:
-    gone = ", and no event remembers one (events are kept for about an hour)"
+    gone = ", and no event mentions it (events are kept for about 1 hour)"
     return session.nobody(snapshot, victim, gone, nearest)

@@ -39,8 +39,8 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     dying = leaving(search.question.view)
     edits = deleted(dying)
     if dying and search.works(edits):
-        verb = "makes" if len(dying) == 1 else "make"
-        message = f"Wait: {count(len(dying), 'pod')} already terminating {verb} room enough"
+        verb = "frees" if len(dying) == 1 else "free"
+        message = f"Wait: {count(len(dying), 'terminating pod')} {verb} enough room"
         moment = search.question.snapshot.moment
         late = told_overdue(dying, moment)
         looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
@@ -78,7 +78,7 @@ def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
     who = listed([victim.key for victim in course.killed], _MOST_NAMED)
     where = _domain_words(question, course.rounds[-1])
     whom = "the gang" if question.subject.group is not None else "it"
-    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place {whom}{where}"
+    message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     freed = disruption.freed(question.snapshot, course.killed)
     broken = disruption.broken_gangs(question.snapshot, course.killed)
@@ -144,7 +144,7 @@ def tolerating(search: Search) -> Iterator[WayOut]:
         message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
         command = _toleration(search, taint)
-        where = "" if command else f": spec.tolerations in {next_steps.written_in(search.members)}"
+        where = "" if command else f": add it to spec.tolerations in {next_steps.written_in(search.members)}"
         yield WayOut("tolerate", f"{message}{where}", command, edits)
 
 

@@ -45,7 +45,7 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         edits = _with_rules(question, _gathered_on(must, layer))
         yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
     edits = _with_rules(question, _preferring)
-    yield _changing_spec(question, "prefer-gather", "Prefer the layer instead of insisting on it", edits)
+    yield _changing_spec(question, "prefer-gather", "Use PreferGather instead of MustGather", edits)
 
 
 def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
@@ -84,7 +84,7 @@ def smaller_multiple(search: Search) -> Iterator[WayOut]:
 def lower_multiple(question: Question, layer: str, multiple: int, number: int) -> WayOut:
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(question, _multiplied(layer, number))
-    message = f"Lower the podCountMultiple of {layer} from {multiple} to {number}"
+    message = f"Lower podCountMultiple of {layer} from {multiple} to {number}"
     return _changing_spec(question, "smaller-multiple", message, edits)
 
 
@@ -174,9 +174,9 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     fields = [_minimum(gang, minimum) for minimum in minimums]
     fields += filter(None, [next_steps.scaled_down(gone)])
     how = f" ({'; '.join(fields)})" if fields else ""
-    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
+    message = f"Run with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
     if not gone:
-        message = f"Let it start with {count(number, 'pod')}{how}: the others follow when there is room"
+        message = f"Start with {count(number, 'pod')}{how}; the others start when there is room"
     is_said_by_pods = gang.defined_by != "PodGroup" and minimums
     commands = [_lowered(gang, minimum) for minimum in minimums]
     commands += filter(None, [next_steps.delete(gone)])

@@ -47,11 +47,11 @@ def free_lower(search: Search) -> Iterator[WayOut]:
 def free_any(search: Search) -> Iterator[WayOut]:
     """Yield the same for pods of any priority, where those of lower are too few."""
     if not search.once("free lower", _freed_lower):
-        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "pod")
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
-    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "of lower priority"))
+    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "lower-priority pod"))
 
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
@@ -272,9 +272,9 @@ def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
     freed, broken = _harm(search, pods)
     told = f"{_created_anew(search, pods)}{disruption.told(freed, broken)}"
-    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}{told}"
+    message = f"Evict {count(len(pods), kind)}{search.place(short)}: {names}{told}"
     command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
-    rest = "" if command or len(pods) <= _MOST_NAMED else " (all in -o json)"
+    rest = "" if command or len(pods) <= _MOST_NAMED else " (-o json lists all)"
     return WayOut("free-pods", f"{message}{rest}", command, deleted(pods), freed, broken)
 
 
@@ -295,8 +295,8 @@ def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
 def _creating(owners: Sequence[str], anew: str, then: str) -> str:
     if not owners:
         return ""
-    create, them = ("creates", "it") if len(owners) == 1 else ("create", "them")
-    return f"; {listed(owners, 2)} {create} {anew} anew{then.format(them)}"
+    create, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
+    return f"; {listed(owners, 2)} {create} {anew}{then.format(them)}"
 
 
 def _room(search: Search, pod: RunningPod) -> str:
@@ -313,9 +313,9 @@ def move_one(search: Search) -> Iterator[WayOut]:
         if to and search.works(edits):
             there = search.place(short)
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
-            message = f"{message}: that is enough{there}" if there else message
+            message = f"{message}; this makes enough room{there}" if there else message
             freed, broken = _harm(search, [pod])
-            back = f"; {pod.owner} creates it anew" if pod.owner else " (nothing creates it anew)"
+            back = f"; {pod.owner} recreates it" if pod.owner else " (no controller recreates it)"
             message = f"{message}{back}{disruption.told(freed, broken)}"
             command = _moving(search, freed[0], {pod.node, *seats} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)

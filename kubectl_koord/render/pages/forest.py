@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kubectl_koord.explain.reports import DomainRow, NodeRow, TopologyReport
+from kubectl_koord.explain.words import resource_name
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
-from kubectl_koord.render.words import amount, domain_word, unit
+from kubectl_koord.render.words import amount, domain_word
 
 ROOT = "ClusterTopologyLayer"
 LINES = 60  # about one screen
@@ -70,7 +71,7 @@ class Forest:
             alike = list(run)
             names = [domain_word(domain.name) for domain in alike]
             if len(alike) >= _ALIKE:
-                names = [f"{names[0]} to {names[-1]} ({len(alike)} alike, each)"]
+                names = [f"{names[0]} to {names[-1]} ({len(alike)} domains, each)"]
             yield from (Row((name, *cells), _style(alike[0]), level) for name in names)
 
     def cells(self, domain: DomainRow) -> _Cells:
@@ -119,7 +120,7 @@ def _cut(forest: Forest, most: int) -> list[Row]:
 
 
 def _columns(report: TopologyReport) -> tuple[Column, ...]:
-    name = unit(report.resource)
+    name = resource_name(report.resource)
     return (
         Column("DOMAIN"),
         Column("NODES", right=True),

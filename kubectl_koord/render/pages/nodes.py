@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Column, Line, Row, Table
-from kubectl_koord.render.words import count, local, some
+from kubectl_koord.render.words import local, some
 
 _MOST_ROWS = 15
 _MOST_PODS = 6

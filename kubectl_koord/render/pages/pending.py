@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, resource_words, some, warning_lines
+from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, resource_words, some, warning_lines
 
 _COLUMNS = (
     Column("CAUSE / GANG"),
@@ -36,7 +37,7 @@ def blocks(report: PendingGangsReport) -> list[Block]:
     tail = [*_contending(report), *_warnings(report), Gap(), basis_line(report.basis)]
     if not report.items:
         return [*head, *tail]
-    hint = Line("kubectl koord why-pending GANG tells more about one of them.", "dim")
+    hint = Line("Details: kubectl koord why-pending GANG", "dim")
     tail = [Gap(), hint, *tail]
     lines = _MOST_LINES - sum(map(_height, [*head, *tail])) - 2  # a gap, and the head of the table
     return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, max(lines, _FEWEST_CAUSES))))), *tail]
@@ -100,7 +101,7 @@ def _warnings(report: PendingGangsReport) -> Iterator[Block]:
     shown = ranked if len(ranked) <= _MOST_WARNINGS + 1 else ranked[:_MOST_WARNINGS]
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in shown)])
     if len(shown) < len(ranked):
-        yield Line(f"and {len(ranked) - len(shown)} more kinds of warnings about gangs (-o json has all).", "warn")
+        yield Line(f"and {len(ranked) - len(shown)} more kinds of warnings about gangs (-o json lists all).", "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:
@@ -142,15 +143,15 @@ def _contending(report: PendingGangsReport) -> Iterator[Block]:
     if report.contending:
         yield Gap()
     for one in report.contending[:_MOST_CONTENDING]:
-        yield Line(f"{one.gang} and {some(one.others, 2)} want the same place: whoever is tried first gets it.", "warn")
+        yield Line(f"{one.gang} and {some(one.others, 2)} need the same room: the one tried first gets it.", "warn")
     rest = len(report.contending) - _MOST_CONTENDING
     if rest > 0:
-        yield Line(f"and {count(rest, 'more gang')} that would find their place taken.", "warn")
+        yield Line(f"and {count(rest, 'more gang')} that compete for room.", "warn")
 
 
 def _headline(report: PendingGangsReport) -> str:
     if not report.items:
-        doubt = "" if report.verdict == "yes" else " as far as can be seen"
+        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
         return f"No gang has pending pods{doubt}."
     counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
     words = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}

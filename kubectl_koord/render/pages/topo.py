@@ -4,18 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
+from kubectl_koord.explain.words import count, layer_noun, resource_name
 from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.pages.forest import LINES, ROOT, Forest, drawn, free_of
-from kubectl_koord.render.words import (
-    VERDICT_STYLE,
-    amount,
-    basis_line,
-    count,
-    layer_word,
-    some,
-    unit,
-    warning_lines,
-)
+from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, some, warning_lines
 
 _NODE_LAYER = "NodeTopologyLayer"
 _NO_TREE = {"no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"}
@@ -64,12 +56,12 @@ def _headline(report: TopologyReport) -> str:
 
 def _size_sentence(report: TopologyReport) -> str:
     counts = Counter(domain.layer for domain in report.domains)
-    parts = [count(counts[layer], layer_word(layer)) for layer in _between(report)]
+    parts = [count(counts[layer], layer_noun(layer)) for layer in _between(report)]
     roots = [domain for domain in report.domains if domain.parent is None]
     nodes = count(sum(root.nodes for root in roots), "node")
     free, total = free_of(roots), sum(root.total for root in roots)
     known = "an unknown part" if free is None else amount(report.resource, free)
-    room = f"{known} of {amount(report.resource, total)} {unit(report.resource)} free"
+    room = f"{known} of {amount(report.resource, total)} {resource_name(report.resource)} free"
     size = f"{', '.join(parts)} and {nodes}" if parts else nodes
     return f"The topology tree has {size}; {room}."
 
@@ -77,14 +69,14 @@ def _size_sentence(report: TopologyReport) -> str:
 def _slots_sentence(report: TopologyReport) -> str:
     wanted = report.desired_offer_slot
     if wanted is None:
-        return f"Slots are the pods of {report.gang} for which a domain has room."
+        return f"SLOTS shows how many pods of {report.gang} fit in a domain."
     parts = []
     for layer in _between(report):
         offers = [domain.offer_slots or 0 for domain in report.domains if domain.layer == layer]
         enough = sum(1 for offer in offers if offer >= wanted)
-        parts.append(f"{enough} of {count(len(offers), layer_word(layer))}")
-    found = f" Domains with that many: {', '.join(parts)}." if parts else ""
-    return f"{report.gang} needs {count(wanted, 'slot')} (room for one pod each).{found}"
+        parts.append(f"{enough} of {count(len(offers), layer_noun(layer))}")
+    found = f" Domains with enough slots: {', '.join(parts)}." if parts else ""
+    return f"{report.gang} needs {count(wanted, 'slot')} (1 slot = room for 1 pod).{found}"
 
 
 def _between(report: TopologyReport) -> list[str]:
@@ -102,14 +94,16 @@ def _tree(report: TopologyReport, depth: int | None, *, nodes: bool) -> Iterator
     shown = min(depth, deepest) if depth is not None else forest.fitting(deepest)
     yield drawn(forest, shown, nodes=False, most=LINES if depth is None else None)
     if depth is None and shown < deepest:
-        yield Line(f"Shown: {count(shown, 'layer')}; --depth {shown + 1} shows one more, --nodes every node.", "dim")
+        more = f"use --depth {shown + 1} for one more, --nodes for every node"
+        yield Line(f"Showing {count(shown, 'layer')}: {more}.", "dim")
 
 
 def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
     by_missing: dict[tuple[str, ...], list[str]] = {}
     for node in outside:
         by_missing.setdefault(node.missing, []).append(node.node)
-    yield Line(f"{count(len(outside), 'node')} outside the tree, where no topology gang is ever placed:", "warn")
+    number = count(len(outside), "node")
+    yield Line(f"{number} outside the tree (gangs with a topology spec are never placed there):", "warn")
     for missing, names in by_missing.items():
         verb = "lacks" if len(names) == 1 else "lack"
         lack = f"{verb} the label {', '.join(missing)}" if missing else "no label is missing"

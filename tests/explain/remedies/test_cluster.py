@@ -24,7 +24,7 @@ def two(drawing: Drawing, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_
 
 def test_pods_that_terminate_may_make_room_enough() -> None:
     drawing = two(cluster("s0: b0[n1 n2]")).with_running("old", on="n1", cpu=8, terminating=True)
-    message = "Wait: 1 pod already terminating makes room enough"
+    message = "Wait: 1 terminating pod frees enough room"
     way = WayOut("wait-for-terminating", message, edits=(DeletePod("default/old", "n1"),))
     assert ways(drawing, "wait-for-terminating") == (way,)
     assert why_of(drawing).unblock[0] == way
@@ -42,8 +42,8 @@ def test_whoever_should_have_been_gone_is_named_with_how_to_see_what_holds_it() 
     drawing = two(cluster("s0: b0[n1 n2 n3]")).with_running("new", on="n1", cpu=8, terminating=True, gone_by=MOMENT)
     drawing = drawing.with_running("old", on="n2", cpu=8, terminating=True, gone_by="2026-11-08T09:30:00Z")
     (way,) = ways(drawing, "wait-for-terminating")
-    late = "default/old should have been gone 12 d ago: see what holds it"
-    assert way.message == f"Wait: 2 pods already terminating make room enough; {late}"
+    late = "default/old should have terminated 12d ago: check finalizers and node"
+    assert way.message == f"Wait: 2 terminating pods free enough room; {late}"
     assert way.command == "kubectl get pod -n default old -o 'jsonpath={.metadata.finalizers}'"
 
 
@@ -75,7 +75,7 @@ def test_preemption_for_a_gang_without_topology_has_no_domain_and_may_kill_only_
     (one,) = ways(drawing.with_running("low", on="n1", cpu=2), "wait-for-preemption")
     assert one.message == "Wait: the scheduler will preempt default/low and place the gang"
     (other,) = ways(drawing.with_running("low", on="n1", cpu=2, terminating=True), "wait-for-preemption")
-    assert other.message == "Wait: the scheduler will preempt pods that terminate already and place the gang"
+    assert other.message == "Wait: the scheduler will preempt pods that are already terminating and place the gang"
 
 
 def test_preemption_that_does_not_help_in_the_end_is_not_waited_for() -> None:
@@ -146,7 +146,7 @@ def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
 
 def test_for_many_pods_there_is_no_command_but_their_template() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
-    where = "Tolerate taint gpu:NoSchedule (1 node): spec.tolerations in"
+    where = "Tolerate taint gpu:NoSchedule (1 node): add it to spec.tolerations in"
     for owned, template in (
         (drawing, "their manifest"),
         (drawing.change_pods(owner="Job/x"), "the pod template of Job/x"),

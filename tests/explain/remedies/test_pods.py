@@ -40,8 +40,8 @@ def freed(drawing: Drawing) -> list[tuple[str, ...]]:
 def test_the_fewest_pods_of_lower_priority_go_first_then_those_worth_least() -> None:
     drawing = TWO.with_running("a", on="n1", cpu=8, priority=4).with_running("b", on="n1", cpu=0, priority=1)
     drawing = drawing.with_running("c", on="n3", cpu=8, priority=3)
-    free_s1 = "Free 1 pod of lower priority in spine s1: default/c on n3 (8 CPU, priority 3)"
-    free_s0 = "Free 1 pod of lower priority in spine s0: default/a on n1 (8 CPU, priority 4)"
+    free_s1 = "Evict 1 lower-priority pod in spine s1: default/c on n3 (8 CPU, priority 3)"
+    free_s0 = "Evict 1 lower-priority pod in spine s0: default/a on n1 (8 CPU, priority 4)"
     c, a = (DeletePod("default/c", "n3"),), (DeletePod("default/a", "n1"),)
     assert ways(drawing) == (
         WayOut("free-pods", free_s1, evicting("c"), c, (pod_freed("c", on="n3", priority=3),)),
@@ -66,8 +66,8 @@ def test_a_farther_place_may_be_cheaper() -> None:
 
 def test_pods_of_any_priority_go_where_those_of_lower_are_too_few() -> None:
     drawing = TWO.with_running("high", on="n1", cpu=8, priority=7).with_running("low", on="n3", cpu=8, priority=5)
-    low = "Free 1 pod of any priority in spine s1: default/low on n3 (8 CPU, priority 5)"
-    high = "Free 1 pod of any priority in spine s0: default/high on n1 (8 CPU, priority 7)"
+    low = "Evict 1 pod in spine s1: default/low on n3 (8 CPU, priority 5)"
+    high = "Evict 1 pod in spine s0: default/high on n1 (8 CPU, priority 7)"
     assert [way.message for way in ways(drawing)] == [low, high]
 
 
@@ -107,7 +107,7 @@ def test_what_nobody_would_paste_has_no_command() -> None:
         drawing = drawing.with_running(f"p{number:02}", on="n1", cpu=1)
     (way,) = ways(drawing)
     assert (len(way.edits), way.command) == (21, "")
-    assert way.message.endswith(" and 18 more (all in -o json)")
+    assert way.message.endswith(" and 18 more (-o json lists all)")
 
 
 def test_more_pods_of_any_priority_than_twenty_are_not_offered() -> None:
@@ -127,7 +127,8 @@ def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3:4]").with_gang("job", 2, 8, must_gather=SPINE)
     drawing = drawing.with_running("m", on="n1", cpu=4, priority=9)
     message = (
-        "Move default/m (4 CPU) from n1 to n3, where it fits: that is enough in spine s0 (nothing creates it anew)"
+        "Move default/m (4 CPU) from n1 to n3, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
     )
     edits = (MovePod("default/m", "n1", "n3"),)
     way = WayOut("move-pod", message, edits=edits, freed=(pod_freed("m", on="n1", priority=9),))
@@ -138,7 +139,7 @@ def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")
     assert way.command == moving("m", "n1")
-    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits; ReplicaSet/m creates it anew"
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits; ReplicaSet/m recreates it"
 
 
 def test_a_pod_that_is_created_anew_is_kept_off_all_nodes_that_the_gang_is_to_take() -> None:
@@ -165,13 +166,13 @@ def test_a_node_that_was_cordoned_before_stays_cordoned_after_a_move() -> None:
     ("priorities", "owners", "told"),
     [
         ((4, 4), ("", ""), ""),
-        ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r creates pods anew"),
+        ((4, 4), ("ReplicaSet/r", ""), "; ReplicaSet/r recreates pods"),
         (
             (7, 4),
             ("ReplicaSet/r", "Job/j"),
-            "; Job/j creates pods anew; ReplicaSet/r creates pods anew: scale it down",
+            "; Job/j recreates pods; ReplicaSet/r recreates pods: scale it down",
         ),
-        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r create pods anew: scale them down"),
+        ((7, 5), ("ReplicaSet/r", "Job/j"), "; Job/j and ReplicaSet/r recreate pods: scale them down"),
     ],
 )
 def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_would_take_the_place_again(
@@ -187,8 +188,8 @@ def test_who_creates_freed_pods_anew_is_told_and_to_be_scaled_down_where_they_wo
 def test_one_freed_pod_that_is_created_anew_is_told_so() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
     (way,) = ways(drawing.with_running("a", on="n1", cpu=4, priority=2000, owner="ReplicaSet/rs"))
-    free = "Free 1 pod of any priority: default/a on n1 (4 CPU, priority 2000)"
-    assert way.message == f"{free}; ReplicaSet/rs creates it anew: scale it down"
+    free = "Evict 1 pod: default/a on n1 (4 CPU, priority 2000)"
+    assert way.message == f"{free}; ReplicaSet/rs recreates it: scale it down"
 
 
 def test_of_equal_ways_those_whose_pods_stay_gone_go_first() -> None:
@@ -210,7 +211,7 @@ def test_a_single_pod_that_counting_misses_is_found_by_trying() -> None:
 def test_a_move_for_a_gang_without_topology_names_no_place() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8).with_running("m", on="n1", cpu=4, priority=9)
     (way,) = ways(drawing, "move-pod")
-    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits (nothing creates it anew)"
+    assert way.message == "Move default/m (4 CPU) from n1 to n2, where it fits (no controller recreates it)"
 
 
 def test_a_pod_that_fits_nowhere_else_once_the_gang_is_placed_is_not_moved() -> None:
@@ -261,7 +262,7 @@ def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken
 
 WEB = (("app", "web"),)
 ONE = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
-FREE = "Free 1 pod of lower priority: default/a on n1 (4 CPU, priority 0)"
+FREE = "Evict 1 lower-priority pod: default/a on n1 (4 CPU, priority 0)"
 
 
 def test_a_pod_whose_budget_allows_it_is_evicted_and_its_budget_named() -> None:
@@ -318,7 +319,7 @@ def test_budgets_that_could_not_be_read_are_told_and_change_no_verdict() -> None
 
 def test_a_pod_that_is_protected_from_preemption_is_named_so_and_ended_by_no_command() -> None:
     (way,) = ways(ONE.with_running("a", on="n1", cpu=4, protected=True))
-    free = "Free 1 pod of any priority: default/a on n1 (4 CPU, priority 0)"
+    free = "Evict 1 pod: default/a on n1 (4 CPU, priority 0)"
     assert way.message == f"{free}; default/a is protected from preemption"
     assert (way.command, way.freed) == ("", (pod_freed("a", on="n1", protected=True),))
     drawing = ONE.with_running("a", on="n1", cpu=4, protected=True).with_running("b", on="n1", cpu=4, protected=True)
@@ -366,7 +367,7 @@ def test_of_moves_those_that_harm_nobody_go_first() -> None:
     drawing = drawing.with_running("plain", on="n2", cpu=4, priority=9, owner="ReplicaSet/p")
     plain, saint = ways(drawing, "move-pod")
     assert (plain.command, saint.command) == (moving("plain", "n2"), "")
-    assert saint.message.endswith("; ReplicaSet/s creates it anew; default/saint is protected from preemption")
+    assert saint.message.endswith("; ReplicaSet/s recreates it; default/saint is protected from preemption")
 
 
 @pytest.mark.parametrize("name", ["a;reboot", "..", "a/b", "x%2fy", "$(reboot)"])
