@@ -16,6 +16,7 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)],
     dry_run: Annotated[
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this only shows.")
     ] = "",

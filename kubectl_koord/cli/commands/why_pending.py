@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
+    gang: Annotated[str, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print what changes.")] = False,
     until: Annotated[
@@ -45,6 +46,8 @@ def command(
     from kubectl_koord.explain.why import every_pending, why, with_nodes
 
     session: Session = context.obj
+    if gang and every:
+        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
     if (raw or nodes) and (not gang or wish is not None):
         flag = "--raw" if raw else "--nodes"

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    victim: Annotated[str, typer.Argument(metavar="POD|GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    victim: Annotated[str, typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
 ) -> None:
     """Say who preempted a pod or pods of a gang: preemptor, trigger pod, priorities, plugin, and what came of it."""
     session: Session = context.obj
@@ -75,12 +76,15 @@ def _live(session: "Session", victim: str) -> "WhyPreemptedReport":
 
 
 def _found(traces: "Traces", victim: str, namespace: str) -> "tuple[Asked, Snapshot]":
-    """Return whom the name means; of `x/y` both meanings are tried, namespace and kind."""
+    """Return whom the name means; of `x/y` both meanings are tried, namespace and kind; `kind/ns/y` has one."""
     from kubectl_koord.explain.subjects import Unknown
     from kubectl_koord.explain.why_preempted import Asked, whom
 
-    first, _, rest = victim.rpartition("/")
-    homes = [namespace] if not first or first.lower() in _KINDS else [first, namespace]
+    start, _, rest = victim.rpartition("/")
+    kind, has_kind, first = start.rpartition("/")
+    homes = (
+        [first] if has_kind and kind else [namespace] if not first or first.lower() in _KINDS else [first, namespace]
+    )
     nearest: tuple[str, ...] = ()
     for home in dict.fromkeys(homes):
         traces.read(home)
