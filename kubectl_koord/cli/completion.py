@@ -30,7 +30,7 @@ class Verb(Struct, frozen=True):
 
 _WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 VERBS: Mapping[str, Verb] = {
-    "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False}),
+    "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False, "--all": False}),
     "why-pending": Verb(
         "why a gang is pending",
         {
@@ -42,11 +42,12 @@ VERBS: Mapping[str, Verb] = {
             "-w": False,
             "--until": True,
             "--timeout": True,
+            "--all": False,
         },
         ("gang",),
     ),
-    "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
-    "why-preempted": Verb("who preempted a pod or a gang's pods", {}, ("gang",)),
+    "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True, "--all": False}, ("gang",)),
+    "why-preempted": Verb("who preempted a pod or a gang's pods", {"--all": False}, ("gang",)),
     "explain": Verb("what a code in an answer means", {}, ("code",)),
     "version": Verb("the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),

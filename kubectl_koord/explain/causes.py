@@ -227,7 +227,7 @@ def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTre
     layer = wish(spec, tree).must_gather
     if is_layer(layer, tree):
         return None
-    layers = listed(list(tree.layers), 8)
+    layers = listed(list(tree.layers))
     return Cause("unknown-layer", f"it must gather in layer {layer}, which the topology does not have ({layers}).")
 
 
@@ -366,7 +366,7 @@ def _index_order(group: GangGroup) -> Iterator[Notice]:
     if [pod.index for pod in by_name] != sorted(pod.index or 0 for pod in indexed):
         message = (
             "the topology index is not honoured: pods take their seats in the order of their names as plain"
-            f" text ({listed([pod.name for pod in by_name], 3)})."
+            f" text ({listed([pod.name for pod in by_name])})."
         )
         yield Notice("index-not-honoured", message)
 

@@ -46,7 +46,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"the input holds no {listed(missing, 12)}: taken as absent.")
+        yield Notice("kind-not-in-input", f"the input holds no {listed(missing)}: taken as absent.")
 
 
 def rests_on(subject: Subject) -> tuple[str, ...]:

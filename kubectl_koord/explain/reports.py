@@ -109,7 +109,10 @@ class WhatIf(Struct, frozen=True, rename="camel"):
 
 
 class SlotRow(Struct, frozen=True, rename="camel"):
-    """One domain of the start set: its slots, how many are missing, and the main obstacle in words."""
+    """One domain of the start set: its slots, how many are missing, and the main obstacle in words.
+
+    `obstacles` is everything that is in the way, where `in_the_way` names only the first nodes of several.
+    """
 
     layer: str
     name: str
@@ -117,6 +120,7 @@ class SlotRow(Struct, frozen=True, rename="camel"):
     short: int
     in_the_way: str = ""
     what_if: WhatIf | None = None
+    obstacles: tuple[str, ...] = ()
 
 
 class Cause(Struct, frozen=True, rename="camel"):

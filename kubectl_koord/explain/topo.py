@@ -162,7 +162,7 @@ def _state(node: Node) -> str:
 
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     for merged in tree.merged:
-        parents = listed([parent or "(root)" for parent in merged.parents], 6)
+        parents = listed([parent or "(root)" for parent in merged.parents])
         message = (
             f"{merged.layer} {merged.name} stands below {parents}: one domain for the scheduler, below whichever"
             " node it met first."

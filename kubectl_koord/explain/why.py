@@ -39,8 +39,6 @@ from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
 from kubectl_koord.model.snapshot import Snapshot
 
-MOST_ALTERNATIVES = 4
-
 
 def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Question | None = None) -> WhyReport:
     """Return why the subject is pending.
@@ -403,7 +401,7 @@ def _waiting_for_victims(question: Question) -> Cause | None:
 
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
-    """Return the outcomes of the first attempt where they differ, at most four."""
+    """Return the outcomes of the first attempt where they differ."""
     if len(courses) == 1:
         return ()
     seen: dict[object, Course] = {}
@@ -411,7 +409,7 @@ def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyA
         seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)
     if len(seen) == 1:
         return ()
-    return tuple(_alternative(question, course) for course in list(seen.values())[:MOST_ALTERNATIVES])
+    return tuple(_alternative(question, course) for course in seen.values())
 
 
 def _alternative(question: Question, course: Course) -> WhyAlternative:

@@ -20,10 +20,8 @@ def paste(*words: str) -> str:
     return " ".join(map(shlex.quote, words))
 
 
-def listed(items: Sequence[str], most: int = 3) -> str:
-    """Return `a, b and c`, or `a, b, c and 4 more`."""
-    if len(items) > most:
-        return f"{', '.join(items[:most])} and {len(items) - most} more"
+def listed(items: Sequence[str]) -> str:
+    """Return `a, b and c`. Where that is too long for a screen, the page shortens it."""
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
 
 
@@ -38,7 +36,7 @@ def resource_name(resource: str) -> str:
 
 def amounts(needs: Iterable[tuple[str, int]]) -> str:
     """Return `8 CPU and 4 GPU`."""
-    return listed([f"{quantity.spell(r, n)} {resource_name(r)}" for r, n in needs], 6) or "no resources"
+    return listed([f"{quantity.spell(r, n)} {resource_name(r)}" for r, n in needs]) or "no resources"
 
 
 def layer_noun(layer: str) -> str:

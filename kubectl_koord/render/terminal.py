@@ -1,4 +1,4 @@
-"""Blocks for a terminal: colours, and everything cut to its width."""
+"""Blocks for a terminal: colours, and no line wider than it is."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -17,7 +17,13 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 
 
 def to_terminal(
-    blocks: Iterable[Block], *, width: int, colour: bool, unicode: bool, write: Callable[[str], object]
+    blocks: Iterable[Block],
+    *,
+    width: int,
+    colour: bool,
+    unicode: bool,
+    write: Callable[[str], object],
+    names: int | None = None,
 ) -> None:
     """Write the page to a terminal.
 
@@ -27,9 +33,10 @@ def to_terminal(
         colour: whether escape codes for colours may be written.
         unicode: False for a terminal that knows ASCII only.
         write: takes the text, in one or more parts.
+        names: how many names a list in a sentence may have before it is folded, None for any number.
 
     """
-    lines = [_trimmed(line) for line in laid_out(blocks, Screen(width, unicode))]
+    lines = [_trimmed(line) for line in laid_out(blocks, Screen(width, unicode, names))]
     if not colour:
         write("".join("".join(span.text for span in line) + "\n" for line in lines))
     elif len(lines) <= _RICH_LINES:

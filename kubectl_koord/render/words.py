@@ -1,15 +1,17 @@
 """Small wordings that several pages share."""
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
 from kubectl_koord.render.document import Block, Gap, Line, Style
+from kubectl_koord.render.shown import Shown
+
+_LONG = 300  # the text of a scheduler that is quoted on a screen
 
 VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
 
-_MOST_PODS = 6
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
@@ -23,13 +25,6 @@ def ordinal(number: int) -> str:
     """Return `1st`, `2nd`, `11th`."""
     teen = 10 < number % 100 < 20  # noqa: PLR2004
     return f"{number}{'th' if teen else _ORDINALS.get(number % 10, 'th')}"
-
-
-def some(names: Collection[str], most: int = 5) -> str:
-    """Return the names with commas, the first few only where there are many."""
-    shown = list(names)[:most] if len(names) > most + 1 else list(names)
-    rest = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
 def layer_word(layer: str) -> str:
@@ -104,7 +99,7 @@ def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
     return [Gap(), *lines] if lines else []
 
 
-def scheduler_line(says: SchedulerSays, moment: str) -> Line:
+def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     """Return what the scheduler wrote on the pods, how old it is, whether it still holds and when it tries again.
 
     Without an event only the first failure has a time: the words themselves may be newer.
@@ -113,7 +108,7 @@ def scheduler_line(says: SchedulerSays, moment: str) -> Line:
     since = (f"{gone} ago" if says.last_seen else f"Within the last {gone}") if gone else f"Since {says.since}"
     if not says.reads:
         holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}
-        return Line(f'{since} the scheduler said, {holds[says.agrees]}: "{_shortened(says.message)}"', "dim")
+        return Line(f'{since} the scheduler said, {holds[says.agrees]}: "{_shortened(says.message, shown)}"', "dim")
     now = f"now {says.now}" if says.now else ""
     return Line("; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + ".", "dim")
 
@@ -124,10 +119,13 @@ def raw_lines(says: SchedulerSays, home: str) -> list[Block]:
         return []
     lines: list[Block] = [Gap(), Line("What the scheduler wrote", "bold")]
     for each in says.texts:
-        pods = some([local(pod, home) for pod in each.pods], _MOST_PODS)
-        lines += [Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2), Line(each.message, indent=4)]
+        pods = ", ".join(local(pod, home) for pod in each.pods)
+        lines.append(Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2))
+        lines.append(Line(each.message, indent=4, quoted=True))
     return lines
 
 
-def _shortened(message: str, most: int = 300) -> str:
-    return message if len(message) <= most else message[:most].rstrip() + "..."
+def _shortened(message: str, shown: Shown) -> str:
+    if shown.lines is None or len(message) <= _LONG:
+        return message
+    return f"{message[:_LONG].rstrip()}... (--all shows the rest)"

@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import SlotRow, WhatIf
 from kubectl_koord.render.show import text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -36,7 +37,7 @@ What helps, the cheapest first
      kubectl koord preempt job --dry-run
   2. Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU,
      priority 1000)
-  and 1 more of these kinds, see -o json
+  ... and 1 more of these kinds (--all shows them)
 
 It depends on what cannot be seen from outside the scheduler
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
@@ -86,7 +87,7 @@ What to do next
 What helps, the cheapest first
   1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1   kubectl koord preempt job --dry-run
   2. Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
-  and 1 more of these kinds, see -o json
+  3. Free 1 pod of lower priority in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)
 
 It depends on what cannot be seen from outside the scheduler
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.
@@ -138,11 +139,12 @@ def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_stat
     domains = tuple(
         SlotRow("SpineLayer", f"spine-{number}", 1, 3, "", WhatIf(1, 1, 1, number)) for number in range(2, 10)
     )
-    page = text(replace(WHY, domains=domains), style=PIPE)
+    page = text(replace(WHY, domains=domains), style=PIPE, shown=ON_A_SCREEN)
     assert [line.split() for line in page.splitlines() if line.startswith("  spine-") and line.endswith("9")] == [
         ["spine-9", "1", "9"]
     ]
-    assert "  spine-4     1       4\n  and 2 more\n" in page
+    assert "  spine-5     1       5\n  ... and 3 more (--all shows them)\n" in page
+    assert "  spine-2     1       2\n" in text(replace(WHY, domains=domains), style=PIPE)
 
 
 def test_what_else_is_wrong_is_told_apart_from_what_only_the_scheduler_said() -> None:

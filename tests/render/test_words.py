@@ -52,11 +52,6 @@ def test_ordinals() -> None:
     )
 
 
-def test_names_are_folded_only_where_that_saves_more_than_one() -> None:
-    assert words.some(["a", "b", "c"], 2) == "a, b, c"
-    assert words.some(["a", "b", "c", "d"], 2) == "a, b and 2 more"
-
-
 def test_a_command_can_be_pasted_whatever_the_name_is() -> None:
     assert words.command("why-pending", "default/a; rm -rf $HOME") == (
         "kubectl koord why-pending 'default/a; rm -rf $HOME'"

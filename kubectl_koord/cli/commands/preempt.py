@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ def command(
     dry_run: Annotated[
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this only shows.")
     ] = "",
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show whom job preemption would kill for a gang, attempt by attempt, and whether that helps."""
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.preempt import preempt
 
     session: Session = context.obj
+    session.everything = everything
     if dry_run not in {"client", "server"}:
         given = f"--dry-run={dry_run} is neither client nor server" if dry_run else "--dry-run is required"
         raise KoordError(f"error: {given}: the scheduler preempts, this command only shows")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def command(
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="Add why each node takes no more of its pods.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
     from kubectl_koord.cli import follow
@@ -46,6 +47,7 @@ def command(
     from kubectl_koord.explain.why import every_pending, why, with_nodes
 
     session: Session = context.obj
+    session.everything = everything
     if gang and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)

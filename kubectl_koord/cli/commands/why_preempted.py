@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -42,9 +42,11 @@ Examples:
 def command(
     context: typer.Context,
     victim: Annotated[str, typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Say who preempted a pod or pods of a gang: preemptor, trigger pod, priorities, plugin, and what came of it."""
     session: Session = context.obj
+    session.everything = everything
     session.show(_live(session, victim) if session.options.is_live else _from_file(session, victim))
 
 

@@ -276,8 +276,7 @@ def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
     message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}{_created_anew(search, pods)}"
-    command = delete(pods)
-    return WayOut("free-pods", message if command else f"{message} (all in -o json)", command, deleted(pods))
+    return WayOut("free-pods", message, delete(pods), deleted(pods))
 
 
 def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
@@ -289,7 +288,7 @@ def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
         return ""
     create, them = ("creates", "it") if len(owners) == 1 else ("create", "them")
     anew = "it" if len(pods) == 1 else "pods"
-    return f"; {listed(owners, 2)} {create} {anew} anew{f': scale {them} down' if again else ''}"
+    return f"; {listed(owners)} {create} {anew} anew{f': scale {them} down' if again else ''}"
 
 
 def _comes_back(pod: RunningPod, own: int) -> bool:

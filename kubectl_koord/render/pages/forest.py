@@ -5,10 +5,10 @@ from itertools import groupby
 
 from kubectl_koord.explain.reports import DomainRow, NodeRow, TopologyReport
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
+from kubectl_koord.render.shown import and_more
 from kubectl_koord.render.words import amount, domain_word, unit
 
 ROOT = "ClusterTopologyLayer"
-LINES = 60  # about one screen
 _ALIKE = 4  # fewer siblings than that are shown one by one
 
 _Key = tuple[str, str]
@@ -43,25 +43,27 @@ class Forest:
         """Return the domains right below this one."""
         return self.below.get((domain.layer, domain.name), [])
 
-    def fitting(self, deepest: int) -> int:
-        """Return the deepest layer down to which the tree, folded, stays within one screen."""
+    def fitting(self, deepest: int, lines: int) -> int:
+        """Return the deepest layer down to which the tree, folded, takes no more than so many lines."""
         for depth in range(deepest, 1, -1):
-            if len(list(self.rows(depth))) <= LINES:
+            if len(list(self.rows(depth, fold=True))) <= lines:
                 return depth
         return min(deepest, 1)
 
-    def rows(self, depth: int, *, nodes: bool = False) -> Iterator[Row]:
-        """Return the rows in pre-order down to a depth; siblings at that depth are folded unless nodes are shown."""
+    def rows(self, depth: int, *, nodes: bool = False, fold: bool = False) -> Iterator[Row]:
+        """Return the rows in pre-order down to a depth; siblings at that depth that are alike may be folded."""
         for root in self.below.get(None, []):
-            yield from self._rows([root], 0, depth, nodes=nodes)
+            yield from self._rows([root], 0, depth, nodes=nodes, fold=fold)
 
-    def _rows(self, siblings: Sequence[DomainRow], level: int, depth: int, *, nodes: bool) -> Iterator[Row]:
-        if level == depth and not nodes:
+    def _rows(self, siblings: Sequence[DomainRow], level: int, depth: int, *, nodes: bool, fold: bool) -> Iterator[Row]:
+        if level > depth:
+            return
+        if level == depth and fold:
             yield from self._folded(siblings, level)
             return
         for domain in siblings:
             yield Row((domain_word(domain.name), *self.cells(domain)), _style(domain), level)
-            yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes)
+            yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes, fold=fold)
             if nodes:
                 yield from (self._node(node, level + 1) for node in self.leaves.get((domain.layer, domain.name), []))
 
@@ -93,7 +95,7 @@ class Forest:
         """Return one row for all these domains together."""
         free, total = free_of(domains), sum(domain.total for domain in domains)
         nodes = str(sum(domain.nodes for domain in domains))
-        label = f"and {len(domains)} more (--depth {level} shows all)"
+        label = and_more(f"{len(domains)} more")
         return Row((label, nodes, *self._amounts(free, total, None), ""), "dim", level)
 
 
@@ -103,9 +105,9 @@ def free_of(domains: Sequence[DomainRow]) -> int | None:
     return sum(known) if len(known) == len(domains) else None
 
 
-def drawn(forest: Forest, depth: int, *, nodes: bool, most: int | None = None) -> Tree:
-    """Return the tree down to a depth, cut after the first layer's domains that fill a screen (`most` lines)."""
-    rows = list(forest.rows(depth, nodes=nodes))
+def drawn(forest: Forest, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
+    """Return the tree down to a depth, cut after the first layer's domains that fill `most` lines."""
+    rows = list(forest.rows(depth, nodes=nodes, fold=fold))
     if most is not None and len(rows) > most:
         rows = _cut(forest, most)
     return slim(Tree(forest.columns, tuple(rows)))
@@ -122,9 +124,9 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
     name = unit(report.resource)
     return (
         Column("DOMAIN"),
-        Column("NODES", right=True),
+        Column("NODES", right=True, goes=1),
         Column(f"FREE {name}", right=True),
-        Column(f"TOTAL {name}", right=True),
+        Column(f"TOTAL {name}", right=True, goes=2),
         Column("SLOTS", right=True),
         Column("NOTES", flow="wrap"),
     )

@@ -6,6 +6,7 @@ from itertools import groupby
 from kubectl_koord.explain.reports import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.pages.nodes import by_node
+from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     age,
@@ -14,12 +15,8 @@ from kubectl_koord.render.words import (
     count,
     local,
     ordinal,
-    some,
     warning_lines,
 )
-
-_MOST_ROWS = 40
-_MOST_PODS = 6
 
 _NEXT = {
     "not-needed": "Nobody has to be killed: the gang fits as things are.",
@@ -32,17 +29,19 @@ _NEXT = {
 }
 
 
-def blocks(report: PreemptReport) -> list[Block]:
+def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
-        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang)]
+        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     if report.broken_gangs:
         page += [Gap(), *_broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (Gap(), line)]
     if report.alternatives:
-        points = tuple(Bullet(_alternative(each, report.gang)) for each in report.alternatives)
+        outcomes, rest = parted(report.alternatives, shown.few)
+        points = tuple(Bullet(_alternative(each, report.gang)) for each in outcomes)
         page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
+        page += [Line(and_more(f"{len(rest)} more outcomes"), "dim", indent=2)] if rest else []
     page += [Gap(), Line("What next", "bold"), Bullets(tuple(_next(report)))]
     facts = [] if report.priority is None else [f"priority of the gang: {report.priority}"]
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
@@ -68,40 +67,40 @@ def _title(index: int, attempt: Round) -> str:
     return f"{ordinal(index)} attempt: {kills}"
 
 
-def _attempt(attempt: Round, title: str, gang: str) -> Iterator[Block]:
+def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
     yield Line(title, "bold")
     if attempt.victims:
-        yield from _victims(attempt.victims)
+        yield from _victims(attempt.victims, shown)
     if attempt.nominations:
         yield Gap()
-        yield from by_node(attempt.nominations, gang, "NOMINATED FOR IT")
+        yield from by_node(attempt.nominations, gang, shown, "NOMINATED FOR IT")
 
 
-def _victims(victims: Sequence[Victim]) -> Iterator[Block]:
+def _victims(victims: Sequence[Victim], shown: Shown) -> Iterator[Block]:
     ordered = sorted(victims, key=lambda victim: (victim.domain, victim.node, victim.pod))
-    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    first, rest = parted(ordered, shown.lines)
     columns = (
         Column("VICTIM"),
-        Column("NODE"),
-        Column("PRIORITY", right=True),
-        Column("BELONGS TO"),
-        Column("AGE", right=True),
+        Column("NODE", goes=4),
+        Column("PRIORITY", right=True, goes=2),
+        Column("BELONGS TO", goes=3),
+        Column("AGE", right=True, goes=1),
         Column("BUDGET"),
         Column("NOTE"),
     )
     rows: list[Row] = []
-    for domain, group in groupby(shown, lambda victim: victim.domain):
+    for domain, group in groupby(first, lambda victim: victim.domain):
         rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
     yield slim(Tree(columns, tuple(rows), indent=2))
-    if len(shown) < len(ordered):
-        yield Line(f"and {len(ordered) - len(shown)} more victims (-o json has all)", "dim", indent=2)
+    if rest:
+        yield Line(and_more(f"{len(rest)} more victims"), "dim", indent=2)
     answers: dict[str, list[str]] = {}
     for victim in ordered:
         if victim.eviction:
             answers.setdefault(victim.eviction, []).append(victim.pod)
     for answer, pods in answers.items():
-        yield Line(f"The API server on evicting {some(pods)}: {answer}", indent=2)
+        yield Line(f"The API server on evicting {', '.join(pods)}: {answer}", indent=2)
 
 
 def _victim(victim: Victim, depth: int) -> Row:
@@ -128,14 +127,14 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     pods: dict[str, list[str]] = {}
     for pod, node in nominations.items():
         pods.setdefault(node, []).append(local(pod, gang))
-    return "; ".join(f"{some(pods[node], _MOST_PODS)} -> {node}" for node in sorted(pods))
+    return "; ".join(f"{', '.join(pods[node])} -> {node}" for node in sorted(pods))
 
 
 def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
     yield Line("Running gangs that would fall below their minimum", "bad")
     columns = (
         Column("GANG"),
-        Column("RUNNING", right=True),
+        Column("RUNNING", right=True, goes=1),
         Column("LEFT", right=True),
         Column("MINIMUM", right=True),
     )
@@ -150,16 +149,14 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     if not wasted:
         return
     verb = "dies" if len(wasted) == 1 else "die"
-    yield Line(
-        f"Wasted victims: {some(wasted, _MOST_PODS)} {verb} in vain, {report.gang} gains nothing from it.", "bad"
-    )
+    yield Line(f"Wasted victims: {', '.join(wasted)} {verb} in vain, {report.gang} gains nothing from it.", "bad")
 
 
 def _alternative(each: PreemptAlternative, gang: str) -> str:
-    kills = f"kills {some([victim.pod for victim in each.victims])}" if each.victims else "kills nobody"
+    kills = f"kills {', '.join(victim.pod for victim in each.victims)}" if each.victims else "kills nobody"
     ends = {True: "; the gang can run then", False: "; the gang cannot run even then", None: ""}[each.helps]
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
-    broken = f"; breaks {some([gone.gang for gone in each.broken_gangs])}" if each.broken_gangs else ""
+    broken = f"; breaks {', '.join(gone.gang for gone in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
     return f"If {each.when}: {kills}{places}{broken}{ends}{why}."
 

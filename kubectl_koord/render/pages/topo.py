@@ -5,14 +5,14 @@ from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.forest import LINES, ROOT, Forest, drawn, free_of
+from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of
+from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     amount,
     basis_line,
     count,
     layer_word,
-    some,
     unit,
     warning_lines,
 )
@@ -21,18 +21,19 @@ _NODE_LAYER = "NodeTopologyLayer"
 _NO_TREE = {"no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"}
 
 
-def blocks(report: TopologyReport, *, depth: int | None = None, nodes: bool = False) -> list[Block]:
+def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, nodes: bool = False) -> list[Block]:
     """Return the page.
 
     Args:
         report: what `topo` found.
-        depth: how many layers below the cluster to show; None shows as many as fit on about one screen.
+        shown: how many lines of the tree.
+        depth: how many layers below the cluster to show; None shows as many as `shown` has lines for.
         nodes: show every node, and therefore every layer, and fold nothing.
 
     """
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
     if report.domains:
-        page += [Gap(), *_tree(report, depth, nodes=nodes)]
+        page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
     page += warning_lines(_unsaid(report))
     if report.outside:
         page += [Gap(), *_outside(report.outside)]
@@ -91,16 +92,23 @@ def _between(report: TopologyReport) -> list[str]:
     return [layer for layer in report.layers if layer in present and layer not in {ROOT, _NODE_LAYER}]
 
 
-def _tree(report: TopologyReport, depth: int | None, *, nodes: bool) -> Iterator[Block]:
+def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes: bool) -> Iterator[Block]:
     forest = Forest(report)
     deepest = forest.height()
     if nodes:
         yield drawn(forest, deepest, nodes=True)
         return
-    shown = min(depth, deepest) if depth is not None else forest.fitting(deepest)
-    yield drawn(forest, shown, nodes=False, most=LINES if depth is None else None)
+    if lines is None:
+        yield drawn(forest, deepest if depth is None else min(depth, deepest))
+        return
+    shown = min(depth, deepest) if depth is not None else forest.fitting(deepest, lines)
+    tree = drawn(forest, shown, fold=True, most=lines if depth is None else None)
+    yield tree
     if depth is None and shown < deepest:
-        yield Line(f"Shown: {count(shown, 'layer')}; --depth {shown + 1} shows one more, --nodes every node.", "dim")
+        how = f"--depth {shown + 1} shows one more, --all every domain, --nodes every node"
+        yield Line(f"Shown: {count(shown, 'layer')}; {how}.", "dim")
+    elif len(tree.rows) < sum(1 for _ in forest.rows(shown)):
+        yield Line("Some domains share a row: --all shows each.", "dim")
 
 
 def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
@@ -111,4 +119,4 @@ def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
     for missing, names in by_missing.items():
         verb = "lacks" if len(names) == 1 else "lack"
         lack = f"{verb} the label {', '.join(missing)}" if missing else "no label is missing"
-        yield Line(f"{some(names)}: {lack}", indent=2)
+        yield Line(f"{', '.join(names)}: {lack}", indent=2)
