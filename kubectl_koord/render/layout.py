@@ -14,7 +14,6 @@ from kubectl_koord.render.guides import Glyphs, leads
 from kubectl_koord.render.shown import folded
 from kubectl_koord.render.sizes import BETWEEN, Fit, fit
 
-
 _LONGEST = 400  # cells of a word: a namespace and a name take 317, a label with its value 380
 _NO_NAME = re.compile(rf"[^ ]{{{_LONGEST + 1},}}")
 
