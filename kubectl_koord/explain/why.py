@@ -453,6 +453,7 @@ def _report(
     }
     if first is not None and not brief and "funnel" not in more:
         fields["funnel"] = obstacles.funnel(question, first)
+    waiting, waiting_for = morning.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,
@@ -470,7 +471,8 @@ def _report(
         also_wrong=also_wrong,
         scheduler_says=says,
         lone_pod=group is None,
-        waiting=morning.asked_for(pending),
+        waiting=waiting,
+        waiting_for=waiting_for,
         waiting_since=min((pod.created for pod in pending), default=""),
         node=subject.placed.node if isinstance(subject.placed, RunningPod) else "",
         **fields,  # type: ignore[arg-type]

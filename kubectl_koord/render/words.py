@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.explain.words import spelled, unit
 from kubectl_koord.render.document import Block, Gap, Line, Style
 from kubectl_koord.render.shown import Shown
 
@@ -46,14 +47,10 @@ def local(name: str, home: str) -> str:
     return name.removeprefix(namespace + slash) if slash else name
 
 
-def unit(resource: str) -> str:
-    """Return the short name of a resource: `CPU`, `GPU` for nvidia.com/gpu, `memory`."""
-    last = resource.rpartition("/")[2]
-    return last.upper() if last in {"cpu", "gpu", "rdma", "npu"} else last
-
-
 def amount(resource: str, number: int) -> str:
-    """Return an amount of the resource for people: CPUs instead of milli-CPU, GiB instead of bytes."""
+    """Return an amount of the resource for people: CPUs instead of milli-CPU, cards instead of shares, GiB."""
+    if unit(resource) == "GPU":
+        return spelled(resource, number)
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
     if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
@@ -61,11 +58,6 @@ def amount(resource: str, number: int) -> str:
             if abs(number) >= size:
                 return f"{number / size:.1f}".removesuffix(".0") + suffix
     return str(number)
-
-
-def resource_words(resource: str, written: str) -> str:
-    """Return a quantity with what it is one of: `64 GPU`, `96 CPU`, `128Gi memory`."""
-    return f"{written} {unit(resource)}"
 
 
 def age(seconds: int) -> str:

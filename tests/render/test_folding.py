@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.explain.reports import Amount, DomainName, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN
 from tests.render.samples import PIPE, ROOT, TERMINAL, TOPO
@@ -135,3 +135,26 @@ def test_many_nodes_outside_are_named_by_the_first_few_on_a_screen() -> None:
 def test_a_gang_is_told_how_many_domains_have_its_slots() -> None:
     report = replace(tree(3, 1, 2, lambda number: number), gang="default/job", desired_offer_slot=None)
     assert text(report, style=PIPE).startswith("Slots are the pods of default/job for which a domain has room.\n")
+
+
+def test_what_is_free_on_nodes_out_of_use_is_told_and_not_counted() -> None:
+    root = DomainRow("ClusterTopologyLayer", "", None, 8, 16, 64, cordoned=2, not_ready=1, withheld=16)
+    page = text(replace(TOPO, domains=(root,)), style=PIPE)
+    assert "\n2 nodes are cordoned, 1 is not ready: their 16 free GPU are not counted.\n" in page
+    alone = text(replace(TOPO, domains=(replace(root, cordoned=0),)), style=PIPE)
+    assert "\n1 node is not ready: their 16 free GPU are not counted.\n" in alone
+    assert "not counted" not in text(replace(TOPO, domains=(replace(root, withheld=0),)), style=PIPE)
+
+
+def test_each_family_of_cards_has_columns_and_a_sum() -> None:
+    mig = "nvidia.com/mig-1g.5gb"
+    report = replace(tree(70, 1, 2, lambda number: number % 8), resources=("nvidia.com/gpu", mig))
+    rows = tuple(replace(row, others={mig: Amount(1 if row.parent else 70, 2)}) for row in report.domains)
+    full = replace(report, domains=rows)
+    shown = drawn(full).splitlines()
+    assert shown[0].split("   ")[-4:] == ["FREE GPU", "TOTAL GPU", "FREE mig-1g.5gb", "TOTAL mig-1g.5gb"]
+    assert shown[-2].split()[-2:] == ["13", "26"]
+    assert "; 0 of 0 GPU free, 70 of 2 mig-1g.5gb free." in text(full, style=PIPE)
+    unseen = replace(report, domains=tuple(replace(row, others={mig: Amount(None, 2)}) for row in report.domains))
+    assert "an unknown part of 2 mig-1g.5gb free." in text(unseen, style=PIPE)
+    assert drawn(unseen).splitlines()[-2].split()[-2:] == ["?", "26"]

@@ -1,5 +1,6 @@
 import pytest
 
+from kubectl_koord.explain.words import unit
 from kubectl_koord.render import words
 
 
@@ -31,7 +32,7 @@ def test_a_layer_is_called_as_people_call_it(layer: str, word: str) -> None:
     ],
 )
 def test_amounts_are_in_units_of_people(resource: str, number: int, shown: str) -> None:
-    assert f"{words.amount(resource, number)} {words.unit(resource)}" == shown
+    assert f"{words.amount(resource, number)} {unit(resource)}" == shown
 
 
 @pytest.mark.parametrize(

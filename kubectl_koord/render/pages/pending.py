@@ -8,7 +8,7 @@ from kubectl_koord.explain.reports import CauseGroup, Notice, PendingGangsReport
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
 from kubectl_koord.render.shown import Shown, and_more, folded, parted
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, resource_words, warning_lines
+from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, warning_lines
 
 _COLUMNS = (
     Column("CAUSE / GANG"),
@@ -113,17 +113,11 @@ def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) ->
     cells = (
         _word(group.code, group.verdict),
         str(group.pods),
-        _scarcest(group.waiting),
+        group.waiting_for,
         age_at(group.oldest, report.basis.moment),
         _named(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
     )
     return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
-
-
-def _scarcest(waiting: Mapping[str, str]) -> str:
-    """Return the resource that counts most: GPUs, else CPUs, else the first."""
-    ranked = sorted(waiting, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name))
-    return resource_words(ranked[0], waiting[ranked[0]]) if ranked else ""
 
 
 def _of(group: CauseGroup, report: PendingGangsReport) -> list[WhyReport]:
@@ -176,7 +170,7 @@ def _row(item: WhyReport, report: PendingGangsReport) -> Row:
     cells = (
         f"{name} (+{count(others, 'gang')})" if others else name,
         str(len(item.pending_pods)),
-        _scarcest(item.waiting),
+        item.waiting_for,
         age_at(item.waiting_since, report.basis.moment),
         why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
     )

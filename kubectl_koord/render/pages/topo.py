@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
+from kubectl_koord.explain.words import unit
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of
+from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
@@ -13,7 +14,6 @@ from kubectl_koord.render.words import (
     basis_line,
     count,
     layer_word,
-    unit,
     warning_lines,
 )
 
@@ -34,6 +34,7 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
     if report.domains:
         page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
+        page += [block for line in _out_of_use(report) for block in (Gap(), line)]
     page += warning_lines(_unsaid(report))
     if report.outside:
         page += [Gap(), *_outside(report.outside)]
@@ -69,6 +70,10 @@ def _size_sentence(report: TopologyReport) -> str:
     free, total = free_of(roots), sum(root.total for root in roots)
     known = "an unknown part" if free is None else amount(report.resource, free)
     room = f"{known} of {amount(report.resource, total)} {unit(report.resource)} free"
+    for resource in report.resources[1:]:
+        each = together(root.others[resource] for root in roots)
+        some = "an unknown part" if each.free is None else amount(resource, each.free)
+        room += f", {some} of {amount(resource, each.total)} {unit(resource)} free"
     size = f"{', '.join(parts)} and {nodes}" if parts else nodes
     return f"The topology tree has {size}; {room}."
 
@@ -109,6 +114,22 @@ def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes
         yield Line(f"Shown: {count(shown, 'layer')}; {how}.", "dim")
     elif len(tree.rows) < sum(1 for _ in forest.rows(shown)):
         yield Line("Some domains share a row: --all shows each.", "dim")
+
+
+def _out_of_use(report: TopologyReport) -> Iterator[Line]:
+    """Yield how many nodes are cordoned or not ready, where something does not count as free because of that."""
+    roots = [domain for domain in report.domains if domain.parent is None]
+    cordoned, not_ready = sum(root.cordoned for root in roots), sum(root.not_ready for root in roots)
+    parts = [_are(cordoned, "cordoned", noun="node")] if cordoned else []
+    parts += [_are(not_ready, "not ready", noun="" if parts else "node")] if not_ready else []
+    withheld = sum(root.withheld or 0 for root in roots)
+    if withheld:
+        what = f"{amount(report.resource, withheld)} free {unit(report.resource)}"
+        yield Line(f"{', '.join(parts)}: their {what} are not counted.", "warn")
+
+
+def _are(number: int, state: str, noun: str) -> str:
+    return f"{count(number, noun) if noun else number} {'is' if number == 1 else 'are'} {state}"
 
 
 def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
