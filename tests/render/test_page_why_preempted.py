@@ -1,6 +1,6 @@
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import PreemptedPod
+from kubectl_koord.explain.reports import Evidence, PreemptedPod
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from tests.render.samples import NOT_PREEMPTED, PIPE, PREEMPTED, TERMINAL
@@ -66,6 +66,16 @@ def test_many_victims_are_folded_and_everyone_is_counted() -> None:
     assert "low-058   " in page
     assert "low-059   " not in page
     assert "low-059   " in text(replace(PREEMPTED, pods=many), style=PIPE)
+
+
+def test_many_texts_are_cut_on_a_terminal_only() -> None:
+    many = tuple(
+        replace(PREEMPTED.pods[0], pod=f"default/low-{number}", evidence=(Evidence("event", f"Text {number}."),))
+        for number in range(20)
+    )
+    report = replace(PREEMPTED, pods=many)
+    assert "\n... and 5 more texts (--all shows them)\n" in text(report, style=TERMINAL)
+    assert 'The event of low-19 says: "Text 19."\n' in text(report, style=PIPE)
 
 
 def test_every_fate_has_words() -> None:
