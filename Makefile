@@ -27,6 +27,7 @@ help:
 $(VENV)/package: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "error: Python 3.11 or newer is needed, and $(PYTHON) is not that: try make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing into $(VENV) (first time only) ..." >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --editable .

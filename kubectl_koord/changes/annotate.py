@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct, structs
@@ -12,6 +11,7 @@ from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
 from kubectl_koord.explain import limits, sight
 from kubectl_koord.explain.codes import CauseCode
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import why
@@ -198,8 +198,8 @@ def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
 
 
 def _nearest(message: str, name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1, cutoff=0.0)
-    return f"{message}, did you mean {near[0]}?" if near else message
+    found = near(name, known, 1)
+    return f"{message}, did you mean {found[0]}?" if found else message
 
 
 def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
 """The command tree: what Typer parses, and what help says."""
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +12,7 @@ from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session, write
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.errors import KoordError
+from kubectl_koord.explain.near import near
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.transport import Transport
@@ -36,6 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
+    suggest_commands=False,  # _usage does, and only what is near
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("topo", short_help="Show the topology tree and its free resources.", epilog=topo.EXAMPLES)(topo.command)
@@ -61,13 +64,6 @@ def version(context: typer.Context) -> None:
     write(f"kubectl-koord {__version__}\nevaluates as koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
 
 
-@app.callback()
-def _root(_version: Annotated[bool, typer.Option("--version", hidden=True)] = False) -> None:
-    if _version:
-        write(f"kubectl-koord {__version__}\n")
-        raise typer.Exit
-
-
 def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: "Transport | None") -> int:
     """Run one command line (without global options) and return its exit code.
 
@@ -79,7 +75,7 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     command = typer.main.get_command(app)
     try:
         # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
-        with command.make_context("kubectl koord", _or_help(words), obj=session) as typed:
+        with command.make_context("kubectl koord", _verb_first(words), obj=session) as typed:
             command.invoke(typed)
     except typer.Exit as left:
         return left.exit_code
@@ -93,13 +89,31 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
     return session.exit_code
 
 
-def _or_help(words: Sequence[str]) -> list[str]:
-    """Return the words; where the verb is missing, a question for help."""
-    return [*words, "--help"] if tuple(words) in {(), ("annotate",)} else [*words]
+def _verb_first(words: Sequence[str]) -> list[str]:
+    """Return the words as Typer wants them: the verb, then its flags, wherever they stood; help is a flag, too.
+
+    Where the verb is missing that is a question for help.
+    """
+    at = next((at for at, word in enumerate(words) if not word.startswith("-") or word == "--"), len(words))
+    flags, rest = list(words[:at]), list(words[at:])
+    if rest[:1] == ["help"]:
+        return [*rest[1:], "--help"]
+    if flags == ["--version"] and not rest:
+        return ["version"]
+    if not flags and rest in ([], ["annotate"]):
+        return [*rest, "--help"]
+    return [*rest[:1], *flags, *rest[1:]]
 
 
 def _usage(problem: Exception, message: str) -> KoordError:
     context = getattr(problem, "ctx", None)
     where = context.command_path if context is not None else "kubectl koord"
+    mistyped = re.fullmatch(r"No such command '(.*)'\.", message, re.DOTALL)
+    if mistyped is not None and (meant := near(mistyped[1], _verbs(context))):
+        message = f"{message.rstrip('.')}, did you mean {', '.join(meant)}?"
     text = message.rstrip(".") if message.startswith("error") else f"error: {message.rstrip('.')}"
     return KoordError(f"{' '.join(text.split())}; see '{where} --help'")
+
+
+def _verbs(context: object) -> list[str]:
+    return list(getattr(getattr(context, "command", None), "commands", ()))

@@ -30,7 +30,10 @@ class Verb(Struct, frozen=True):
 
 _WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 VERBS: Mapping[str, Verb] = {
-    "topo": Verb("show the topology tree and its free resources", {"--for": True, "--depth": True, "--nodes": False}),
+    "topo": Verb(
+        "show the topology tree and its free resources",
+        {"--for": True, "--depth": True, "--nodes": False, "--all": False},
+    ),
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
         {
@@ -42,11 +45,12 @@ VERBS: Mapping[str, Verb] = {
             "-w": False,
             "--until": True,
             "--timeout": True,
+            "--all": False,
         },
         ("gang",),
     ),
-    "preempt": Verb("show which pods the scheduler would preempt", {"--dry-run": True}, ("gang",)),
-    "why-preempted": Verb("show who preempted a pod", {}, ("gang",)),
+    "preempt": Verb("show which pods the scheduler would preempt", {"--dry-run": True, "--all": False}, ("gang",)),
+    "why-preempted": Verb("show who preempted a pod", {"--all": False}, ("gang",)),
     "explain": Verb("explain a code from an answer", {}, ("code",)),
     "version": Verb("show the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),

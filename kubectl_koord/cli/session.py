@@ -33,6 +33,7 @@ class Session:
         self.connection = connection
         self.transport = transport
         self.exit_code = 0
+        self.everything = False  # whether a terminal is shown what a pipe is shown
 
     def live_transport(self) -> "Transport":
         """Return the way to the cluster.
@@ -153,6 +154,7 @@ class Session:
         Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
         """
         from kubectl_koord.render import show, structured
+        from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
         if self.options.output == "json":
@@ -160,7 +162,8 @@ class Session:
         elif self.options.output == "yaml":
             text = ("---\n" if more_follow else "") + structured.to_yaml(report)
         else:
-            text = show.text(report, style=self.style(), topo_options=topo)
+            shown = EVERYTHING if self.everything else None
+            text = show.text(report, style=self.style(), topo_options=topo, shown=shown)
         write(text)
 
     def style(self) -> "OutputStyle":

@@ -229,7 +229,7 @@ def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTre
     layer = wish(spec, tree).must_gather
     if is_layer(layer, tree):
         return None
-    layers = listed(list(tree.layers), 8)
+    layers = listed(list(tree.layers))
     return Cause("unknown-layer", f"it must gather in layer {layer}, which is not in the topology ({layers}).")
 
 
@@ -369,7 +369,7 @@ def _index_order(group: GangGroup) -> Iterator[Notice]:
     if [pod.index for pod in by_name] != sorted(pod.index or 0 for pod in indexed):
         message = (
             "the scheduler ignores the topology index: it assigns nodes in the lexical order of the pod names"
-            f" ({listed([pod.name for pod in by_name], 3)})."
+            f" ({listed([pod.name for pod in by_name])})."
         )
         yield Notice("index-not-honoured", message)
 

@@ -32,7 +32,7 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
         if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
             kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
     for (code, message), of in kinds.items():
-        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)), 12)}: {message}")
+        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)))}: {message}")
     if snapshot.config.assumed:
         yield Notice("assumed-config", "the scheduler's configuration was not read; assuming Helm chart defaults.")
     if snapshot.leases == () and snapshot.config.elects_leader:
@@ -48,7 +48,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing, 12)}; assuming none exist.")
+        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing)}; assuming none exist.")
 
 
 def rests_on(subject: Subject) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
 """The manual: one page per code. `codes` says which codes there are, a test that each has a page."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from msgspec import Struct
 
 from kubectl_koord.explain import codes
 from kubectl_koord.explain.codes import Code
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import CodeRow, Explanation, Explanations
 
 _USES = (
@@ -31,16 +31,12 @@ class Page(Struct, frozen=True):
 
 
 def explained(code: str) -> Explanation | tuple[str, ...]:
-    """Return the page of a code; for none of ours the nearest ones."""
+    """Return the page of a code; for none of ours those that are near, if any."""
     page = next((page for known, page in PAGES.items() if known == code), None)
     if page is None:
-        return tuple(get_close_matches(code.lower(), PAGES, n=3, cutoff=0.5)) or _like(code)
+        return near(code.lower(), PAGES)
     uses = tuple(use for use, known in _USES if code in codes.members(known))
     return Explanation("yes", code, uses, page.title, page.text, page.how, page.see, page.remedy)
-
-
-def _like(code: str) -> tuple[str, ...]:
-    return tuple(get_close_matches(code.lower(), PAGES, n=1, cutoff=0.0))
 
 
 def contents() -> Explanations:

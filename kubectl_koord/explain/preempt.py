@@ -20,7 +20,6 @@ from kubectl_koord.explain.reports import (
     Victim,
 )
 from kubectl_koord.explain.subjects import Subject
-from kubectl_koord.explain.why import MOST_ALTERNATIVES
 from kubectl_koord.explain.words import count, listed
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -131,7 +130,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
         nominations=likeliest.nominations,
         rounds=likeliest.rounds,
         message=_sentence(question, course, verdict),
-        alternatives=tuple(described[:MOST_ALTERNATIVES]) if len(described) > 1 else (),
+        alternatives=tuple(described) if len(described) > 1 else (),
     )
 
 

@@ -11,9 +11,6 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.explain.words import count, layer_noun, listed
 from kubectl_koord.model.snapshot import Snapshot
 
-_MOST_DOMAINS = 3
-_MOST_NODES = 3
-
 
 class News(Struct, frozen=True):
     """One change: of whom (`ns/gang`, or `pod/ns/name`), in words, and the verdict from now on."""
@@ -140,7 +137,7 @@ def _stands(report: WhyReport) -> str:
     if not report.placement:
         return "would be placed now"
     nodes = sorted(set(report.placement.values()))
-    place = listed(nodes) if len(nodes) <= _MOST_NODES else count(len(nodes), "node")
+    place = listed(nodes)
     return f"would be placed now: {count(len(report.placement), 'pod')} on {place}"
 
 
@@ -168,11 +165,9 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
     changed = [row for row in after.domains if old and old.get((row.layer, row.name)) != row.offer_slots]
     changed.sort(key=lambda row: -row.offer_slots)
     wanted = f" of {after.desired_offer_slot}" if after.desired_offer_slot is not None else ""
-    for row in changed[:_MOST_DOMAINS]:
+    for row in changed:
         was = old.get((row.layer, row.name))
         yield f"{row.offer_slots}{wanted} slots in {_place(row)} ({'new' if was is None else f'was {was}'})"
-    if changed[_MOST_DOMAINS:]:
-        yield f"other slots in {count(len(changed) - _MOST_DOMAINS, 'more domain')}"
 
 
 def _place(row: SlotRow) -> str:
@@ -191,7 +186,7 @@ def _helps(before: WhyReport, after: WhyReport) -> Iterator[str]:
 
 
 def _first(messages: list[str]) -> str:
-    return messages[0] + (f" (and {len(messages) - 1} more)" if messages[1:] else "")
+    return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
 
 
 def _left(snapshot: Snapshot, item: WhyReport) -> News:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kubectl_koord.explain import cards
 from kubectl_koord.explain.messages import QuotaWords
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause
@@ -36,5 +37,6 @@ def _numbers(refusal: QuotaWords) -> str:
     parts = []
     for resource in refusal.exceeded:
         used, limit, asked = (amounts.get(resource, "0") for amounts in lists)
-        parts.append(f"{resource_name(resource)}: {used} of {limit} used, {asked} requested")
+        name = resource if cards.is_share(resource) else resource_name(resource)  # as the scheduler counts
+        parts.append(f"{name}: {used} of {limit} used, {asked} requested")
     return f" ({listed(parts)})" if parts else ""

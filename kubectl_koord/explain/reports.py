@@ -39,10 +39,18 @@ class DomainName(Struct, frozen=True, rename="camel"):
 # --- topo -----------------------------------------------------------------------------------
 
 
+class Amount(Struct, frozen=True, rename="camel"):
+    """What is free of a resource and what there is; `free` is None where pods went unseen."""
+
+    free: int | None
+    total: int
+
+
 class NodeRow(Struct, frozen=True, rename="camel"):
     """One node of the tree with what is free of the resource that the report counts.
 
-    `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang.
+    `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang. Of a node that is
+    out nothing counts as free: `withheld` is what would. `others` are further resources, by name.
     """
 
     node: str
@@ -52,10 +60,16 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     state: str = ""
     offer_slots: int | None = None
     reason: str = ""
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):
-    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen."""
+    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen.
+
+    `withheld` is what would be free on nodes that are cordoned or not ready: `free` is without it. `others` are
+    further resources, by name.
+    """
 
     layer: str
     name: str
@@ -66,6 +80,8 @@ class DomainRow(Struct, frozen=True, rename="camel"):
     cordoned: int = 0
     not_ready: int = 0
     offer_slots: int | None = None
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
 
 
 class OutsideNode(Struct, frozen=True, rename="camel"):
@@ -78,8 +94,9 @@ class OutsideNode(Struct, frozen=True, rename="camel"):
 class TopologyReport(Struct, frozen=True, rename="camel"):
     """The topology tree as the scheduler builds it, and what is wrong with it.
 
-    `resource` names what `free` and `total` count (`nvidia.com/gpu`, or `cpu` in milli-CPU). `message` names
-    what could not be read where that leaves the tree, or the slots of a gang, unknown.
+    `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
+    a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `message` names what
+    could not be read where that leaves the tree, or the slots of a gang, unknown.
     """
 
     verdict: Verdict
@@ -93,6 +110,7 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     gang: str | None = None
     desired_offer_slot: int | None = None
     message: str = ""
+    resources: tuple[str, ...] = ()
 
 
 # --- why-pending ----------------------------------------------------------------------------
@@ -111,7 +129,10 @@ class WhatIf(Struct, frozen=True, rename="camel"):
 
 
 class SlotRow(Struct, frozen=True, rename="camel"):
-    """One domain of the start set: its slots, how many are missing, and the main obstacle in words."""
+    """One domain of the start set: its slots, how many are missing, and the main obstacle in words.
+
+    `obstacles` is everything that is in the way, where `in_the_way` names only the first nodes of several.
+    """
 
     layer: str
     name: str
@@ -119,6 +140,7 @@ class SlotRow(Struct, frozen=True, rename="camel"):
     short: int
     in_the_way: str = ""
     what_if: WhatIf | None = None
+    obstacles: tuple[str, ...] = ()
 
 
 class Cause(Struct, frozen=True, rename="camel"):
@@ -322,8 +344,9 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     the verdict is yes, but for `waiting-for-retry`. `lone_pod` is set when a lone pod was asked for.
     `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
-    `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_since` when
-    the first of them was made. `node` is where a lone pod is that is not pending, empty for a finished one.
+    `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
+    most of it in words, `waiting_since` when the first of them was made.
+    `node` is where a lone pod is that is not pending, empty for a finished one.
     """
 
     verdict: Verdict
@@ -350,6 +373,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     next_steps: tuple[WayOut, ...] = ()
     waiting: Mapping[str, str] = {}
     waiting_since: str = ""
+    waiting_for: str = ""
     nodes: tuple[NodeReason, ...] = ()
     node: str = ""
 
@@ -357,8 +381,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
 class CauseGroup(Struct, frozen=True, rename="camel"):
     """All that waits for one cause: `code` is empty for what would be placed now.
 
-    `waiting` holds what the pods ask for together, spelled as quantities; `gangs` are in order of
-    age, the oldest first; `oldest` is when the first of their pods was made.
+    `waiting` holds what the pods ask for together, spelled as quantities, `waiting_for` what counts most of
+    it in words; `gangs` are in order of age, the oldest first; `oldest` is when the first of their pods was made.
     """
 
     code: CauseCode | Literal[""]
@@ -367,6 +391,7 @@ class CauseGroup(Struct, frozen=True, rename="camel"):
     pods: int
     waiting: Mapping[str, str]
     oldest: str
+    waiting_for: str = ""
 
 
 class Contention(Struct, frozen=True, rename="camel"):

@@ -16,7 +16,6 @@ from kubectl_koord.model.traces import Event
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
 _SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
 _SOON = "it retries when resources are freed or the cluster changes, after 5 minutes at the latest"
-_MOST = 3
 
 _SENTENCES = {
     "gang-unknown": "did not know gang {gang}",
@@ -195,7 +194,7 @@ def _sentence(words: Words) -> str:
         return f"the scheduler {_phrased(root.phrase)}"
     if root.counts:
         found = "could not preempt for it" if _tells_of_preemption(root) else "found no node"
-        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts], _MOST)}"
+        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts])}"
     return ""
 
 
@@ -207,7 +206,7 @@ def _counted(plan: TopologyWords) -> str:
         return f"found no domain in the requested layer{part}"
     most = max(domain.slots for domain in plan.domains)
     names = [domain.name or "the whole cluster" for domain in plan.domains if domain.slots == most]
-    return f"counted {most} of {plan.desired} slots in {listed(names, _MOST)}{part}"
+    return f"counted {most} of {plan.desired} slots in {listed(names)}{part}"
 
 
 def _exhausted(quota: QuotaWords) -> str:
@@ -217,7 +216,7 @@ def _exhausted(quota: QuotaWords) -> str:
         f"{name} {used.get(name, '0')} used, {asked.get(name, '0')} requested, limit {limits.get(name, '0')}"
         for name in quota.exceeded
     ]
-    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts, _MOST)}"
+    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts)}"
 
 
 def _phrased(phrase: Phrase) -> str:

@@ -88,4 +88,4 @@ def words(gaps: Iterable[Gap]) -> str:
     """Return which kinds could not be read, and why, without a full stop."""
     kinds = dict.fromkeys(gap.kind for gap in gaps)
     reasons = dict.fromkeys(gap.message for gap in gaps)
-    return f"{listed(tuple(kinds), 12)} could not be read: {listed(tuple(reasons))}"
+    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"

@@ -1,7 +1,6 @@
 """Whom a question is about: a gang group, or pods that are scheduled one by one; and names for them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from itertools import chain
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from kubectl_koord.engine.attempt import Job, needed
 from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.explain.near import near
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -49,7 +49,7 @@ class Unknown(Struct, frozen=True):
 
 
 def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
-    """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x` or an owner such as `job/x`.
+    """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x`, an owner such as `job/x`, or `kind/ns/x`.
 
     A plain name is a gang first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told
     apart by what exists.
@@ -63,12 +63,14 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
     if not slash:
         return _plain(snapshot, every, namespace, name)
     kind = first.lower()
+    home, has_home, bare = second.rpartition("/")
+    key = second if has_home else f"{namespace}/{second}"
     found: Subject | None = None
     if kind in _GROUP_KINDS:
-        found = _gang(every, f"{namespace}/{second}")
+        found = _gang(every, key)
     elif kind in _POD_KINDS:
-        found = _pod(snapshot, every, f"{namespace}/{second}")
-    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, namespace, kind, second)
+        found = _pod(snapshot, every, key)
+    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, home or namespace, kind, bare)
 
 
 def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
@@ -140,12 +142,15 @@ def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: 
 
 def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: str) -> Unknown:
     known = [*every, *(pod.key for pod in snapshot.pending if not pod.gang)]
-    wanted = (
-        name
-        if name.partition("/")[0] in {key.partition("/")[0] for key in known}
-        else (f"{namespace}/{name.rpartition('/')[2]}")
-    )
-    return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
+    return Unknown(name, near(wanted(name, namespace, known), known))
+
+
+def wanted(name: str, namespace: str, known: Iterable[str]) -> str:
+    """Return the `namespace/name` that a name says, whether there is one or not: a first part may be a kind."""
+    home, slash, bare = name.rpartition("/")
+    kind, has_kind, rest = home.rpartition("/")
+    is_namespace = slash and not has_kind and any(key.startswith(f"{home}/") for key in known)
+    return f"{rest if has_kind and kind else home if is_namespace else namespace}/{bare}"
 
 
 def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, ...]:

@@ -40,8 +40,6 @@ from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-MOST_ALTERNATIVES = 4
-
 
 def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Question | None = None) -> WhyReport:
     """Return why the subject is pending.
@@ -411,7 +409,7 @@ def _waiting_for_victims(question: Question) -> Cause | None:
 
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
-    """Return the outcomes of the first attempt where they differ, at most four."""
+    """Return the outcomes of the first attempt where they differ."""
     if len(courses) == 1:
         return ()
     seen: dict[object, Course] = {}
@@ -419,7 +417,7 @@ def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyA
         seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)
     if len(seen) == 1:
         return ()
-    return tuple(_alternative(question, course) for course in list(seen.values())[:MOST_ALTERNATIVES])
+    return tuple(_alternative(question, course) for course in seen.values())
 
 
 def _alternative(question: Question, course: Course) -> WhyAlternative:
@@ -463,6 +461,7 @@ def _report(
     }
     if first is not None and not brief and "funnel" not in more:
         fields["funnel"] = obstacles.funnel(question, first)
+    waiting, waiting_for = morning.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,
@@ -480,7 +479,8 @@ def _report(
         also_wrong=also_wrong,
         scheduler_says=says,
         lone_pod=group is None,
-        waiting=morning.asked_for(pending),
+        waiting=waiting,
+        waiting_for=waiting_for,
         waiting_since=min((pod.created for pod in pending), default=""),
         node=subject.placed.node if isinstance(subject.placed, RunningPod) else "",
         **fields,  # type: ignore[arg-type]

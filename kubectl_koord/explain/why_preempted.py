@@ -3,7 +3,6 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from msgspec import Struct
 
@@ -11,6 +10,7 @@ from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.explain import limits, sight, subjects
 from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import (
     Evidence,
     Fate,
@@ -83,10 +83,11 @@ def _seen(snapshot: Snapshot) -> _Seen:
 
 
 def whom(snapshot: Snapshot, name: str, namespace: str) -> Asked | Unknown:
-    """Return whom a name means, pods included that only events remember: `x`, `ns/x`, `pod/x`, `job/x`."""
+    """Return whom a name means, pods included that only events remember: `x`, `ns/x`, `kind/x`, `kind/ns/x`."""
     first, slash, second = name.partition("/")
     if slash and first.lower() in _POD_KINDS:
-        return _pod(snapshot, f"{namespace}/{second}") or _unknown(snapshot, name, namespace)
+        meant = second if "/" in second else f"{namespace}/{second}"
+        return _pod(snapshot, meant) or _unknown(snapshot, name, namespace)
     key = name if slash else f"{namespace}/{name}"
     if key in gangs.all_gangs(snapshot):
         return Asked("gang", key)
@@ -122,8 +123,7 @@ def _of_subject(snapshot: Snapshot, found: Subject) -> Asked:
 
 def _unknown(snapshot: Snapshot, name: str, namespace: str) -> Unknown:
     known = dict.fromkeys([*gangs.all_gangs(snapshot), *(trace.key for trace in snapshot.traces)])
-    wanted = f"{namespace}/{name.rpartition('/')[2]}"
-    return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
+    return Unknown(name, near(subjects.wanted(name, namespace, known), known))
 
 
 def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:

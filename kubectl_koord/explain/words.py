@@ -1,11 +1,12 @@
 """Where reasons and amounts become English; nowhere else."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import assert_never
 
 from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.explain import cards
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import Resources
 
@@ -23,22 +24,42 @@ def paste(*words: str) -> str:
     return " ".join(map(shlex.quote, words))
 
 
-def listed(items: Sequence[str], most: int = 3) -> str:
-    """Return `a, b and c`, or `a, b, c and 4 more`."""
-    if len(items) > most:
-        return f"{', '.join(items[:most])} and {len(items) - most} more"
+def listed(items: Sequence[str]) -> str:
+    """Return `a, b and c`. Where that is too long for a screen, the page shortens it."""
     return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
 
 
 def resource_name(resource: str) -> str:
-    """Return the short name of a resource: `CPU`, `GPU` or `NPU` for a vendor's, else the name itself."""
+    """Return the short name of a resource: `CPU`, `GPU` for what counts GPUs, `NPU`, `RDMA`, else the name itself."""
+    if resource == "cpu":
+        return "CPU"
+    if cards.family(resource) == cards.GPU and not resource.endswith("-memory-ratio"):
+        return "GPU"
     last = resource.rpartition("/")[2]
-    return last.upper() if resource == "cpu" or (last in _CARDS and last != resource) else resource
+    return last.upper() if last in {"npu", "rdma"} and last != resource else resource
+
+
+def unit(resource: str) -> str:
+    """Return the shortest name of a resource, for tables: `CPU`, `GPU`, `mig-1g.5gb`."""
+    last = resource_name(resource).rpartition("/")[2]
+    return last.upper() if last in {"rdma", "npu", "xpu", "tpu"} else last
+
+
+def amount_of(resource: str, number: int) -> str:
+    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU)."""
+    if resource_name(resource) == "GPU" and cards.is_share(resource):
+        return f"{number / cards.CARD:g}"
+    return quantity.spell(resource, number)
 
 
 def amounts(needs: Iterable[tuple[str, int]]) -> str:
     """Return `8 CPU and 4 GPU`."""
-    return listed([f"{quantity.spell(r, n)} {resource_name(r)}" for r, n in needs], 6) or "no resources"
+    return listed([f"{amount_of(r, n)} {resource_name(r)}" for r, n in needs]) or "no resources"
+
+
+def main_amounts(needs: Mapping[str, int]) -> str:
+    """Return what counts most of what pods request together: `64 GPU`, `96 CPU`."""
+    return ", ".join(f"{amount_of(name, number)} {unit(name)}" for name, number in cards.main_of(needs).items())
 
 
 def layer_noun(layer: str) -> str:
@@ -55,7 +76,7 @@ def requests(needs: Resources) -> str:
 
 
 def _ranked(needs: Resources) -> list[tuple[str, int]]:
-    return sorted(needs, key=lambda need: (not need[0].endswith("/gpu"), need[0] != "cpu", need[0]))
+    return sorted(needs, key=lambda need: (not cards.family(need[0]), need[0] != "cpu", need[0]))
 
 
 def stage(reason: Reason, needs: Resources) -> tuple[int, str]:

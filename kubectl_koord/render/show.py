@@ -20,11 +20,13 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.render.words import VERDICT_STYLE
 
 _NO_TERMINAL_WIDTH = 80
+_WHOLE = (ChangePlan, Explanation, Explanations)  # nothing in them is ever left out
 
 
 class OutputStyle(Struct, frozen=True):
@@ -44,10 +46,22 @@ class TopoOptions(Struct, frozen=True):
     nodes: bool = False
 
 
-def text(report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None) -> str:
-    """Return the report as text for a person or a pipe, ending with a line break."""
-    has_verdict = not isinstance(report, Explanation | Explanations)
-    return _written(_page(report, topo_options or TopoOptions()), style, height=style.height if has_verdict else 0)
+def text(
+    report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None, shown: Shown | None = None
+) -> str:
+    """Return the report as text for a person or a pipe, ending with a line break.
+
+    Args:
+        report: what to tell.
+        style: how it looks.
+        topo_options: what only `topo` can be asked.
+        shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
+
+    """
+    if shown is None:
+        shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
+    height = style.height if not isinstance(report, Explanation | Explanations) else 0
+    return _written(_page(report, topo_options or TopoOptions(), shown), style, height=height, names=shown.few)
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
@@ -60,12 +74,19 @@ def news_line(time: str, news: News, *, style: OutputStyle) -> str:
     return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
 
 
-def _written(page: list[Block], style: OutputStyle, *, height: int = 0) -> str:
+def _written(page: list[Block], style: OutputStyle, *, height: int = 0, names: int | None = None) -> str:
     if not style.terminal:
         return to_plain(page, unicode=style.unicode)
     parts: list[str] = []
-    unicode, write = style.unicode, parts.append
-    to_terminal(page, width=style.width, colour=style.colour, unicode=unicode, write=write, height=height)
+    to_terminal(
+        page,
+        width=style.width,
+        colour=style.colour,
+        unicode=style.unicode,
+        write=parts.append,
+        height=height,
+        names=names,
+    )
     return "".join(parts)
 
 
@@ -105,18 +126,18 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
     return isatty and environ.get("TERM") != "dumb"
 
 
-def _page(report: Report, options: TopoOptions) -> list[Block]:
+def _page(report: Report, options: TopoOptions, shown: Shown) -> list[Block]:
     match report:
         case TopologyReport():
-            page = topo.blocks(report, depth=options.depth, nodes=options.nodes)
+            page = topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
         case WhyReport():
-            page = why.blocks(report)
+            page = why.blocks(report, shown)
         case PendingGangsReport():
-            page = pending.blocks(report)
+            page = pending.blocks(report, shown)
         case PreemptReport():
-            page = preempt.blocks(report)
+            page = preempt.blocks(report, shown)
         case WhyPreemptedReport():
-            page = why_preempted.blocks(report)
+            page = why_preempted.blocks(report, shown)
         case ChangePlan():
             page = change.blocks(report)
         case Explanation() | Explanations():

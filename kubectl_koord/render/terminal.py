@@ -1,4 +1,4 @@
-"""Blocks for a terminal: colours, and everything cut to its width."""
+"""Blocks for a terminal: colours, and no line wider than it is."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -17,7 +17,14 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 
 
 def to_terminal(
-    blocks: Sequence[Block], *, width: int, colour: bool, unicode: bool, write: Callable[[str], object], height: int = 0
+    blocks: Sequence[Block],
+    *,
+    width: int,
+    colour: bool,
+    unicode: bool,
+    write: Callable[[str], object],
+    height: int = 0,
+    names: int | None = None,
 ) -> None:
     """Write the page to a terminal.
 
@@ -29,9 +36,10 @@ def to_terminal(
         write: takes the text, in one or more parts.
         height: lines of the terminal, 0 for no limit. A longer page ends with its first block, the verdict, which
             has scrolled away by then.
+        names: how many names a list in a sentence may have before it is folded, None for any number.
 
     """
-    screen = Screen(width, unicode)
+    screen = Screen(width, unicode, names)
     lines = [_trimmed(line) for line in laid_out(blocks, screen)]
     if 0 < height <= len(lines):
         lines += [_trimmed(line) for line in laid_out([Gap(), *blocks[:1]], screen)]

@@ -1,23 +1,18 @@
 """Small wordings that several pages share."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from kubectl_koord.explain.ages import between, spelled
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
-from kubectl_koord.explain.words import count, paste, resource_name
+from kubectl_koord.explain.words import amount_of, count, paste, unit
 from kubectl_koord.render.document import Block, Gap, Line, Style
+from kubectl_koord.render.shown import Shown
+
+_LONG = 300  # the text of a scheduler that is quoted on a screen
 
 VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
 
-_MOST_PODS = 6
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-
-
-def some(names: Collection[str], most: int = 5) -> str:
-    """Return the names with commas, the first few only where there are many."""
-    shown = list(names)[:most] if len(names) > most + 1 else list(names)
-    rest = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
 
 
 def domain_word(name: str) -> str:
@@ -32,7 +27,9 @@ def local(name: str, home: str) -> str:
 
 
 def amount(resource: str, number: int) -> str:
-    """Return an amount of the resource for people: CPUs instead of milli-CPU, GiB instead of bytes."""
+    """Return an amount of the resource for people: CPUs instead of milli-CPU, cards instead of shares, GiB."""
+    if unit(resource) == "GPU":
+        return amount_of(resource, number)
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
     if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
@@ -40,11 +37,6 @@ def amount(resource: str, number: int) -> str:
             if abs(number) >= size:
                 return f"{number / size:.1f}".removesuffix(".0") + suffix
     return str(number)
-
-
-def resource_words(resource: str, written: str) -> str:
-    """Return a quantity with what it is one of: `64 GPU`, `96 CPU`, `128Gi memory`."""
-    return f"{written} {resource_name(resource)}"
 
 
 def age_at(since: str, moment: str) -> str:
@@ -70,7 +62,7 @@ def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
     return [Gap(), *lines] if lines else []
 
 
-def scheduler_line(says: SchedulerSays, moment: str) -> Line:
+def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     """Return what the scheduler wrote on the pods, how old it is, whether it still holds and when it tries again.
 
     Without an event only the first failure has a time: the words themselves may be newer.
@@ -79,7 +71,9 @@ def scheduler_line(says: SchedulerSays, moment: str) -> Line:
     since = (f"{gone} ago" if says.last_seen else f"Within the last {gone}") if gone else f"Since {says.since}"
     if not says.reads:
         holds = {True: "still true", False: "no longer true", None: "may be outdated"}
-        return Line(f'{since} the scheduler reported ({holds[says.agrees]}): "{_shortened(says.message)}"', "dim")
+        return Line(
+            f'{since} the scheduler reported ({holds[says.agrees]}): "{_shortened(says.message, shown)}"', "dim"
+        )
     now = f"now {says.now}" if says.now else ""
     return Line("; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + ".", "dim")
 
@@ -90,10 +84,13 @@ def raw_lines(says: SchedulerSays, home: str) -> list[Block]:
         return []
     lines: list[Block] = [Gap(), Line("Scheduler messages", "bold")]
     for each in says.texts:
-        pods = some([local(pod, home) for pod in each.pods], _MOST_PODS)
-        lines += [Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2), Line(each.message, indent=4)]
+        pods = ", ".join(local(pod, home) for pod in each.pods)
+        lines.append(Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2))
+        lines.append(Line(each.message, indent=4, quoted=True))
     return lines
 
 
-def _shortened(message: str, most: int = 300) -> str:
-    return message if len(message) <= most else message[:most].rstrip() + "..."
+def _shortened(message: str, shown: Shown) -> str:
+    if shown.lines is None or len(message) <= _LONG:
+        return message
+    return f"{message[:_LONG].rstrip()}... (--all shows the rest)"

@@ -52,6 +52,12 @@ def test_a_mistyped_code_is_one_line_with_the_nearest(koord: Run) -> None:
     assert done.err.count("\n") == 1
 
 
+def test_a_code_that_is_like_none_brings_where_all_stand(koord: Run) -> None:
+    done = koord("explain", "xyzzy")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: no code 'xyzzy'; 'kubectl koord explain' lists them all\n"
+
+
 def test_hostile_text_for_a_code_is_shown_escaped(koord: Run) -> None:
     done = koord("explain", "\x1b[31mquota")
     assert (done.code, done.out) == (2, "")

@@ -77,7 +77,16 @@ def test_a_namespace_makes_short_names_long(koord: Run, cluster: str) -> None:
 
 
 def test_a_gang_goes_by_its_many_names(koord: Run, cluster: str) -> None:
-    names = ("job", "default/job", "podgroup/job", "pg/job", "pod/job-0", "job-1")
+    names = (
+        "job",
+        "default/job",
+        "podgroup/job",
+        "pg/job",
+        "pod/job-0",
+        "job-1",
+        "podgroup/default/job",
+        "pod/default/job-0",
+    )
     answers = {koord("why-pending", name, "--snapshot", cluster) for name in names}
     assert len(answers) == 1
 
@@ -107,6 +116,12 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
     ("words", "said"),
     [
         (("nonsense",), "error: No such command 'nonsense'; see 'kubectl koord --help'"),
+        (("topp",), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
+        (("help", "topp"), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
+        (("annotate", "pod", "x"), "error: No such command 'pod', did you mean pods, podgroup?; see 'kubectl koord an"),
+        (("why-pending", "job", "-A"), "error: a resource cannot be retrieved by name across all namespaces"),
+        (("-A", "why-pending", "job"), "error: a resource cannot be retrieved by name across all namespaces"),
+        (("preempt", "high", "--dry-run", "-A"), "error: No such option: -A"),
         (("topo", "--nonsense"), "error: No such option: --nonsense"),
         (("topo", "surplus"), "error: Got unexpected extra argument"),
         (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
@@ -118,7 +133,7 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         ),
         (("preempt", "high", "--dry-run=server"), "error: --dry-run=server needs a live cluster"),
         (("preempt", "hihg", "--dry-run"), "error: no gang, pod or owner 'hihg' in namespace 'default', did you mean"),
-        (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default'"),
         (("topo", "-o", "xml"), "error: unable to match a printer suitable for the output format 'xml', allowed"),
         (("topo", "-o"), "error: flag needs an argument: -o"),
         (("topo", "--color=sometimes"), "error: --color 'sometimes' is not one of auto, always, never"),
@@ -134,6 +149,26 @@ def test_what_is_wrong_is_told_in_one_line(koord: Run, cluster: str, words: tupl
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(said)
     assert done.err.count("\n") == 1
+
+
+def test_flags_of_a_verb_may_stand_before_it(koord: Run, cluster: str) -> None:
+    at = ("--snapshot", cluster)
+    assert koord("-A", "why-pending", *at) == koord("why-pending", "-A", *at)
+    assert koord("--all-namespaces", *at, "why-pending").code == 0
+    assert koord("--nodes", "topo", *at) == koord("topo", "--nodes", *at)
+    assert koord("--dry-run", "preempt", "high", *at) == koord("preempt", "high", "--dry-run", *at)
+
+
+@pytest.mark.usefixtures("no_kubectl")
+@pytest.mark.parametrize("words", [(), ("topo",), ("why-pending",), ("annotate",), ("annotate", "pods")])
+def test_help_is_a_verb_and_needs_no_cluster(koord: Run, words: tuple[str, ...]) -> None:
+    assert koord("help", *words) == koord(*words, "--help")
+    assert koord("help", *words).code == 0
+
+
+def test_the_version_is_told_as_a_verb_and_as_a_flag(koord: Run) -> None:
+    assert koord("--version") == koord("version")
+    assert koord("--version").out.startswith("kubectl-koord ")
 
 
 @pytest.mark.parametrize("words", [(), ("annotate",)])

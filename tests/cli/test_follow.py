@@ -205,7 +205,7 @@ def test_a_signal_while_waiting_ends_it_silently(server: ApiServer, started: Sta
         (("job", *UNTIL, "--timeout", "-5m"), "error: --timeout '-5m' is negative"),
         (("job", *UNTIL, "--demo"), "error: --watch and --until need a live cluster"),
         (("-w", "--snapshot", "any.json"), "error: --watch and --until need a live cluster"),
-        (("nobody", *UNTIL), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean "),
+        (("nobody", *UNTIL), "error: no gang, pod or owner 'nobody' in namespace 'default'"),
     ],
     ids=["goal", "timeout", "watch-timeout", "no-gang", "no-duration", "negative", "demo", "file", "unknown"],
 )

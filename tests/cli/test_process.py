@@ -35,7 +35,7 @@ def test_a_closed_pipe_ends_it_silently_with_141(tmp_path: Path, unbuffered: str
     ("closed", "words", "code", "said"),
     [
         (">&-", "topo", 0, ""),
-        (">&-", "why-pending nobody", 2, "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (">&-", "why-pending nobody", 2, "error: no gang, pod or owner 'nobody' in namespace 'default'"),
         ("2>&-", "why-pending nobody", 2, ""),
         (">&- 2>&- <&-", "why-pending job", 1, ""),
         ("<&-", "why-pending job >&-", 1, ""),

@@ -57,7 +57,10 @@ def live(server: ApiServer) -> ApiServer:
 
 
 @pytest.mark.usefixtures("live")
-@pytest.mark.parametrize("name", ["worker", "worker-0", "pod/worker-0", "default/worker-0", "gone", "podgroup/worker"])
+@pytest.mark.parametrize(
+    "name",
+    ["worker", "worker-0", "pod/worker-0", "default/worker-0", "pod/default/worker-0", "gone", "podgroup/worker"],
+)
 def test_a_live_cluster_and_its_file_name_the_same_preemptor(koord: Run, tmp_path: Path, name: str) -> None:
     path = write(tmp_path, victims())
 

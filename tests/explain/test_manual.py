@@ -93,10 +93,8 @@ def test_a_mistyped_code_brings_the_nearest(typed: str, nearest: str) -> None:
     assert found[0] == nearest
 
 
-def test_what_is_like_no_code_brings_one_all_the_same() -> None:
-    found = manual.explained("%")
-    assert not isinstance(found, Explanation)
-    assert len(found) == 1
+def test_what_is_like_no_code_brings_none() -> None:
+    assert manual.explained("%") == ()
 
 
 def test_the_list_has_every_code_with_its_title() -> None:

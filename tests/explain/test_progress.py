@@ -44,8 +44,8 @@ def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> No
     low_1, low_2 = (f"default/low-{number} on n{number} (8 CPU, priority 0)" for number in (1, 2))
     both = f"Evict 2 pods in spine s0: {low_1} and {low_2}"
     prefer = "Use PreferGather instead of MustGather"
-    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (and 1 more)"
-    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (and 4 more)"
+    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (the first of 2)"
+    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (the first of 5)"
 
 
 def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
@@ -57,7 +57,7 @@ def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
 
 def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
     assert told(FULL, GANG) == "would be placed now: 2 pods on n1 and n2"
-    gained = "now helps: Use PreferGather instead of MustGather (and 8 more)"
+    gained = "now helps: Use PreferGather instead of MustGather (the first of 9)"
     assert told(GANG, FULL) == f"pending: {MISSING} 1; {gained}"
     unseen = "it depends on reservations (Reservation objects could not be read), which is not evaluated"
     assert told(FULL, FULL.with_gap("Reservation")) == f"cannot tell: {unseen}"
@@ -89,12 +89,12 @@ def test_another_reason_of_the_same_cause_is_told_beside_the_slots() -> None:
     assert progress.news(base, replace(base, cause=replace(base.cause, message="no spine."))) == "pending: no spine"
 
 
-def test_many_domains_are_counted() -> None:
+def test_of_many_domains_each_is_told() -> None:
     rows = tuple(SlotRow(BLOCK, f"b{number}", number, 5 - number) for number in range(5))
     before = replace(why_of(FULL), domains=tuple(replace(row, offer_slots=9) for row in rows[1:]), unblock=())
     after = replace(before, domains=rows, desired_offer_slot=None)
-    slots = "4 slots in b4 (was 9); 3 slots in b3 (was 9); 2 slots in b2 (was 9)"
-    assert progress.news(before, after) == f"{slots}; other slots in 2 more domains"
+    slots = "4 slots in b4 (was 9); 3 slots in b3 (was 9); 2 slots in b2 (was 9); 1 slots in b1 (was 9)"
+    assert progress.news(before, after) == f"{slots}; 0 slots in b0 (new)"
     new = replace(before, domains=(*before.domains, replace(rows[0], name="")))
     assert progress.news(before, new) == "0 of 2 slots in the block (new)"
 

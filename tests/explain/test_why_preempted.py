@@ -254,9 +254,9 @@ def test_names_mean_gangs_pods_owners_and_what_only_events_remember() -> None:
         Asked("gang", "default/ghost"),
         Asked("pod", "default/hp-0"),
     ]
-    assert whom(drawing, "pod/nobody", "default") == Unknown(
-        "pod/nobody", ("default/low", "default/low-0", "default/hp")
-    )
+    assert whom(drawing, "pod/nobody", "default") == Unknown("pod/nobody", ())
+    assert whom(drawing, "pod/default/ghost-0", "away") == Asked("pod", "default/ghost-0")
+    assert whom(drawing, "podgroup/default/low", "away") == Asked("gang", "default/low")
     assert isinstance(whom(drawing, "nobody", "default"), Unknown)
     assert isinstance(whom(drawing, "", "default"), Unknown)
 

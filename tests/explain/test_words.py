@@ -20,7 +20,7 @@ def test_one_is_singular() -> None:
         (["a"], "a"),
         (["a", "b"], "a and b"),
         (["a", "b", "c"], "a, b and c"),
-        (["a", "b", "c", "d"], "a, b, c and 1 more"),
+        (["a", "b", "c", "d"], "a, b, c and d"),
     ],
 )
 def test_a_list_is_read_out(items: list[str], words: str) -> None:

@@ -141,6 +141,7 @@ WHY = WhyReport(
     requests="8 CPU",
     next_steps=(WayOut("add-pods", "Create 1 missing pod: check the controller of the job"),),
     waiting={"cpu": "32", "memory": "8Gi"},
+    waiting_for="32 CPU",
     waiting_since="2026-11-20T09:30:00Z",
     nodes=(
         NodeReason("node-0", "block-0", 0, "insufficient CPU"),
@@ -186,6 +187,7 @@ LONE = WhyReport(
     requests="8 CPU",
     lone_pod=True,
     waiting={"nvidia.com/gpu": "8", "cpu": "8"},
+    waiting_for="8 GPU",
     waiting_since="2026-11-18T10:00:00Z",
     no_way_out="whether anything helps depends on quotas, which is not evaluated.",
 )

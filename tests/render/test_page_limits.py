@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import Cause, Notice, PendingGangsReport, SlotRow, Verdict, Victim, WhyAlternative
 from kubectl_koord.render.show import text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.render.structured import Report
 from tests.render.samples import BASIS, CHANGE, LONE, NO_TOPO, NOT_NEEDED, PENDING, PIPE, PLACED, PREEMPT, TOPO, WHY
 
@@ -15,9 +16,9 @@ def first_line(report: Report) -> str:
 
 def test_of_many_domains_the_best_are_shown() -> None:
     domains = tuple(SlotRow("rack", f"rack-{number}", number, 40 - number) for number in range(40))
-    written = text(replace(WHY, domains=domains, desired_offer_slot=None), style=PIPE)
+    written = text(replace(WHY, domains=domains, desired_offer_slot=None), style=PIPE, shown=ON_A_SCREEN)
     assert "  RACK      SLOTS   MISSING\n  rack-39   39            1\n" in written
-    assert "  rack-25   25           15\n  and 25 more, with 24 slots or fewer each\n" in written
+    assert "  rack-25   25           15\n  ... and 25 more, with 24 slots or fewer each (--all shows them)\n" in written
 
 
 def test_domains_of_several_layers_are_told_apart() -> None:
@@ -28,9 +29,9 @@ def test_domains_of_several_layers_are_told_apart() -> None:
 
 def test_a_placement_on_many_nodes_is_folded() -> None:
     placement = {f"default/job-{number}": f"node-{number // 2:02}" for number in range(40)}
-    written = text(replace(PLACED, placement=placement), style=PIPE)
+    written = text(replace(PLACED, placement=placement), style=PIPE, shown=ON_A_SCREEN)
     assert written.startswith("default/job would be placed now: 40 pods on 20 nodes.\n")
-    assert "  node-14   job-28, job-29\n  and 10 pods on 5 more nodes\n" in written
+    assert "  node-14   job-28, job-29\n  ... and 10 pods on 5 more nodes (--all shows them)\n" in written
 
 
 def test_a_gang_with_nothing_pending_is_not_called_pending() -> None:
@@ -74,14 +75,14 @@ def test_without_pending_gangs_there_is_no_table(verdict: str, sentence: str) ->
 
 def test_one_gang_is_one() -> None:
     assert first_line(replace(PENDING, items=(WHY,))) == "1 gang has pending pods: 1 cannot start now."
-    assert first_line(replace(PENDING, items=(LONE,))) == "1 lone pod is pending: 1 unknown."
+    assert first_line(replace(PENDING, items=(LONE,))) == "1 pod is pending: 1 unknown."
 
 
 def test_of_many_victims_the_first_are_shown() -> None:
     victims = tuple(Victim(f"a/p-{i:03}", f"node-{i:03}", 1, None, None, None, None) for i in range(100))
-    written = text(replace(PREEMPT, victims=victims, rounds=(), nominations={}), style=PIPE)
+    written = text(replace(PREEMPT, victims=victims, rounds=(), nominations={}), style=PIPE, shown=ON_A_SCREEN)
     assert "Attempt 1: preempts 100 pods\n  VICTIM    NODE       PRIORITY\n" in written
-    assert "  a/p-039   node-039          1\n  and 60 more victims (-o json lists all)\n" in written
+    assert "  a/p-058   node-058          1\n  ... and 41 more victims (--all shows them)\n" in written
 
 
 def test_what_next_depends_on_whether_it_helps() -> None:

@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import Cause, SlotRow, WhatIf
 from kubectl_koord.render.show import text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -34,7 +35,7 @@ What to do next (cheapest first)
   2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU,
      priority 1000)
   3. Create 1 missing pod: check the controller of the job (may not be enough)
-  and 1 more of these kinds (-o json lists all)
+  ... and 1 more of these kinds (--all shows them)
 
 Possible outcomes (no object shows which one)
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
@@ -82,8 +83,8 @@ What to do next (cheapest first)
   1. Wait: the scheduler will preempt default/low-5 and place the gang in spine-1
      kubectl koord preempt job --dry-run
   2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)
-  3. Create 1 missing pod: check the controller of the job (may not be enough)
-  and 1 more of these kinds (-o json lists all)
+  3. Evict 1 lower-priority pod in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)
+  4. Create 1 missing pod: check the controller of the job (may not be enough)
 
 Possible outcomes (no object shows which one)
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine spine-1, 4 slots.
@@ -135,11 +136,12 @@ def test_of_many_domains_only_those_that_could_gain_most_are_shown_in_other_stat
     domains = tuple(
         SlotRow("SpineLayer", f"spine-{number}", 1, 3, "", WhatIf(1, 1, 1, number)) for number in range(2, 10)
     )
-    page = text(replace(WHY, domains=domains), style=PIPE)
+    page = text(replace(WHY, domains=domains), style=PIPE, shown=ON_A_SCREEN)
     assert [line.split() for line in page.splitlines() if line.startswith("  spine-") and line.endswith("9")] == [
         ["spine-9", "1", "9"]
     ]
-    assert "  spine-4     1       4\n  and 2 more\n" in page
+    assert "  spine-5     1       5\n  ... and 3 more (--all shows them)\n" in page
+    assert "  spine-2     1       2\n" in text(replace(WHY, domains=domains), style=PIPE)
 
 
 def test_what_else_is_wrong_is_told_apart_from_what_only_the_scheduler_said() -> None:

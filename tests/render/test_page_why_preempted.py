@@ -1,7 +1,8 @@
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import PreemptedPod
+from kubectl_koord.explain.reports import Evidence, PreemptedPod
 from kubectl_koord.render.show import text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from tests.render.samples import NOT_PREEMPTED, PIPE, PREEMPTED, TERMINAL
 
 
@@ -56,14 +57,25 @@ def test_one_pod_of_which_nobody_knows_who_did_it() -> None:
 
 
 def test_many_victims_are_folded_and_everyone_is_counted() -> None:
-    many = tuple(replace(PREEMPTED.pods[0], pod=f"default/low-{number:03}") for number in range(60))
+    many = tuple(replace(PREEMPTED.pods[0], pod=f"default/low-{number:03}") for number in range(80))
 
-    page = text(replace(PREEMPTED, pods=many), style=PIPE)
+    page = text(replace(PREEMPTED, pods=many), style=PIPE, shown=ON_A_SCREEN)
 
-    assert page.splitlines()[0].startswith("60 pods of default/low were preempted")
-    assert "and 20 more (-o json lists all)" in page
-    assert "low-039" in page
-    assert "low-045" not in page
+    assert page.splitlines()[0].startswith("80 pods of default/low were preempted")
+    assert "... and 21 more (--all shows them)" in page
+    assert "low-058   " in page
+    assert "low-059   " not in page
+    assert "low-059   " in text(replace(PREEMPTED, pods=many), style=PIPE)
+
+
+def test_many_texts_are_cut_on_a_terminal_only() -> None:
+    many = tuple(
+        replace(PREEMPTED.pods[0], pod=f"default/low-{number}", evidence=(Evidence("event", f"Text {number}."),))
+        for number in range(20)
+    )
+    report = replace(PREEMPTED, pods=many)
+    assert "\n... and 5 more texts (--all shows them)\n" in text(report, style=TERMINAL)
+    assert 'The event of low-19 says: "Text 19."\n' in text(report, style=PIPE)
 
 
 def test_every_fate_has_words() -> None:

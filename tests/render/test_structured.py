@@ -62,6 +62,7 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "nextSteps",
         "waiting",
         "waitingSince",
+        "waitingFor",
         "nodes",
         "node",
     ]

@@ -13,7 +13,7 @@ PAGE: list[Block] = [
     Line("A sentence that is a little too long for forty cells.", "bad"),
     Gap(),
     Table(
-        (Column("NAME"), Column("N", right=True), Column("节", flow="cut"), Column("WHY", flow="wrap")),
+        (Column("NAME"), Column("N", right=True), Column("节"), Column("WHY", flow="wrap")),
         (Row(("a-very-long-name-of-a-node", "1", "点", "short")), Row(("b", "10", "", "one two three four"), "good")),
     ),
     Tree(
@@ -59,18 +59,18 @@ cluster   1
     )
 
 
-def test_a_narrow_terminal_wraps_between_words_and_cuts_names() -> None:
+def test_a_narrow_terminal_puts_sentences_below_and_breaks_names() -> None:
     assert (
         on_terminal(PAGE, width=40)
         == """\
 A sentence that is a little too long for
 forty cells.
 
-  NAME                N   节   WHY
-  a-very-l…-a-node    1   点   short
-  b                  10        one two
-                               three
-                               four
+  NAME                          N   节
+  a-very-long-name-of-a-node    1   点
+     why: short
+  b                            10
+     why: one two three four
 DOMAIN    N
 cluster   1
 ├─ a      2
@@ -92,11 +92,12 @@ def test_an_ascii_terminal_gets_ascii_only() -> None:
 A sentence that is a little too long for
 forty cells.
 
-  NAME             N   \u8282   WHY
-  a-ver...-node    1   \u70b9   short
-  b               10            one two
-                                three
-                                four
+  NAME                        N   \u8282
+  a-very-long-name-of-a-      1   \u70b9
+  node
+     why: short
+  b                          10
+     why: one two three four
 DOMAIN    N
 cluster   1
 |- a      2

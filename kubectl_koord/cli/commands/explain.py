@@ -30,5 +30,6 @@ def command(
         return
     found = manual.explained(code)
     if not isinstance(found, Explanation):
-        raise KoordError(f"error: no code {code!r}, did you mean {', '.join(found)}?")
+        meant = f", did you mean {', '.join(found)}?" if found else "; 'kubectl koord explain' lists them all"
+        raise KoordError(f"error: no code {code!r}{meant}")
     session.show(found)

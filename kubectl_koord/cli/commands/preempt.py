@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -19,16 +20,18 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)],
     dry_run: Annotated[
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
     ] = "",
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.preempt import preempt
 
     session: Session = context.obj
+    session.everything = everything
     if dry_run not in {"client", "server"}:
         given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
         raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")

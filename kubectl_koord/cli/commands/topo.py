@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP
+
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
@@ -19,8 +21,9 @@ Examples:
 def command(
     context: typer.Context,
     gang: Annotated[str, typer.Option("--for", metavar="GANG", help="Also show the slots for this gang.")] = "",
-    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: what fits on a screen).")] = None,
+    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: on a terminal what fits).")] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
     from kubectl_koord.cluster import source
@@ -29,6 +32,7 @@ def command(
     from kubectl_koord.render.show import TopoOptions
 
     session: Session = context.obj
+    session.everything = everything
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     snapshot = session.snapshot(
         source.GANG_KINDS if gang else source.TOPOLOGY_KINDS,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
+    gang: Annotated[str, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
@@ -37,6 +38,7 @@ def command(
     ] = "",
     nodes: Annotated[bool, typer.Option("--nodes", help="Also show why no more pods fit on each node.")] = False,
     raw: Annotated[bool, typer.Option("--raw", help="Also show the scheduler's own messages, unchanged.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
@@ -45,6 +47,9 @@ def command(
     from kubectl_koord.explain.why import every_pending, why, with_nodes
 
     session: Session = context.obj
+    session.everything = everything
+    if gang and every:
+        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
     if (raw or nodes) and (not gang or wish is not None):
         flag = "--raw" if raw else "--nodes"

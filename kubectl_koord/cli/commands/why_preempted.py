@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ Examples:
 
 def command(
     context: typer.Context,
-    victim: Annotated[str, typer.Argument(metavar="POD|GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    victim: Annotated[str, typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show who preempted a pod or the pods of a gang: preemptor, trigger pod, priorities, plugin and result."""
     session: Session = context.obj
+    session.everything = everything
     session.show(_live(session, victim) if session.options.is_live else _from_file(session, victim))
 
 

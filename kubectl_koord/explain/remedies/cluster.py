@@ -75,7 +75,7 @@ def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
     if not search.works(edits):
         return
     namespace, _, name = question.subject.key.partition("/")
-    who = listed([victim.key for victim in course.killed], _MOST_NAMED)
+    who = listed([victim.key for victim in course.killed])
     where = _domain_words(question, course.rounds[-1])
     whom = "the gang" if question.subject.group is not None else "it"
     message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
@@ -127,8 +127,8 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
     """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
     names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
     others = [name for name in alone if name not in names]
-    instead = f" (or {listed(others, _MOST_NAMED)})" if others else ""
-    which = names[0] if len(names) == 1 else f"all of {listed(names, 6)}"
+    instead = f" (or {listed(others)})" if others else ""
+    which = names[0] if len(names) == 1 else f"all of {listed(names)}"
     return WayOut("uncordon", f"Uncordon {which}{instead}", paste("kubectl", "uncordon", *names), tuple(edits))
 
 

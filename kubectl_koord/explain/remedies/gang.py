@@ -10,14 +10,14 @@ from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import next_steps, obstacles, surplus
+from kubectl_koord.explain import cards, next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
 from kubectl_koord.explain.codes import ActionCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
 from kubectl_koord.explain.remedies.tally import held
 from kubectl_koord.explain.reports import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
-from kubectl_koord.explain.words import count, paste, resource_name
+from kubectl_koord.explain.words import amount_of, count, paste, resource_name
 from kubectl_koord.model import quantity
 
 _MEBI = 1 << 20
@@ -203,13 +203,13 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
         if isinstance(reason, Insufficient)
         for resource, amount, _ in reason.short
     }
-    for resource in sorted(short, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name)):
+    for resource in sorted(short, key=lambda name: (not cards.family(name), name != "cpu", name)):
         pods = search.question.subject.pending
         now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
         found = _largest_request(search, resource, now)
         if found * _LEAST_SHARE >= now:
-            spelled = quantity.spell(resource, found)
-            less = f"Request {spelled} {resource_name(resource)} per pod instead of {quantity.spell(resource, now)}"
+            name, before = resource_name(resource), amount_of(resource, now)
+            less = f"Request {amount_of(resource, found)} {name} per pod instead of {before}"
             message = f"{less} (resources.requests in the pod template)"
             yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
 

@@ -274,8 +274,7 @@ def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -
     told = f"{_created_anew(search, pods)}{disruption.told(freed, broken)}"
     message = f"Evict {count(len(pods), kind)}{search.place(short)}: {names}{told}"
     command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
-    rest = "" if command or len(pods) <= _MOST_NAMED else " (-o json lists all)"
-    return WayOut("free-pods", f"{message}{rest}", command, deleted(pods), freed, broken)
+    return WayOut("free-pods", message, command, deleted(pods), freed, broken)
 
 
 def _harm(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, ...], tuple[BrokenGang, ...]]:
@@ -296,7 +295,7 @@ def _creating(owners: Sequence[str], anew: str, then: str) -> str:
     if not owners:
         return ""
     create, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
-    return f"; {listed(owners, 2)} {create} {anew}{then.format(them)}"
+    return f"; {listed(owners)} {create} {anew}{then.format(them)}"
 
 
 def _room(search: Search, pod: RunningPod) -> str:

@@ -9,10 +9,8 @@ from kubectl_koord.explain.reports import BrokenGang, BudgetHit, PreemptAlternat
 from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.pages.nodes import by_node
-from kubectl_koord.render.words import VERDICT_STYLE, basis_line, command, local, some, warning_lines
-
-_MOST_ROWS = 40
-_MOST_PODS = 6
+from kubectl_koord.render.shown import Shown, and_more, parted
+from kubectl_koord.render.words import VERDICT_STYLE, basis_line, command, local, warning_lines
 
 _NEXT = {
     "not-needed": "No preemption is needed: the gang fits now.",
@@ -28,17 +26,19 @@ _NEXT = {
 _BEFORE = "The gang is stopped before preemption: check why it is pending."
 
 
-def blocks(report: PreemptReport) -> list[Block]:
+def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
-        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang)]
+        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     if report.broken_gangs:
         page += [Gap(), *_broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (Gap(), line)]
     if report.alternatives:
-        points = tuple(Bullet(_alternative(each, report.gang)) for each in report.alternatives)
+        outcomes, rest = parted(report.alternatives, shown.few)
+        points = tuple(Bullet(_alternative(each, report.gang)) for each in outcomes)
         page += [Gap(), Line("Possible outcomes (no object shows which one)", "bold"), Bullets(points)]
+        page += [Line(and_more(f"{len(rest)} more outcomes"), "dim", indent=2)] if rest else []
     page += [Gap(), Line("What to do next", "bold"), Bullets(tuple(_next(report)))]
     facts = [] if report.priority is None else [f"Gang priority {report.priority}"]
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
@@ -64,40 +64,40 @@ def _title(index: int, attempt: Round) -> str:
     return f"Attempt {index}: {preempts}"
 
 
-def _attempt(attempt: Round, title: str, gang: str) -> Iterator[Block]:
+def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
     yield Line(title, "bold")
     if attempt.victims:
-        yield from _victims(attempt.victims)
+        yield from _victims(attempt.victims, shown)
     if attempt.nominations:
         yield Gap()
-        yield from by_node(attempt.nominations, gang, "NOMINATED PODS")
+        yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
 
 
-def _victims(victims: Sequence[Victim]) -> Iterator[Block]:
+def _victims(victims: Sequence[Victim], shown: Shown) -> Iterator[Block]:
     ordered = sorted(victims, key=lambda victim: (victim.domain, victim.node, victim.pod))
-    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    first, rest = parted(ordered, shown.lines)
     columns = (
         Column("VICTIM"),
-        Column("NODE"),
-        Column("PRIORITY", right=True),
-        Column("BELONGS TO"),
-        Column("AGE", right=True),
+        Column("NODE", goes=4),
+        Column("PRIORITY", right=True, goes=2),
+        Column("BELONGS TO", goes=3),
+        Column("AGE", right=True, goes=1),
         Column("BUDGET"),
         Column("NOTE"),
     )
     rows: list[Row] = []
-    for domain, group in groupby(shown, lambda victim: victim.domain):
+    for domain, group in groupby(first, lambda victim: victim.domain):
         rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
     yield slim(Tree(columns, tuple(rows), indent=2))
-    if len(shown) < len(ordered):
-        yield Line(f"and {len(ordered) - len(shown)} more victims (-o json lists all)", "dim", indent=2)
+    if rest:
+        yield Line(and_more(f"{len(rest)} more victims"), "dim", indent=2)
     answers: dict[str, list[str]] = {}
     for victim in ordered:
         if victim.eviction:
             answers.setdefault(victim.eviction, []).append(victim.pod)
     for answer, pods in answers.items():
-        yield Line(f"Eviction of {some(pods)}: {answer}", indent=2)
+        yield Line(f"Eviction of {', '.join(pods)}: {answer}", indent=2)
 
 
 def _victim(victim: Victim, depth: int) -> Row:
@@ -124,14 +124,14 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     pods: dict[str, list[str]] = {}
     for pod, node in nominations.items():
         pods.setdefault(node, []).append(local(pod, gang))
-    return "; ".join(f"{some(pods[node], _MOST_PODS)} -> {node}" for node in sorted(pods))
+    return "; ".join(f"{', '.join(pods[node])} -> {node}" for node in sorted(pods))
 
 
 def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
     yield Line("Running gangs that would fall below their minimum", "bad")
     columns = (
         Column("GANG"),
-        Column("RUNNING", right=True),
+        Column("RUNNING", right=True, goes=1),
         Column("LEFT", right=True),
         Column("MINIMUM", right=True),
     )
@@ -145,14 +145,15 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
     if not wasted:
         return
-    yield Line(f"Wasted victims: {some(wasted, _MOST_PODS)} ({report.gang} would still not run).", "bad")
+    yield Line(f"Wasted victims: {', '.join(wasted)} ({report.gang} would still not run).", "bad")
 
 
 def _alternative(each: PreemptAlternative, gang: str) -> str:
-    preempts = f"preempts {some([victim.pod for victim in each.victims])}" if each.victims else "preempts no pods"
+    victims = ", ".join(victim.pod for victim in each.victims)
+    preempts = f"preempts {victims}" if victims else "preempts no pods"
     ends = {True: "; the gang then runs", False: "; the gang still does not run", None: ""}[each.helps]
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
-    broken = f"; breaks {some([gone.gang for gone in each.broken_gangs])}" if each.broken_gangs else ""
+    broken = f"; breaks {', '.join(gone.gang for gone in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
     return f"If {each.when}: {preempts}{places}{broken}{ends}{why}."
 

@@ -4,27 +4,30 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
-from kubectl_koord.explain.words import count, layer_noun, resource_name
+from kubectl_koord.explain.words import count, layer_noun, unit
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.forest import LINES, ROOT, Forest, drawn, free_of
-from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, some, warning_lines
+from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of, together
+from kubectl_koord.render.shown import Shown
+from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, warning_lines
 
 _NODE_LAYER = "NodeTopologyLayer"
 _NO_TREE = {"no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"}
 
 
-def blocks(report: TopologyReport, *, depth: int | None = None, nodes: bool = False) -> list[Block]:
+def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, nodes: bool = False) -> list[Block]:
     """Return the page.
 
     Args:
         report: what `topo` found.
-        depth: how many layers below the cluster to show; None shows as many as fit on about one screen.
+        shown: how many lines of the tree.
+        depth: how many layers below the cluster to show; None shows as many as `shown` has lines for.
         nodes: show every node, and therefore every layer, and fold nothing.
 
     """
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
     if report.domains:
-        page += [Gap(), *_tree(report, depth, nodes=nodes)]
+        page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
+        page += [block for line in _out_of_use(report) for block in (Gap(), line)]
     page += warning_lines(_unsaid(report))
     if report.outside:
         page += [Gap(), *_outside(report.outside)]
@@ -61,7 +64,11 @@ def _size_sentence(report: TopologyReport) -> str:
     nodes = count(sum(root.nodes for root in roots), "node")
     free, total = free_of(roots), sum(root.total for root in roots)
     known = "an unknown part" if free is None else amount(report.resource, free)
-    room = f"{known} of {amount(report.resource, total)} {resource_name(report.resource)} free"
+    room = f"{known} of {amount(report.resource, total)} {unit(report.resource)} free"
+    for resource in report.resources[1:]:
+        each = together(root.others[resource] for root in roots)
+        some = "an unknown part" if each.free is None else amount(resource, each.free)
+        room += f", {some} of {amount(resource, each.total)} {unit(resource)} free"
     size = f"{', '.join(parts)} and {nodes}" if parts else nodes
     return f"The topology tree has {size}; {room}."
 
@@ -85,17 +92,39 @@ def _between(report: TopologyReport) -> list[str]:
     return [layer for layer in report.layers if layer in present and layer not in {ROOT, _NODE_LAYER}]
 
 
-def _tree(report: TopologyReport, depth: int | None, *, nodes: bool) -> Iterator[Block]:
+def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes: bool) -> Iterator[Block]:
     forest = Forest(report)
     deepest = forest.height()
     if nodes:
         yield drawn(forest, deepest, nodes=True)
         return
-    shown = min(depth, deepest) if depth is not None else forest.fitting(deepest)
-    yield drawn(forest, shown, nodes=False, most=LINES if depth is None else None)
+    if lines is None:
+        yield drawn(forest, deepest if depth is None else min(depth, deepest))
+        return
+    shown = min(depth, deepest) if depth is not None else forest.fitting(deepest, lines)
+    tree = drawn(forest, shown, fold=True, most=lines if depth is None else None)
+    yield tree
     if depth is None and shown < deepest:
-        more = f"use --depth {shown + 1} for one more, --nodes for every node"
-        yield Line(f"Showing {count(shown, 'layer')}: {more}.", "dim")
+        how = f"use --depth {shown + 1} for one more, --all for every domain, --nodes for every node"
+        yield Line(f"Showing {count(shown, 'layer')}: {how}.", "dim")
+    elif len(tree.rows) < sum(1 for _ in forest.rows(shown)):
+        yield Line("Some domains share a row: --all shows each.", "dim")
+
+
+def _out_of_use(report: TopologyReport) -> Iterator[Line]:
+    """Yield how many nodes are cordoned or not ready, where something does not count as free because of that."""
+    roots = [domain for domain in report.domains if domain.parent is None]
+    cordoned, not_ready = sum(root.cordoned for root in roots), sum(root.not_ready for root in roots)
+    parts = [_are(cordoned, "cordoned", noun="node")] if cordoned else []
+    parts += [_are(not_ready, "not ready", noun="" if parts else "node")] if not_ready else []
+    withheld = sum(root.withheld or 0 for root in roots)
+    if withheld:
+        what = f"{amount(report.resource, withheld)} free {unit(report.resource)}"
+        yield Line(f"{', '.join(parts)}: their {what} are not counted.", "warn")
+
+
+def _are(number: int, state: str, noun: str) -> str:
+    return f"{count(number, noun) if noun else number} {'is' if number == 1 else 'are'} {state}"
 
 
 def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
@@ -107,4 +136,4 @@ def _outside(outside: tuple[OutsideNode, ...]) -> Iterator[Block]:
     for missing, names in by_missing.items():
         verb = "lacks" if len(names) == 1 else "lack"
         lack = f"{verb} the label {', '.join(missing)}" if missing else "no label is missing"
-        yield Line(f"{some(names)}: {lack}", indent=2)
+        yield Line(f"{', '.join(names)}: {lack}", indent=2)

@@ -8,6 +8,7 @@ from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, W
 from kubectl_koord.explain.words import count, layer_noun
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
+from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     basis_line,
@@ -16,34 +17,32 @@ from kubectl_koord.render.words import (
     local,
     raw_lines,
     scheduler_line,
-    some,
     warning_lines,
 )
 
-_MOST_ROWS = 15
-_MOST_PODS = 6
 _FEW_NODES = 3
-_MOST_STATES = 6
 
 
-def blocks(report: WhyReport) -> list[Block]:
+def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in _remarks(report)]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label="Details: "))
     if report.domains:
-        page += [Gap(), *_slots(report)]
+        page += [Gap(), *_slots(report, shown)]
     if report.placement:
-        page += [Gap(), *by_node(report.placement, report.gang)]
+        page += [Gap(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
-    page += _steps(report)
+    page += _steps(report, shown)
     if report.alternatives:
-        points = tuple(Bullet(_alternative(each)) for each in report.alternatives)
+        outcomes, rest = parted(report.alternatives, shown.few)
+        points = tuple(map(Bullet, map(_alternative, outcomes)))
         page += [Gap(), Line("Possible outcomes (no object shows which one)", "bold"), Bullets(points)]
+        page += [Line(and_more(f"{len(rest)} more outcomes"), "dim", indent=2)] if rest else []
     if report.scheduler_says:
-        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment)]
+        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)
     said = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline is a warning
     return [
@@ -93,10 +92,10 @@ def _remarks(report: WhyReport) -> Iterator[str]:
         yield report.cause.message
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
-        yield f"Affected pods: {some([local(pod, report.gang) for pod in cause.pods], _MOST_PODS)}."
+        yield f"Affected pods: {', '.join(local(pod, report.gang) for pod in cause.pods)}."
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
-        yield f"It starts only together with {some(others)} (same gang group)."
+        yield f"It starts only together with {', '.join(others)} (same gang group)."
     others = [code for code in report.also_wrong if code != "quota"]
     if others:
         yield f"Other problems: {', '.join(others)}."
@@ -111,8 +110,8 @@ def _funnel(funnel: Funnel) -> str:
     return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}: {lost}."
 
 
-def _steps(report: WhyReport) -> Iterator[Block]:
-    proven = _one_of_each(report.unblock)
+def _steps(report: WhyReport, shown: Shown) -> Iterator[Block]:
+    proven = report.unblock if shown.lines is None else _one_of_each(report.unblock)
     if proven or report.next_steps:
         order = " (cheapest first)" if len(proven) > 1 else ""
         yield from (Gap(), Line(f"What to do next{order}", "bold"))
@@ -120,7 +119,7 @@ def _steps(report: WhyReport) -> Iterator[Block]:
         yield Bullets((*_bullets(proven), *_bullets(report.next_steps, doubt)))
         rest = len(report.unblock) - len(proven)
         if rest:
-            yield Line(f"and {rest} more of these kinds (-o json lists all)", "dim", indent=2)
+            yield Line(and_more(f"{rest} more of these kinds"), "dim", indent=2)
     elif report.no_way_out:
         yield from (Gap(), Line(f"What to do next: {report.no_way_out}"))
 
@@ -139,7 +138,7 @@ def _bullets(ways: Iterable[WayOut], doubt: str = "") -> Iterator[Bullet]:
 
 def _nodes(nodes: Sequence[NodeReason], wanted: int | None) -> Iterator[Block]:
     """Return why each node is out, domain by domain."""
-    columns = (Column("NODE"), Column("DOMAIN"), Column("SLOTS"), Column("REASON", flow="wrap"))
+    columns = (Column("NODE"), Column("DOMAIN", goes=1), Column("SLOTS"), Column("REASON", flow="wrap"))
     ordered = sorted(nodes, key=lambda node: (node.domain, -node.offer_slots, node.node))
     rows = (
         Row(
@@ -155,28 +154,27 @@ def _of(slots: int, wanted: int | None) -> str:
     return str(slots) if wanted is None else f"{slots}/{wanted}"
 
 
-def _slots(report: WhyReport) -> Iterator[Block]:
+def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
     ordered = sorted(report.domains, key=lambda domain: -domain.offer_slots)
-    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    first, rest = parted(ordered, shown.rows)
     layers = {domain.layer for domain in report.domains}
     noun = layer_noun(ordered[0].layer) if len(layers) == 1 else "domain"
     header = noun.upper()
     columns = (
         Column(header),
         Column("SLOTS"),
-        Column("MISSING", right=True),
+        Column("MISSING", right=True, goes=1),
         Column("IN THE WAY", flow="wrap"),
     )
     wanted = report.desired_offer_slot
-    rows = tuple(_slot_row(domain, wanted, mixed=len(layers) > 1) for domain in shown)
+    rows = tuple(_slot_row(domain, wanted, shown, mixed=len(layers) > 1) for domain in first)
     yield slim(Table(columns, rows))
-    rest = ordered[len(shown) :]
     if rest:
-        yield Line(f"and {len(rest)} more, with {rest[0].offer_slots} slots or fewer each", "dim", indent=2)
-    yield from _what_ifs(ordered, noun)
+        yield Line(and_more(f"{len(rest)} more", f", with {rest[0].offer_slots} slots or fewer each"), "dim", indent=2)
+    yield from _what_ifs(ordered, noun, shown)
 
 
-def _what_ifs(domains: Sequence[SlotRow], noun: str) -> Iterator[Block]:
+def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[Block]:
     """Yield the slots that domains would have if one thing were different, where that differs from now."""
     columns = (
         Column(noun.upper()),
@@ -191,6 +189,7 @@ def _what_ifs(domains: Sequence[SlotRow], noun: str) -> Iterator[Block]:
     if not differing:
         return
     ranked = sorted(differing, key=lambda state: (-max(state[1]), -state[0].offer_slots))
+    first, rest = parted(ranked, shown.few)
     told = [any(slots[at] != domain.offer_slots for domain, slots in differing) for at in range(4)]
     rows = tuple(
         Row(
@@ -200,20 +199,25 @@ def _what_ifs(domains: Sequence[SlotRow], noun: str) -> Iterator[Block]:
                 *(str(number) if told[at] else "" for at, number in enumerate(slots)),
             )
         )
-        for domain, slots in ranked[:_MOST_STATES]
+        for domain, slots in first
     )
     yield from (Gap(), Line(f"Slots per {noun}: now, and if ...", "bold"), slim(Table(columns, rows)))
-    if len(ranked) > _MOST_STATES:
-        yield Line(f"and {len(ranked) - _MOST_STATES} more", "dim", indent=2)
+    if rest:
+        yield Line(and_more(f"{len(rest)} more"), "dim", indent=2)
 
 
-def _slot_row(domain: SlotRow, wanted: int | None, *, mixed: bool) -> Row:
+def _slot_row(domain: SlotRow, wanted: int | None, shown: Shown, *, mixed: bool) -> Row:
     name = domain_word(domain.name)
     if mixed:
         name = f"{layer_noun(domain.layer)} {name}"
-    return Row(
-        (name, _of(domain.offer_slots, wanted), str(domain.short), domain.in_the_way), "" if domain.short else "good"
-    )
+    cells = (name, _of(domain.offer_slots, wanted), str(domain.short), _in_the_way(domain, shown))
+    return Row(cells, "" if domain.short else "good")
+
+
+def _in_the_way(domain: SlotRow, shown: Shown) -> str:
+    if not domain.obstacles:
+        return domain.in_the_way
+    return ", ".join(domain.obstacles) if shown.few is None else f"{domain.in_the_way} (--all shows them)"
 
 
 def _alternative(each: WhyAlternative) -> str:

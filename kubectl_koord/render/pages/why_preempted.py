@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from kubectl_koord.explain.reports import Fate, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, local, some, warning_lines
+from kubectl_koord.render.shown import Shown, and_more, parted
+from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, local, warning_lines
 
-_MOST_ROWS = 40
 _PLUGINS: dict[str, str] = {
     "job-preemption": "job preemption",
     "elastic-quota": "quota preemption",
@@ -23,27 +23,26 @@ _FATES: dict[Fate, str] = {
 _WAITS = "is still pending: it waits for its victims to terminate ({pending} pending{minimum})."
 _COLUMNS = (
     Column("POD"),
-    Column("NODE"),
-    Column("PRIORITY", right=True),
+    Column("NODE", goes=4),
+    Column("PRIORITY", right=True, goes=3),
     Column("WHEN", right=True),
     Column("STATE"),
     Column("PREEMPTOR"),
-    Column("PREEMPTOR PRIORITY", right=True),
-    Column("TRIGGER POD"),
+    Column("PREEMPTOR PRIORITY", right=True, goes=2),
+    Column("TRIGGER POD", goes=1),
 )
 
 
-def blocks(report: WhyPreemptedReport) -> list[Block]:
+def blocks(report: WhyPreemptedReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(_headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(_fate(each, report)) for each in report.preemptors]
     if report.pods:
-        shown = report.pods if len(report.pods) <= _MOST_ROWS + 1 else report.pods[:_MOST_ROWS]
-        rows = tuple(_row(pod, report) for pod in shown)
-        page += [Gap(), slim(Table(_COLUMNS, rows))]
-        if len(shown) < len(report.pods):
-            page.append(Line(f"and {len(report.pods) - len(shown)} more (-o json lists all)", "dim", indent=2))
-        page += [Gap(), *_evidence(report)]
+        pods, rest = parted(report.pods, shown.lines)
+        page += [Gap(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
+        if rest:
+            page.append(Line(and_more(f"{len(rest)} more"), "dim", indent=2))
+        page += [Gap(), *_evidence(report, shown)]
     helps = tuple(_next(report))
     page += [Gap(), Line("What to do next", "bold"), Bullets(helps)] if helps else []
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
@@ -56,10 +55,10 @@ def _headline(report: WhyPreemptedReport) -> str:
     who = report.asked if report.is_pod else f"{count(len(report.pods), 'pod')} of {report.asked}"
     verb = "was" if len(report.pods) == 1 else "were"
     plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
-    how = f" ({some(plugins)})" if plugins else ""
+    how = f" ({', '.join(plugins)})" if plugins else ""
     if not report.preemptors:
         return f"{who} {verb} preempted{how}; the preemptor is unknown."
-    return f"{who} {verb} preempted by {some([each.name for each in report.preemptors])}{how}."
+    return f"{who} {verb} preempted by {', '.join(each.name for each in report.preemptors)}{how}."
 
 
 def _fate(each: Preemptor, report: WhyPreemptedReport) -> str:
@@ -85,14 +84,17 @@ def _row(pod: PreemptedPod, report: WhyPreemptedReport) -> Row:
     return Row(cells)
 
 
-def _evidence(report: WhyPreemptedReport) -> Iterator[Line]:
+def _evidence(report: WhyPreemptedReport, shown: Shown) -> Iterator[Line]:
     """Yield each distinct text that the answer rests on, with the pods that carry it."""
     pods: dict[tuple[str, str], list[str]] = {}
     for pod in report.pods:
         for each in pod.evidence:
             pods.setdefault((each.source, each.text), []).append(local(pod.pod, report.asked))
-    for (source, text), names in list(pods.items())[:_MOST_ROWS]:
-        yield Line(f'The {source} of {some(names)} says: "{text}"', "dim")
+    texts, rest = parted(list(pods.items()), shown.rows)
+    for (source, text), names in texts:
+        yield Line(f'The {source} of {", ".join(names)} says: "{text}"', "dim")
+    if rest:
+        yield Line(and_more(f"{len(rest)} more texts"), "dim")
 
 
 def _next(report: WhyPreemptedReport) -> Iterator[Bullet]:
