@@ -13,19 +13,21 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check lint types imports tests conformance packaging soak bench format clean
+.PHONY: help demo test format-check lint types imports tests conformance packaging soak bench golden format clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
 	@echo "make test    formatting, lint, types, imports, tests, coverage, recorded cases, packaging"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
+	@echo "make golden  write the golden screens and docs/sentences.md anew"
 	@echo "make format  format and fix what can be fixed"
 
 # The package alone: enough for the demo.
 $(VENV)/package: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "error: Python 3.11 or newer is needed, and $(PYTHON) is not that: try make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Installing into $(VENV) (first time only) ..." >&2
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --editable .
@@ -42,13 +44,13 @@ demo: $(VENV)/package
 	@echo; echo "Every gang with pending pods, one line each:"
 	@echo "  kubectl koord why-pending --demo"; echo
 	@$(KOORD) why-pending --demo
-	@echo; echo "Why one of them does not start, and what helps:"
+	@echo; echo "Why one of them is pending, and what to do next:"
 	@echo "  kubectl koord why-pending train/one-short --demo"; echo
 	@$(KOORD) why-pending train/one-short --demo || [ $$? = 1 ]
-	@echo; echo "Whom preemption would kill for a gang that it helps:"
+	@echo; echo "Which pods preemption would remove for a gang that it helps:"
 	@echo "  kubectl koord preempt train/helped --dry-run --demo"; echo
 	@$(KOORD) preempt train/helped --dry-run --demo
-	@echo; echo "And for one whose victims would die in vain:"
+	@echo; echo "And for one that would still not run:"
 	@echo "  kubectl koord preempt train/in-vain --dry-run --demo"; echo
 	@$(KOORD) preempt train/in-vain --dry-run --demo || [ $$? = 1 ]
 
@@ -82,6 +84,9 @@ soak: $(VENV)/tools
 
 bench: $(VENV)/tools
 	$(BIN)/python -m benchmarks.run --write
+
+golden: $(VENV)/tools
+	$(BIN)/python -m tests.sentences --write
 
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix --quiet .

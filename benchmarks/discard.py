@@ -10,10 +10,10 @@ import sys
 from kubectl_koord.cluster.connect import connect
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.lists import Pages, read_lists
-from kubectl_koord.cluster.source import GANG_KINDS, PREEMPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
+from kubectl_koord.cluster.source import DISRUPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
 from kubectl_koord.cluster.stream import SLICE
 
-KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": GANG_KINDS, "preempt": PREEMPTION_KINDS}
+KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": DISRUPTION_KINDS, "preempt": DISRUPTION_KINDS}
 
 
 def discard(_kind: str, pages: Pages) -> int:

@@ -85,7 +85,8 @@ class Request:
 class Rule:
     """What to do with requests whose path matches, instead of serving them.
 
-    `hang` waits for the event, then serves; `cut` ends the connection in the middle of the body
+    `hang` waits for the event, then serves; `stall` stops in the middle of the answer until the event, and with
+    `drips` blanks come meanwhile, one by one; `cut` ends the connection in the middle of the body
     ("length" or "chunked") or before any answer ("head"); `raw` is sent as it is, `parts` one after the
     other; otherwise the answer is a Status. Only the first `times` requests are met, if that is given;
     `watch` True means watches alone, False everything else.
@@ -99,6 +100,8 @@ class Rule:
     raw: bytes | None = None
     parts: tuple[bytes | memoryview, ...] = ()
     hang: threading.Event | None = None
+    stall: threading.Event | None = None
+    drips: bool = False
     cut: str = ""
     times: int | None = None
     watch: bool | None = None
@@ -441,14 +444,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _serve(self) -> None:
         api = self.server.api
         parts = urlsplit(self.path)
-        length = int(self.headers.get("Content-Length") or 0)
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(
             self.command,
             parts.path,
             dict(parse_qsl(parts.query, keep_blank_values=True)),
             headers,
-            self.rfile.read(length),
+            self._body(),
         )
         if api.closing.is_set():
             self.close_connection = True
@@ -464,11 +466,24 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815
 
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
     def _answer(self, api: ApiServer, request: Request) -> None:
         rule = api.rule_for(request)
         if rule and rule.hang:
             while not (rule.hang.wait(0.01) or api.closing.is_set()):
                 pass
+        elif rule and rule.stall:
+            self._stall(rule, rule.stall, json.dumps(api.answer(request)[1]).encode())
+            return
         elif rule:
             self._obey(rule)
             return
@@ -488,6 +503,23 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             details = {"causes": list(rule.causes)} if rule.causes else {}
             body = status_body(rule.status, rule.reason, rule.message, **details)
             self._send(rule.status, rule.headers, json.dumps(body).encode())
+
+    def _stall(self, rule: Rule, until: threading.Event, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        half = len(body) // 2
+        self._chunk(body[:half])
+        while not (until.wait(0.01) or self.server.api.closing.is_set()):
+            if rule.drips:
+                self._chunk(b" ")
+        self._chunk(body[half:])
+        self._chunk(b"")
+
+    def _chunk(self, piece: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.flush()
 
     def _cut(self, rule: Rule) -> None:
         self.close_connection = True

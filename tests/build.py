@@ -19,7 +19,7 @@ from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain import subjects
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import PreemptReport, WhyReport
+from kubectl_koord.explain.reports import FreedPod, PreemptReport, WhyReport
 from kubectl_koord.explain.subjects import Subject, jobs
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
@@ -298,6 +298,23 @@ def why_of(drawing: Drawing, name: str = "job") -> WhyReport:
 def preempt_of(drawing: Drawing, name: str = "job") -> PreemptReport:
     """Return whom preemption for a gang or pod would hit."""
     return preempt(drawing, drawing.subject(name))
+
+
+def freed(name: str, on: str, priority: int = 0, **fields: object) -> FreedPod:
+    """Return what a way out says of a pod that it ends: nobody's, and harmless, but for the fields."""
+    bare = FreedPod(
+        pod=_key(name),
+        node=on,
+        priority=priority,
+        gang=None,
+        owner=None,
+        protected=False,
+        pod_disruption_budget=None,
+        budgets_read=True,
+        evictable=True,
+        breaks=None,
+    )
+    return structs.replace(bare, **fields)
 
 
 def short(placed: Mapping[str, str] | None) -> dict[str, str]:

@@ -3,20 +3,21 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
-from kubectl_koord.explain import limits
+from kubectl_koord.explain import limits, sight
+from kubectl_koord.explain.codes import CauseCode
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 SPEC = PREFIX + "network-topology-spec"
@@ -50,12 +51,13 @@ def pod_group_plan(snapshot: Snapshot, key: str, wanted: Wanted, *, overwrite: b
     """Return the plan for one PodGroup, with what why-pending answers before and after.
 
     Raises:
-        RefusedError: when the PodGroup, a layer or a gang does not exist, a value is invalid, or a key
-            has another value already and `overwrite` is not set.
+        RefusedError: when the PodGroup, a layer or a gang does not exist, or could not be read, a value is invalid,
+            or a key has another value already and `overwrite` is not set.
 
     """
     group = snapshot.pod_groups.get(key)
     if group is None:
+        _refuse_unread(sight.unread(snapshot, "podgroup", key.partition("/")[0]))
         raise RefusedError(_nearest(f"podgroup {key!r} not found", key, snapshot.pod_groups))
     after = _wanted_values(snapshot, group, wanted)
     if not after:
@@ -75,12 +77,13 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
     """Return the plan that gives each pending pod of a gang its rank, the number that its name ends in.
 
     Raises:
-        RefusedError: when there is no gang, a name ends in no number, two pods share one, or an index is set
-            already.
+        RefusedError: when there is no gang, its pods could not all be read, a name ends in no number, two pods
+            share one, or an index is set already.
 
     """
     if subject.group is None:
         raise RefusedError(f"pod {subject.key} belongs to no gang")
+    _refuse_unread(sight.unread_members(subject, snapshot))
     ranks: dict[tuple[str, int], str] = {}
     changes = []
     for pod in subject.pending:
@@ -109,7 +112,7 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
 def _rank(pod: PendingPod) -> int:
     match = _RANK.search(pod.name)
     if match is None:
-        raise RefusedError(f"pod {pod.key} has no number at the end of its name: its index cannot be told")
+        raise RefusedError(f"pod {pod.key} has no number at the end of its name: cannot derive its index")
     return int(match[1])
 
 
@@ -151,7 +154,7 @@ def seconds(written: str) -> int:
     elif steps and "".join(number + unit for number, unit in steps) == written:
         total = sum(int(number) * _SECONDS[unit] for number, unit in steps)
     else:
-        raise RefusedError(f"--waiting-time {written!r} is no duration such as 90s, 10m or 1h30m")
+        raise RefusedError(f"--waiting-time {written!r} is not a duration such as 90s, 10m or 1h30m")
     if not 0 < total < 1 << 31:
         raise RefusedError(f"--waiting-time {written!r} must be above zero and below 68 years")
     return total
@@ -180,22 +183,23 @@ def _topology_spec(snapshot: Snapshot, group: PodGroup, wanted: Wanted) -> str:
 def _multiple(written: str) -> tuple[str, int]:
     layer, _, number = written.partition("=")
     if not layer or not number.isascii() or not number.isdecimal() or not 0 < int(number) < 1 << 31:
-        raise RefusedError(f"--multiple {written!r} does not read LAYER=N with N above zero")
+        raise RefusedError(f"--multiple {written!r} must be LAYER=N with N above zero")
     return layer, int(number)
 
 
 def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
+    _refuse_unread(sight.unread(snapshot, "layers"))
     built = tree.build(snapshot.topologies, snapshot.nodes)
     if isinstance(built, tree.NoTree):
-        raise RefusedError(f"no layer can be gathered on: {built.message}")
+        raise RefusedError(f"no layer to gather on: {built.message}")
     for layer in layers:
         if layer not in built.layers:
             raise RefusedError(_nearest(f"layer {layer!r} is not in the topology", layer, built.layers))
 
 
 def _nearest(message: str, name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1, cutoff=0.0)
-    return f"{message}, did you mean {near[0]}?" if near else message
+    found = near(name, known, 1)
+    return f"{message}, did you mean {found[0]}?" if found else message
 
 
 def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
@@ -208,10 +212,16 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
     ]
     for key in wanted:
         if key not in known:
+            _refuse_unread(sight.unread(snapshot, "members", key.partition("/")[0]))
             raise RefusedError(_nearest(f"gang {key!r} does not exist", key, known))
     if group.key not in wanted:
-        raise RefusedError(f"--groups must name {group.key} itself: the scheduler takes the list literally")
+        raise RefusedError(f"--groups must include {group.key} itself: the scheduler takes the list literally")
     return json.dumps(sorted(set(wanted)))
+
+
+def _refuse_unread(gaps: tuple[Gap, ...]) -> None:
+    if gaps:
+        raise RefusedError(sight.words(gaps))
 
 
 def _value(group: PodGroup, name: str) -> str | int | None:
@@ -256,16 +266,35 @@ def _with_values(group: PodGroup, values: Mapping[str, str | int]) -> PodGroup:
 
 
 def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, ...]) -> ChangePlan:
-    before, after = (_outcome(one, key) for one in (snapshot, later))
+    (before, _), (after, _) = (_outcome(one, key) for one in (snapshot, later))
     return ChangePlan(
         verdict="yes",
         basis=limits.basis(snapshot),
         warnings=tuple(_new_oddities(snapshot, later, key)),
         changes=changes,
         applied=False,
-        effect=Effect(before[0], after[0]),
-        message="" if changes else "nothing to change: it is so already.",
+        effect=Effect(before, after, worse=_badness(after) > _badness(before)),
+        message="" if changes else f"{key} unchanged.",
     )
+
+
+_WAITS: frozenset[CauseCode] = frozenset({"waiting-for-preemption", "waiting-for-retry", "being-deleted"})
+_LACKS: frozenset[CauseCode] = frozenset(
+    {"quota", "insufficient-slots", "insufficient-capacity", "no-feasible-node", "multiple-mismatch", "too-few-pods"}
+)
+
+
+def _badness(outcome: Outcome) -> tuple[int, int]:
+    """Return how bad an answer is: by its verdict, of two noes by what ends it.
+
+    Time alone, more room or pods, somebody who mends a setting, nothing.
+    """
+    verdict = ("yes", "unknown", "no").index(outcome.verdict)
+    if outcome.verdict != "no" or outcome.cause is None:
+        return verdict, 0
+    if outcome.cause == "never-fits":
+        return verdict, 3
+    return verdict, 0 if outcome.cause in _WAITS else 1 if outcome.cause in _LACKS else 2
 
 
 def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]:

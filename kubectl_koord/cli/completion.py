@@ -30,9 +30,12 @@ class Verb(Struct, frozen=True):
 
 _WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 VERBS: Mapping[str, Verb] = {
-    "topo": Verb("the topology tree", {"--for": True, "--depth": True, "--nodes": False}),
+    "topo": Verb(
+        "show the topology tree and its free resources",
+        {"--for": True, "--depth": True, "--nodes": False, "--all": False},
+    ),
     "why-pending": Verb(
-        "why a gang is pending",
+        "show why gangs are pending, and what to do next",
         {
             "--all-namespaces": False,
             "-A": False,
@@ -42,16 +45,17 @@ VERBS: Mapping[str, Verb] = {
             "-w": False,
             "--until": True,
             "--timeout": True,
+            "--all": False,
         },
         ("gang",),
     ),
-    "preempt": Verb("whom preemption would hit, and whether it helps", {"--dry-run": True}, ("gang",)),
-    "why-preempted": Verb("who preempted a pod or a gang's pods", {}, ("gang",)),
-    "explain": Verb("what a code in an answer means", {}, ("code",)),
-    "version": Verb("the version of this plugin"),
+    "preempt": Verb("show which pods the scheduler would preempt", {"--dry-run": True, "--all": False}, ("gang",)),
+    "why-preempted": Verb("show who preempted a pod", {"--all": False}, ("gang",)),
+    "explain": Verb("explain a code from an answer", {}, ("code",)),
+    "version": Verb("show the version of this plugin"),
     "annotate": Verb("set gang and topology annotations", {}, ("target",)),
     "annotate podgroup": Verb(
-        "the settings of a PodGroup",
+        "set the annotations of a PodGroup",
         {
             "--must-gather": True,
             "--prefer-gather": True,
@@ -65,7 +69,7 @@ VERBS: Mapping[str, Verb] = {
         },
         ("podgroup",),
     ),
-    "annotate pods": Verb("the topology index of pods", {"--index": False, **_WRITES}, ("gang",)),
+    "annotate pods": Verb("set the topology index of pods", {"--index": False, **_WRITES}, ("gang",)),
 }
 GLOBAL_FLAGS = {
     "--snapshot": True,

@@ -1,6 +1,7 @@
 """`why-pending` that goes on: the changes of an answer as they happen, or waiting for a gang to be scheduled."""
 
 import gc
+import math
 import os
 import select
 import stat
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
+SHORTEST_LOOK = 5.0
+"""Seconds that reading may take although `--timeout` is shorter: without it there is nothing to tell."""
+_NAP = 1.0
+"""Seconds after which a signal is seen that came in the instant before a wait began, and did not end it."""
 _REACHED, _NOT_IN_TIME = 0, 1
 
 
@@ -52,7 +57,7 @@ def take_wish(session: "Session", gang: str, *, watch: bool, until: str, timeout
     if not (watch or until):
         return None
     if not session.options.is_live:
-        raise KoordError("error: --watch and --until follow a cluster: a file does not change")
+        raise KoordError("error: --watch and --until need a live cluster")
     if until and not gang:
         raise KoordError("error: --until needs a GANG to wait for")
     return Wish(watch, until, timeout, _seconds(timeout) if timeout else None)
@@ -73,7 +78,7 @@ def follow_gang(session: "Session", name: str, wish: Wish) -> None:
     """
     from kubectl_koord.cluster import source
 
-    with session.watch(source.GANG_KINDS) as cluster:
+    with session.watch(source.DISRUPTION_KINDS) as cluster:
         _Gang(session, cluster, name, wish).follow()
 
 
@@ -89,7 +94,10 @@ def follow_listing(session: "Session", namespace: str) -> None:
     from kubectl_koord.explain.why import every_pending
 
     with session.watch(source.GANG_KINDS) as cluster:
-        told = every_pending(_first_snapshot(cluster), namespace)
+        first = _first_snapshot(cluster)
+        told = every_pending(first, namespace)
+        if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
+            raise nowhere
         session.show(told, more_follow=True)
         ear = _Ear(cluster, None)
         while ear.wait():
@@ -114,12 +122,14 @@ class _Gang:
         from kubectl_koord.explain import progress
         from kubectl_koord.explain.why import why
 
+        if self._wish.seconds:
+            self._session.live_transport().bound(max(self._wish.seconds, SHORTEST_LOOK))
         snapshot = _first_snapshot(self._cluster)
         subject = self._session.subject(snapshot, self._name)
         told = why(snapshot, subject) if self._wish.watch else None
         if told is not None:
             self._session.show(told, more_follow=True)
-        reached = self._is_reached(subject)
+        reached = self._is_reached(snapshot, subject)
         while not reached and self._ear.wait():
             snapshot = self._cluster.snapshot()
             subject = self._again(snapshot, subject)
@@ -128,14 +138,18 @@ class _Gang:
                 if text := progress.news(told, report):
                     _tell(self._session, (progress.News(progress.name_of(report), text, report.verdict),), report)
                     told = report
-            reached = self._is_reached(subject)
+            reached = self._is_reached(snapshot, subject)
         if not (reached and self._wish.watch):
             self._conclude(why(snapshot, subject), reached=reached)
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
-    def _is_reached(self, subject: "Subject") -> bool:
+    def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
+        from kubectl_koord.explain import sight
         from kubectl_koord.explain.progress import is_scheduled
 
+        unread = sight.unread_members(subject, snapshot) if self._wish.until else ()
+        if unread:
+            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {sight.words(unread)}")
         return bool(self._wish.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
@@ -209,7 +223,10 @@ class _Ear:
 
     def _heard(self, poll: "select.poll", seconds: float | None) -> bool:
         limits = [limit for limit in (seconds, self._left()) if limit is not None]
-        found = poll.poll(min(limits) * 1000 if limits else None)
+        end = time.monotonic() + min(limits) if limits else math.inf
+        while not (found := poll.poll(max(0.0, min(end - time.monotonic(), _NAP)) * 1000)):
+            if time.monotonic() >= end:
+                break
         if any(event & (select.POLLERR | select.POLLHUP) for _, event in found):
             raise BrokenPipeError
         return bool(found)

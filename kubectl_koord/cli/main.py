@@ -1,13 +1,13 @@
 """The entry: the way to the cluster starts first, imports overlap with it; the one error boundary."""
 
+import contextlib
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import TYPE_CHECKING
 
-from kubectl_koord.cli.options import Globals, take_globals
+from kubectl_koord import leaving
+from kubectl_koord.cli.options import take_globals
 from kubectl_koord.cluster.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -17,14 +17,13 @@ if TYPE_CHECKING:
 _LIVE_VERBS = {"topo", "why-pending", "why-preempted", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
 _LAST_STREAM = 2
-FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED = 2, 130, 141, 143
+FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
 
 
 def main() -> None:
     """Run the program on the process's arguments and leave with its exit code."""
     if None in (sys.stdin, sys.stdout, sys.stderr):
         _fill_closed_streams()
-    signal.signal(signal.SIGTERM, _terminated)
     _leave(run(sys.argv[1:]))
 
 
@@ -40,6 +39,7 @@ def _fill_closed_streams() -> None:
 def run(argv: Sequence[str]) -> int:
     """Return the exit code of one command line; errors are one line on standard error."""
     try:
+        _check_text(argv)
         return _completed(argv[1:]) if "__complete" in argv[:1] else _run(argv)
     except KoordError as error:
         return _failed(error.message)
@@ -53,10 +53,22 @@ def run(argv: Sequence[str]) -> int:
         return _unforeseen(problem)
 
 
+def _check_text(argv: Sequence[str]) -> None:
+    """Refuse what no name, flag or file that we can print is made of: bytes that are no text."""
+    for word in argv:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise KoordError(f"error: the argument {word!r} is not UTF-8") from None
+
+
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    transport = _connect(connection, words) if _needs_cluster(chosen, words) else None
+    verb = next((word for word in words if not word.startswith("-")), "")
+    leaving.say(leaving.NOTHING_SENT if verb == "annotate" else "")
+    needs_cluster = chosen.is_live and verb in _LIVE_VERBS and not _HELP & set(words)
+    transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke
 
@@ -73,15 +85,18 @@ def _completed(words: Sequence[str]) -> int:
     return 0
 
 
-def _needs_cluster(chosen: Globals, words: Sequence[str]) -> bool:
-    verb = next((word for word in words if not word.startswith("-")), "")
-    return chosen.is_live and verb in _LIVE_VERBS and not _HELP & set(words)
-
-
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.connect import connect
 
-    return connect(connection, writes="annotate" in words or "--dry-run=server" in words)
+    return connect(connection, writes="annotate" in words or "--dry-run=server" in words, tell=_waiting)
+
+
+def _waiting(what: str) -> None:
+    """Tell that the API server lets us wait; on a terminal in the place of what is shown while objects come."""
+    with contextlib.suppress(OSError):
+        erase = "\r\x1b[K" if sys.stderr.isatty() else ""
+        sys.stderr.write(f"{erase}Waiting for the API server ({what}) ...\n")
+        sys.stderr.flush()
 
 
 def _failed(message: str) -> int:
@@ -102,10 +117,6 @@ def _unforeseen(problem: Exception) -> int:
         return _failed(f"error: {problem}")
     said = ": ".join(filter(None, [type(problem).__name__, str(problem)]))
     return _failed(f"error: internal error: {said} (please report it; KUBECTL_KOORD_DEBUG=1 shows where)")
-
-
-def _terminated(_number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(TERMINATED)
 
 
 def _leave(code: int) -> None:

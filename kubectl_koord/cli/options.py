@@ -16,6 +16,8 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+ALL_HELP = "Show all there is on a terminal, too (elsewhere nothing is left out)."
+GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
@@ -83,7 +85,7 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
     if colour not in COLOURS:
         raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
     if demo and found["snapshot"]:
-        raise KoordError("error: --demo and --snapshot exclude each other")
+        raise KoordError("error: --demo and --snapshot cannot be used together")
     return Globals(tuple(found["snapshot"]), demo, version, output, colour)
 
 

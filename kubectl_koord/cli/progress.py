@@ -1,11 +1,14 @@
 """A line on a terminal while reading takes long: what has come so far."""
 
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self, TextIO
+
+from kubectl_koord import leaving
 
 FIRST, EVERY = 0.5, 0.2
 _ERASE = "\r\x1b[K"
@@ -49,6 +52,7 @@ class Progress:
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+            leaving.no_more(self._erase)
 
     def _show(self, start: float) -> None:
         wait, every = self._waits
@@ -57,10 +61,15 @@ class Progress:
             wait = every
             if self._seen:  # until then somebody may be asked to log in on this line
                 width = shutil.get_terminal_size().columns - 1
+                if not shown:
+                    leaving.first(self._erase)
                 self._write(f"{_ERASE}{told(dict(self._seen), self._clock() - start)[:width]}")
                 shown = True
         if shown:
             self._write(_ERASE)
+
+    def _erase(self) -> None:
+        os.write(self._stream.fileno(), _ERASE.encode())
 
     def _write(self, text: str) -> None:
         try:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.source import EarlyLook
     from kubectl_koord.cluster.transport import Transport
     from kubectl_koord.cluster.watch import ClusterWatch
+    from kubectl_koord.explain.sight import About
     from kubectl_koord.explain.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
@@ -32,6 +33,7 @@ class Session:
         self.connection = connection
         self.transport = transport
         self.exit_code = 0
+        self.everything = False  # whether a terminal is shown what a pipe is shown
 
     def live_transport(self) -> "Transport":
         """Return the way to the cluster.
@@ -41,7 +43,7 @@ class Session:
 
         """
         if self.transport is None:
-            raise KoordError("error: a file has no API server")
+            raise KoordError("error: this needs a live cluster")
         return self.transport
 
     def namespace(self) -> str:
@@ -100,13 +102,51 @@ class Session:
             found = subjects.find_anywhere(snapshot, name) or found
         if isinstance(found, Subject):
             return found
-        for kind in ("Pod", "PodGroup"):
-            gap = snapshot.gap(kind)
-            if gap is not None and not snapshot.sees(kind, self.namespace()):
-                raise KoordError(f"Error from server (Forbidden): {gap.message}")
-        nearest = f", did you mean {', '.join(found.nearest)}?" if found.nearest else ""
+        self.require(snapshot, "members", *subjects.homes(name, self.namespace()))
         where = "" if "/" in name else f" in namespace {self.namespace()!r}"
-        raise KoordError(f"error: no gang, pod or owner {name!r}{where}{nearest}")
+        raise self.nobody(snapshot, name, where, found.nearest)
+
+    def nobody(self, snapshot: "Snapshot", name: str, where: str, nearest: Sequence[str]) -> KoordError:
+        """Return the line for a name that means nobody; of `x/y` it is open whether x should be a namespace."""
+        from kubectl_koord.explain import subjects
+
+        homes = subjects.homes(name, self.namespace())
+        nowhere = self.no_namespace(snapshot, homes[0])
+        if nowhere and len(homes) == 1:
+            return nowhere
+        also = f" (there is no namespace {homes[0]!r})" if nowhere else ""
+        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
+        return KoordError(f"error: no gang, pod or owner {name!r}{also}{where}{hint}")
+
+    def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
+        """Go on only where everything was read that tells whether something exists in these namespaces.
+
+        Raises:
+            KoordError: naming the kinds that could not be read, and why.
+
+        """
+        from kubectl_koord.explain import sight
+
+        unread = sight.unread(snapshot, about, *namespaces)
+        if unread:
+            raise KoordError(f"error: {sight.words(unread)}")
+
+    def no_namespace(self, snapshot: "Snapshot", namespace: str) -> KoordError | None:
+        """Return what is to be said where there is no such namespace: for who has found nothing in it.
+
+        A file counts as the whole cluster; without `-n` names are looked for in all of it.
+        """
+        if self.transport is not None:
+            from kubectl_koord.cluster import source
+
+            return source.no_namespace(self.transport, namespace)
+        if namespace == "default" and not self.connection.namespace:
+            return None
+        return (
+            None
+            if snapshot.holds(namespace)
+            else KoordError(f"error: the input holds nothing in namespace {namespace!r}")
+        )
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:
         """Print a report on standard output and let its verdict be the exit code.
@@ -114,6 +154,7 @@ class Session:
         Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
         """
         from kubectl_koord.render import show, structured
+        from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
         if self.options.output == "json":
@@ -121,7 +162,8 @@ class Session:
         elif self.options.output == "yaml":
             text = ("---\n" if more_follow else "") + structured.to_yaml(report)
         else:
-            text = show.text(report, style=self.style(), topo_options=topo)
+            shown = EVERYTHING if self.everything else None
+            text = show.text(report, style=self.style(), topo_options=topo, shown=shown)
         write(text)
 
     def style(self) -> "OutputStyle":
@@ -133,8 +175,8 @@ def _style(colour: str) -> "OutputStyle":
     from kubectl_koord.render import show
 
     is_terminal = sys.stdout.isatty()
-    columns = shutil.get_terminal_size().columns if is_terminal else 0
-    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns)
+    columns, lines = shutil.get_terminal_size() if is_terminal else (0, 0)
+    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns, lines)
 
 
 def write(text: str) -> None:

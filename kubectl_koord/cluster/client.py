@@ -5,18 +5,22 @@ nothing is retried, redirected or sent without credentials.
 """
 
 import contextlib
+import io
 import os
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster import credentials, kubeconfig
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.credentials import Credentials
-from kubectl_koord.cluster.http1 import Deadline
+from kubectl_koord.cluster.limits import NOTICE, Deadline, Limits, Tell, TimedReader
 from kubectl_koord.cluster.transport import (
     USER_AGENT,
     Reply,
@@ -77,9 +81,13 @@ class ClientBody:
         try:
             yield from self._response.stream(_PIECE)
         except (TimeoutError, ReadTimeoutError):
-            raise no_body_in_time() from None
+            raise self._deadline.error(no_body_in_time) from None
         except (HTTPError, OSError, ValueError):
             raise unable("unexpected EOF") from None
+
+    def prolong(self, seconds: float) -> None:
+        """Let the rest of the body take so many seconds from now, and be silent meanwhile."""
+        self._deadline.prolong(seconds)
 
     def interrupt(self) -> None:
         """End the body for whichever thread reads it."""
@@ -96,10 +104,9 @@ class ClientBody:
         from urllib3.exceptions import HTTPError, ReadTimeoutError  # noqa: PLC0415
 
         try:
-            self._deadline.left()
             piece: bytes = self._response.read(size)
         except (TimeoutError, ReadTimeoutError):
-            raise no_body_in_time() from None
+            raise self._deadline.error(no_body_in_time) from None
         except (HTTPError, OSError):
             raise interrupted() from None
         return piece
@@ -108,10 +115,21 @@ class ClientBody:
 class ClientTransport:
     """A `Transport` over the `kubernetes` client's pool of connections."""
 
-    def __init__(self, connection: Connection, pool: Any, target: tuple[str, str], methods: frozenset[str]) -> None:  # noqa: ANN401
+    def __init__(
+        self,
+        connection: Connection,
+        pool: Any,  # noqa: ANN401
+        target: tuple[str, str],
+        methods: frozenset[str],
+        tell: Tell | None = None,
+    ) -> None:
         """Keep the pool; `target` is the server's address and our token."""
         self._connection = connection
+        self._limits = Limits(connection, tell)
+        self._asked = _Asked()
         self._pool = pool
+        timed = {scheme: _timed(kind, self._asked) for scheme, kind in pool.pool_classes_by_scheme.items()}
+        pool.pool_classes_by_scheme = timed
         self._server, token = target
         self._methods = methods
         self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
@@ -128,13 +146,15 @@ class ClientTransport:
         return self._request("GET", path, {}, None)
 
     def watch(self, path: str, seconds: float) -> ClientBody:
-        """Send a GET whose body may be silent for so many seconds, whatever the time limit of requests is.
+        """Send a GET whose body may take so many seconds, whatever the time limit of requests is.
 
         Raises:
             KoordError: in kubectl's words, when the API server cannot be reached.
 
         """
-        return self._request("GET", path, {}, None, silence=seconds)
+        answer = self.open(path)
+        answer.prolong(seconds)
+        return answer
 
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer.
@@ -145,9 +165,13 @@ class ClientTransport:
         """
         answer = self._request(method, path, {"Content-Type": content_type}, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
+
+    def bound(self, seconds: float) -> None:
+        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        self._limits.bound(seconds)
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
@@ -172,31 +196,65 @@ class ClientTransport:
         """Close."""
         self.close()
 
-    def _request(
-        self, method: str, path: str, headers: dict[str, str], body: bytes | None, silence: float | None = None
-    ) -> ClientBody:
+    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> ClientBody:
         from urllib3 import Timeout  # noqa: PLC0415
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
+        deadline = self._asked.deadline = Deadline(self._limits, path)
         if method not in self._methods:
-            return ClientBody(_Forbidden(), Deadline(None))
-        limit = self._connection.request_timeout
+            return ClientBody(_Forbidden(), deadline)
         try:
+            left = deadline.left()
             response = self._pool.request(
                 method,
                 f"{self._server}{checked(path)}",
                 body=body,
                 headers=self._headers | headers,
-                timeout=Timeout(
-                    total=None if silence else limit, connect=limit or _DIAL_SECONDS, read=silence or limit
-                ),
+                timeout=Timeout(connect=left or _DIAL_SECONDS, read=left),
                 retries=False,
                 redirect=False,
                 preload_content=False,
             )
         except (HTTPError, OSError) as problem:
-            raise _sentence(problem, self._server) from None
-        return ClientBody(response, Deadline(None if silence else limit))
+            raise _sentence(problem, self._server, deadline) from None
+        return ClientBody(response, deadline)
+
+
+class _Asked(threading.local):
+    """What this thread is asking for: urllib3 hands nothing down to the socket."""
+
+    deadline: Deadline
+
+
+class _Socket:
+    """A connected socket of which answers are read before their deadline."""
+
+    def __init__(self, connected: Any, asked: _Asked) -> None:  # noqa: ANN401
+        self._connected = connected
+        self._asked = asked
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        return io.BufferedReader(TimedReader(self._connected, self._asked.deadline), _PIECE)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._connected, name)
+
+
+def _timed(kind: Any, asked: _Asked) -> Any:  # noqa: ANN401
+    """Return a kind of pool whose connections know the deadline of what is asked."""
+
+    class Timed(kind.ConnectionCls):  # type: ignore[misc]
+        def connect(self) -> None:
+            notice = threading.Timer(NOTICE, asked.deadline.tell)
+            notice.daemon = True
+            notice.start()
+            try:
+                super().connect()
+            finally:
+                notice.cancel()
+            self.sock: Any = _Socket(self.sock, asked)
+
+    return type(kind.__name__, (kind,), {"ConnectionCls": Timed})
 
 
 class _Forbidden:
@@ -216,7 +274,7 @@ class _Forbidden:
         self._left = b""
 
 
-def start(connection: Connection, *, writes: bool) -> ClientTransport:
+def start(connection: Connection, *, writes: bool, tell: Tell | None = None) -> ClientTransport:
     """Return a way to the cluster of the kubeconfig or of the pod; nothing is sent yet.
 
     Unless `writes`, nothing but GET is sent; with it, PATCH and POST as well.
@@ -229,7 +287,7 @@ def start(connection: Connection, *, writes: bool) -> ClientTransport:
     who = credentials.of(access)
     server = str(access.cluster["server"]).rstrip("/")
     pool = _pool(access.cluster, server, who)
-    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS)
+    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS, tell)
 
 
 def _pool(cluster: dict[str, Any], server: str, who: Credentials) -> Any:  # noqa: ANN401
@@ -273,16 +331,17 @@ def _tls(cluster: dict[str, Any], who: Credentials) -> "ssl.SSLContext":
 
 
 def _load_key(context: "ssl.SSLContext", who: Credentials) -> None:
-    descriptor, path = tempfile.mkstemp(prefix="kubectl-koord-")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(who.certificate + b"\n" + who.key)
-        context.load_cert_chain(path)
-    finally:
-        Path(path).unlink()
+    with leaving.Held():
+        descriptor, path = tempfile.mkstemp(prefix="kubectl-koord-")
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(who.certificate + b"\n" + who.key)
+            context.load_cert_chain(path)
+        finally:
+            Path(path).unlink()
 
 
-def _sentence(problem: Exception, server: str) -> KoordError:
+def _sentence(problem: Exception, server: str, deadline: Deadline) -> KoordError:
     """Return what kubectl says of the same fault."""
     import ssl  # noqa: PLC0415
 
@@ -300,7 +359,7 @@ def _sentence(problem: Exception, server: str) -> KoordError:
             return unable(f"dial tcp: lookup {address.rpartition(':')[0] or address}: no such host")
     # urllib3 calls every failure to connect a timeout as well.
     if any(isinstance(cause, (Timeout, TimeoutError)) and not isinstance(cause, NewConnectionError) for cause in chain):
-        return no_headers_in_time()
+        return deadline.error(no_headers_in_time)
     last = chain[-1]
     return unable("EOF" if "RemoteDisconnected" in type(last).__name__ else str(last))
 

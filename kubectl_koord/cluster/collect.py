@@ -337,14 +337,14 @@ class Collector:
 
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:
-            return chosen, "as asked"
+            return chosen, "as requested"
         image = version.scheduler_image(list(self._deployments.values()))
         by_image = version.from_image(image) if image else None
         if by_image:
             return by_image, "from the image tag"
         if self.crd_version:
             return self.crd_version, "from the CRDs"
-        return version.NEWEST_RELEASE, "assumed: the newest release known"
+        return version.NEWEST_RELEASE, "assumed: newest known release"
 
 
 def _by_bare_name(meta: wire.Meta) -> str:

@@ -2,28 +2,30 @@
 
 import os
 
-from kubectl_koord.cluster import kubectl_proxy
+from kubectl_koord.cluster import context, kubectl_proxy
 from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.context import NamespaceLookup
+from kubectl_koord.cluster.context import NamespaceLookup, Target
+from kubectl_koord.cluster.limits import Tell
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
 
 
-def connect(connection: Connection, *, writes: bool) -> Transport:
+def connect(connection: Connection, *, writes: bool, tell: Tell | None = None) -> Transport:
     """Return a way to the cluster, at once: the first request waits for what it needs.
 
     With kubectl this starts two children, `kubectl proxy` and `kubectl config view`, and forks:
     call it first, before threads and large imports. Unless `writes`, nothing but GET gets through.
+    `tell` is called once, with what is waited for, when the server has sent nothing for a second.
 
     Raises:
         KoordError: when there is no such way.
 
     """
     if kubectl := find_kubectl():
-        return kubectl_proxy.start(kubectl, connection, writes=writes)
+        return kubectl_proxy.start(kubectl, connection, writes=writes, tell=tell)
     from kubectl_koord.cluster import client  # noqa: PLC0415
 
-    return client.start(connection, writes=writes)
+    return client.start(connection, writes=writes, tell=tell)
 
 
 def current_namespace(connection: Connection, transport: Transport | None = None) -> str:
@@ -48,6 +50,23 @@ def current_namespace(connection: Connection, transport: Transport | None = None
     from kubectl_koord.cluster import kubeconfig  # noqa: PLC0415
 
     return kubeconfig.namespace(connection)
+
+
+def target(connection: Connection) -> Target:
+    """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    if kubectl := find_kubectl():
+        found = context.target(kubectl, connection)
+    else:
+        from kubectl_koord.cluster import kubeconfig  # noqa: PLC0415
+
+        found = kubeconfig.target(connection)
+    given = connection.value("server") or connection.value("cluster")
+    return found._replace(cluster=given or found.cluster)
 
 
 def find_kubectl() -> str:

@@ -35,6 +35,8 @@ FLAGS_WITH_VALUE = frozenset(
 FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
 SHORT_FLAGS = {"n": "namespace", "s": "server"}
 
+SILENCE = 30.0
+
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
@@ -49,12 +51,14 @@ class Connection(NamedTuple):
     """How the user wants to reach the cluster.
 
     `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);
-    `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit.
+    `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit. `silence` is how
+    many seconds a server may send nothing, None for any: it holds where no time limit is given.
     """
 
     flags: tuple[str, ...] = ()
     namespace: str = ""
     request_timeout: float | None = None
+    silence: float | None = SILENCE
 
     def value(self, name: str) -> str:
         """Return the last value given for a flag such as `context`, empty when not given."""
@@ -83,8 +87,9 @@ def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
         else:
             rest.append(word)
     bare = Connection(tuple(flags))
-    timeout = request_timeout(bare.value("request-timeout"))
-    return Connection(tuple(flags), bare.value("namespace"), timeout), rest
+    timeout = bare.value("request-timeout")
+    silence = None if timeout else SILENCE
+    return Connection(tuple(flags), bare.value("namespace"), request_timeout(timeout), silence), rest
 
 
 def request_timeout(text: str) -> float | None:

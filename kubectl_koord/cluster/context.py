@@ -5,7 +5,9 @@ import select
 import signal
 import threading
 import time
+from typing import NamedTuple
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.errors import KoordError
 
@@ -13,7 +15,31 @@ SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 DEFAULT = "default"
 
 _SECONDS = 30.0
+_SHORTEST = 5.0  # the limit is for the server; kubectl itself may start slowly on a busy machine
 _WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
+_NAMES = '-o=jsonpath={.contexts[0].context.cluster}{"\\n"}{.contexts[0].name}'
+
+
+class Target(NamedTuple):
+    """Which cluster is meant, by the names of the kubeconfig; each is empty where there is none."""
+
+    cluster: str = ""
+    context: str = ""
+
+
+def target(kubectl: str, connection: Connection) -> Target:
+    """Return the names that kubectl knows the current context and its cluster by.
+
+    Raises:
+        KoordError: when kubectl does not answer.
+
+    """
+    view = _ConfigView(kubectl, connection, _NAMES)
+    try:
+        cluster, _, name = view.answer().partition("\n")
+    finally:
+        view.close()
+    return Target(cluster.strip(), name.strip())
 
 
 class NamespaceLookup:
@@ -22,12 +48,9 @@ class NamespaceLookup:
     def __init__(self, kubectl: str, connection: Connection) -> None:
         """Start kubectl, unless the namespace was given."""
         self._lock = threading.Lock()
-        self._pid = self._output = 0
         self._answer = connection.namespace
         self._server = ""
-        if not self._answer:
-            self._limit = time.monotonic() + (connection.request_timeout or _SECONDS)
-            self._pid, self._output = _start(kubectl, connection)
+        self._view = _ConfigView(kubectl, connection, _WANTED) if not self._answer else None
 
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
@@ -54,17 +77,33 @@ class NamespaceLookup:
     def close(self) -> None:
         """End kubectl, if its answer was not wanted."""
         with self._lock:
-            if self._pid:
-                os.kill(self._pid, signal.SIGKILL)
-                self._reap()
+            if self._view is not None:
+                self._view.close()
 
     def _await(self) -> None:
-        if not self._answer and self._pid:
-            self._server, _, namespace = self._read().partition(" ")
+        if not self._answer and self._view is not None:
+            self._server, _, namespace = self._view.answer().partition(" ")
             self._answer = namespace.strip() or in_pod() or DEFAULT
-            self._reap()
+            self._view.close()
 
-    def _read(self) -> str:
+
+class _ConfigView:
+    """One `kubectl config view`, which ends with us."""
+
+    def __init__(self, kubectl: str, connection: Connection, wanted: str) -> None:
+        """Start kubectl; its errors are left unheard: the proxy tells of real faults."""
+        self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
+        with leaving.Held():
+            self._pid, self._output = _start(kubectl, connection, wanted)
+            leaving.first(self._kill)
+
+    def answer(self) -> str:
+        """Return all that kubectl says until it ends.
+
+        Raises:
+            KoordError: when it does not end in time.
+
+        """
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
         said = b""
@@ -76,10 +115,38 @@ class NamespaceLookup:
                 return said.decode("utf-8", "replace")
             said += piece
 
-    def _reap(self) -> None:
-        os.close(self._output)
-        os.waitpid(self._pid, 0)
-        self._pid = 0
+    def close(self) -> None:
+        """End kubectl, if it has not ended yet."""
+        if self._pid:
+            self._kill()
+            os.close(self._output)
+            leaving.no_more(self._kill)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def _kill(self) -> None:
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+
+
+def _start(kubectl: str, connection: Connection, wanted: str) -> tuple[int, int]:
+    """Return the process and the pipe of what it prints."""
+    output, child_output = os.pipe()
+    argv = [kubectl, "config", "view", "--minify", wanted, *connection.flags]
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, child_output, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    try:
+        # A group of its own: the terminal's Ctrl-C is for us alone.
+        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0, setsigmask=())
+    except OSError as error:
+        os.close(output)
+        raise KoordError(f"error: unable to run {kubectl}: {error.strerror}") from None
+    finally:
+        os.close(child_output)
+    return pid, output
 
 
 def in_pod() -> str:
@@ -93,23 +160,3 @@ def in_pod() -> str:
             return file.read().strip()
     except OSError:
         return ""
-
-
-def _start(kubectl: str, connection: Connection) -> tuple[int, int]:
-    """Start kubectl; what it says of a kubeconfig without a context is left unheard: the proxy tells of real faults."""
-    output, child_output = os.pipe()
-    argv = [kubectl, "config", "view", "--minify", _WANTED, *connection.flags]
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, child_output, 1),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    try:
-        # A group of its own: the terminal's Ctrl-C is for us alone.
-        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0)
-    except OSError as error:
-        os.close(output)
-        raise KoordError(f"error: unable to run {kubectl}: {error.strerror}") from None
-    finally:
-        os.close(child_output)
-    return pid, output

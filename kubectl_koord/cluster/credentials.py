@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster.kubeconfig import Access, data_or_file, needs_kubectl
 from kubectl_koord.cluster.transport import no_credentials, unable
 from kubectl_koord.errors import KoordError
@@ -82,18 +83,21 @@ def _run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credentials:
     if plugin.get("provideClusterInfo"):
         info["cluster"] = _cluster_info(cluster)
     try:
-        done = subprocess.run(  # noqa: S603 - the kubeconfig names it: that is what exec plugins are
+        child = subprocess.Popen(  # noqa: S603 - the kubeconfig names it: that is what exec plugins are
             [_program(command), *(str(word) for word in plugin.get("args") or [])],
             env=_environment(plugin, info),
             stdin=None if interactive else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            check=False,
         )
     except OSError as problem:
         raise _failed(f"exec: fork/exec {command}: {(problem.strerror or '').lower()}") from None
-    if done.returncode:
-        raise _failed(f"exec: executable {command} failed with exit code {done.returncode}")
-    return _decode(done.stdout, plugin["apiVersion"])
+    leaving.first(child.kill)
+    with child:
+        answer, _ = child.communicate()
+    leaving.no_more(child.kill)
+    if child.returncode:
+        raise _failed(f"exec: executable {command} failed with exit code {child.returncode}")
+    return _decode(answer, plugin["apiVersion"])
 
 
 def _refuse_policy() -> None:

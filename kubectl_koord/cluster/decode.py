@@ -6,6 +6,7 @@ Pods that merely run become compact records, whose shapes and strings are shared
 import json
 import re
 from collections.abc import Iterator, Mapping
+from copy import copy
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -104,12 +105,14 @@ def _without_node(spec: wire.PodSpec) -> bytes:
 
     Volumes that tie a pod to no node are left out for good: each pod's service account volume has its own name.
     """
+    alone = copy(spec)
+    alone.node_name = None
     if spec.volumes:
-        spec.volumes = decode_shape.ties(spec.volumes)
-    node, spec.node_name = spec.node_name, None
-    encoded = _encode(spec)
-    spec.node_name = node
-    return encoded
+        alone.volumes = decode_shape.ties(spec.volumes)
+    try:
+        return _encode(alone)
+    except OverflowError:  # an amount that is a number beyond 64 bits
+        return msgspec.json.encode(alone)
 
 
 def strings(written: Mapping[str, str | None] | None) -> Strings:

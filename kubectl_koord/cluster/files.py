@@ -1,8 +1,9 @@
 """A cluster from files: a `v1` List in JSON or YAML, several YAML documents, each perhaps gzipped.
 
-JSON Lists are decoded slice by slice (see `stream`), also packed ones and those on standard input.
+Lists are decoded slice by slice (see `stream`; YAML item by item), also packed ones and those on standard input.
 """
 
+import io
 import re
 import sys
 import zlib
@@ -12,13 +13,16 @@ from typing import Any
 
 import msgspec
 
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
-from kubectl_koord.cluster.stream import LONGEST_HEAD, SLICE, Rejoined, Slice, Source, opening, read_slices
+from kubectl_koord.cluster.stream import LONGEST_HEAD, SLICE, Rejoined, Slice, Source, beginning, read_slices
 from kubectl_koord.errors import KoordError
 
 _ONLY_CONFIGURE = {"Deployment", "Lease", "ConfigMap", "CSINode", "PersistentVolume"}
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
 _GZIP = b"\x1f\x8b"
+_BEGINS_JSON = {b"{", b"[", b""}
+_LONGEST_NAME = 253
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -31,21 +35,28 @@ class _Kind(msgspec.Struct):
     kind: str = ""
 
 
-def read(names: Iterable[str], collector: Collector, size: int = SLICE) -> None:
+def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: Bounds = BOUNDS) -> None:
     """Take every object of the files; `-` is standard input.
 
     Args:
         names: paths, read in this order: of two objects of one name the later counts.
         collector: takes the objects.
         size: how many bytes of a JSON List to decode at once.
+        bounds: what is borne, of all the files together.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
 
     """
+    meter = Meter(bounds)
     for name in names:
         with _opened(name) as source:
-            _read(name, source, collector, size)
+            _File(name, collector, meter).read(source, size)
+
+
+def take(name: str, content: bytes, collector: Collector) -> None:
+    """Take every object of one file's content; the name is for error messages."""
+    _File(name, collector, Meter()).read(io.BytesIO(content), SLICE)
 
 
 def missing_kinds(collector: Collector) -> tuple[str, ...]:
@@ -64,27 +75,14 @@ def _opened(name: str) -> Iterator[Source]:
         else:
             with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
                 yield _Stream(file)
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: {problem}") from None
     except (EOFError, zlib.error) as problem:
         raise KoordError(f"error: {name}: broken gzip: {problem}") from None
     except OSError as problem:
         if problem.errno is None:  # the sum or the head of a packed file
             raise KoordError(f"error: {name}: broken gzip: {problem}") from None
         raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
-
-
-def _read(name: str, source: Source, collector: Collector, size: int) -> None:
-    head = source.read(LONGEST_HEAD)
-    if head.startswith(_GZIP):
-        source = _unpacked(Rejoined(head, source))
-        head = source.read(LONGEST_HEAD)
-    found = opening(head)
-    if found is None:
-        take(name, head + source.read(), collector)
-        return
-    try:
-        read_slices(Rejoined(head, source), found, _Slices(name, collector).take, size)
-    except _NO_JSON as problem:
-        raise _no_list(name, problem) from None
 
 
 class _Stream:
@@ -123,17 +121,73 @@ def _unpacked(packed: Source) -> Source:
     return _Stream(igzip.IGzipFile(fileobj=packed), isal_zlib.IsalError)
 
 
-class _Slices:
-    """Takes the items of a List in slices: at once where all are of one kind, as most slices are."""
+class _File:
+    """Takes the objects of one file."""
 
-    def __init__(self, name: str, collector: Collector) -> None:
+    def __init__(self, name: str, collector: Collector, meter: Meter) -> None:
         self._name = name
         self._collector = collector
-        self._single: dict[str, Any] = {}
-        self._whole = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
+        self._meter = meter
+        self._alike: dict[str, Any] = {}
+        self._decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
 
-    def take(self, part: Slice) -> None:
-        """Take a JSON array of objects.
+    def read(self, source: Source, size: int) -> None:
+        """Take everything."""
+        head = source.read(LONGEST_HEAD)
+        if head.startswith(_GZIP):
+            source = _unpacked(Rejoined(head, source))
+            head = source.read(LONGEST_HEAD)
+        source = Rejoined(head, source)
+        if head.lstrip()[:1] in _BEGINS_JSON:
+            self._read_json(source, size)
+        else:
+            self._read_yaml(source)
+
+    def _read_json(self, source: Source, size: int) -> None:
+        head, found = beginning(source, self._meter.bounds)
+        if not head.strip():
+            raise KoordError(f"error: {self._name}: the file is empty")
+        try:
+            if found is not None:
+                read_slices(Rejoined(head, source), found, self._take, size, self._meter.bounds)
+            elif head.lstrip()[:1] in _BEGINS_JSON:
+                self._take_whole(head)
+            else:
+                self._read_yaml(io.BytesIO(head))
+        except _NO_JSON as problem:
+            raise KoordError(f"error: {self._name}: not a Kubernetes List in JSON: {problem}") from None
+
+    def _read_yaml(self, source: Source) -> None:
+        found = False
+        for value in self._values(source):
+            if value is not None:
+                found = True
+                self._take_value(value)
+        if not found:
+            raise KoordError(f"error: {self._name}: the file is empty")
+
+    def _values(self, source: Source) -> Iterator[Any]:
+        import yaml  # noqa: PLC0415  (30 ms that JSON input need not pay)
+
+        from kubectl_koord.cluster.yaml_objects import read_objects  # noqa: PLC0415
+
+        try:
+            yield from read_objects(source, self._meter)
+        except (yaml.YAMLError, RecursionError, ValueError) as problem:
+            mark = getattr(problem, "problem_mark", None)
+            where = f" line {mark.line + 1}" if mark else ""
+            said = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+            raise KoordError(f"error: {self._name}:{where} not YAML: {said}") from None
+
+    def _take_whole(self, content: bytes) -> None:
+        """Take a JSON object, or a List that is not read in slices."""
+        items = msgspec.json.decode(content, type=_Head).items
+        for item in items if items is not None else [msgspec.Raw(content)]:
+            self._meter.count(1, len(item))
+            self._take_json(item)
+
+    def _take(self, part: Slice) -> None:
+        """Take a JSON array of objects: at once where all are of one kind, as most slices are.
 
         Raises:
             msgspec.DecodeError: when it is no JSON.
@@ -144,93 +198,68 @@ class _Slices:
         kind = first[1].decode() if first else ""
         if kind in WIRE_TYPES and self._take_alike(kind, part):
             return
-        for item in msgspec.json.decode(bytes(part), type=list[msgspec.Raw]):
-            _take_json(self._name, item, self._collector, self._whole)
+        items = msgspec.json.decode(bytes(part), type=list[msgspec.Raw])
+        self._meter.count(len(items), len(part))
+        for item in items:
+            self._take_json(item)
 
     def _take_alike(self, kind: str, part: Slice) -> bool:
         """Take all items if each is of this kind and can be read; else none."""
-        if kind not in self._single:
+        if kind not in self._alike:
             alike = msgspec.defstruct(f"Some{kind}", [("kind", str, "")], bases=(WIRE_TYPES[kind],), gc=False)
-            self._single[kind] = msgspec.json.Decoder(list[alike])  # type: ignore[valid-type]
+            self._alike[kind] = msgspec.json.Decoder(list[alike])  # type: ignore[valid-type]
         try:
-            written = self._single[kind].decode(part)
+            written = self._alike[kind].decode(part)
         except _NO_JSON:
             return False
         if any(one.kind != kind or not one.metadata.name for one in written):
             return False
-        _add(self._name, kind, written, self._collector)
+        self._meter.count(len(written), len(part))
+        self._add(kind, written)
         return True
 
+    def _take_json(self, item: msgspec.Raw) -> None:
+        raw = memoryview(item)
+        leading = _KIND_FIRST.match(raw[:200])
+        try:
+            kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
+            if not kind:
+                raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
+            if kind not in self._decoders:
+                return
+            written = self._decoders[kind].decode(raw)
+        except _NO_JSON as problem:
+            raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {problem}") from None
+        self._add_one(kind, written)
 
-def _no_list(name: str, problem: Exception) -> KoordError:
-    return KoordError(f"error: {name}: not a Kubernetes List in JSON: {problem}")
-
-
-def take(name: str, content: bytes, collector: Collector) -> None:
-    """Take every object of one file's content; the name is for error messages."""
-    decoders = {kind: msgspec.json.Decoder(wired) for kind, wired in WIRE_TYPES.items()}
-    if not content.strip():
-        raise KoordError(f"error: {name}: the file is empty")
-    if content.lstrip()[:1] not in {b"{", b"["}:
-        documents = list(_yaml_documents(name, content))
-        if not documents:
-            raise KoordError(f"error: {name}: the file is empty")
-        for document in documents:
-            _take_value(name, document, collector)
-        return
-    try:
-        head = msgspec.json.decode(content, type=_Head)
-    except _NO_JSON as problem:
-        raise _no_list(name, problem) from None
-    for item in head.items if head.items is not None else [msgspec.Raw(content)]:
-        _take_json(name, item, collector, decoders)
-
-
-def _take_json(name: str, item: msgspec.Raw, collector: Collector, decoders: dict[str, Any]) -> None:
-    raw = memoryview(item)
-    leading = _KIND_FIRST.match(raw[:200])
-    try:
-        kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
-        if not kind:
-            raise KoordError(f"error: {name}: {_describe(bytes(raw))} has no kind")
-        if kind not in decoders:
+    def _take_value(self, value: Any) -> None:  # noqa: ANN401
+        if not isinstance(value, dict):
+            raise KoordError(f"error: {self._name}: not a Kubernetes object or List")
+        if isinstance(value.get("items"), list):
+            for item in value["items"]:
+                self._take_value(item)
             return
-        written = decoders[kind].decode(raw)
-    except _NO_JSON as problem:
-        raise KoordError(f"error: {name}: {_describe(bytes(raw))}: {problem}") from None
-    _add_one(name, kind, written, collector)
+        try:
+            kind = msgspec.convert(value, _Kind).kind
+            if not kind:
+                raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
+            if kind not in WIRE_TYPES:
+                return
+            written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
+        except msgspec.ValidationError as problem:
+            raise KoordError(f"error: {self._name}: {_describe_value(value)}: {problem}") from None
+        self._add_one(kind, written)
 
+    def _add_one(self, kind: str, written: Any) -> None:  # noqa: ANN401
+        if not written.metadata.name:
+            raise KoordError(f"error: {self._name}: a {kind} without metadata.name")
+        self._add(kind, (written,))
 
-def _take_value(name: str, value: Any, collector: Collector) -> None:  # noqa: ANN401
-    if not isinstance(value, dict):
-        raise KoordError(f"error: {name}: not a Kubernetes object or List")
-    if isinstance(value.get("items"), list):
-        for item in value["items"]:
-            _take_value(name, item, collector)
-        return
-    kind = value.get("kind")
-    if not kind:
-        raise KoordError(f"error: {name}: {_describe_value(value)} has no kind")
-    if kind not in WIRE_TYPES:
-        return
-    try:
-        written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
-    except msgspec.ValidationError as problem:
-        raise KoordError(f"error: {name}: {_describe_value(value)}: {problem}") from None
-    _add_one(name, kind, written, collector)
-
-
-def _add_one(name: str, kind: str, written: Any, collector: Collector) -> None:  # noqa: ANN401
-    if not written.metadata.name:
-        raise KoordError(f"error: {name}: a {kind} without metadata.name")
-    _add(name, kind, (written,), collector)
-
-
-def _add(name: str, kind: str, written: Sequence[Any], collector: Collector) -> None:
-    try:
-        collector.add_all(kind, written)
-    except KoordError as problem:
-        raise KoordError(problem.message.replace("error: ", f"error: {name}: ", 1)) from None
+    def _add(self, kind: str, written: Sequence[Any]) -> None:
+        try:
+            self._collector.add_all(kind, written)
+        except KoordError as problem:
+            raise KoordError(problem.message.replace("error: ", f"error: {self._name}: ", 1)) from None
 
 
 def _describe(raw: bytes) -> str:
@@ -245,21 +274,10 @@ def _describe_value(value: Any) -> str:  # noqa: ANN401
         return "an item that is no object"
     meta = value.get("metadata")
     parts = [meta.get("namespace"), meta.get("name")] if isinstance(meta, dict) else []
-    return f"{value.get('kind') or 'an object'} {'/'.join(str(part) for part in parts if part) or '(no name)'}"
+    kind, named = _shown(value.get("kind") or "an object"), "/".join(_shown(part) for part in parts if part)
+    return f"{kind} {named or '(no name)'}"
 
 
-def _yaml_documents(name: str, content: bytes) -> Iterator[Any]:
-    import yaml  # noqa: PLC0415  (30 ms that JSON input need not pay)
-
-    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    class Loader(base):  # type: ignore[misc]
-        """Leaves timestamps as text, as the API does."""
-
-    Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
-    try:
-        yield from (document for document in yaml.load_all(content, Loader) if document is not None)
-    except (yaml.YAMLError, RecursionError, ValueError) as problem:
-        mark = getattr(problem, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark else ""
-        raise KoordError(f"error: {name}:{where} not YAML: {getattr(problem, 'problem', None) or problem}") from None
+def _shown(value: Any) -> str:  # noqa: ANN401
+    """Return what an object says it is called, no longer than a name can be."""
+    return str(value)[:_LONGEST_NAME]

@@ -28,12 +28,14 @@ class Guarded(Struct, frozen=True):
     lifeline: int
 
     def end(self) -> None:
-        """End the child and return when it and its folder are gone. To be called once.
+        """End the child and return when it and its folder are gone. A signal may call it again.
 
         The two pipes stay open: whoever reads them closes them.
         """
-        os.close(self.lifeline)
-        os.waitpid(self.guard, 0)
+        with contextlib.suppress(OSError):
+            os.close(self.lifeline)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self.guard, 0)
 
 
 def start(argv: tuple[str, ...], folder: str) -> Guarded:

@@ -7,9 +7,9 @@ of 32 KiB.
 import contextlib
 import io
 import socket
-import time
 from collections.abc import Iterator, Mapping
 
+from kubectl_koord.cluster.limits import Deadline, TimedReader
 from kubectl_koord.cluster.transport import interrupted, no_body_in_time, no_headers_in_time, unable
 from kubectl_koord.errors import KoordError
 
@@ -21,28 +21,6 @@ _INTERIM = range(100, 200)
 _NO_BODY = (204, 304)
 
 
-class Deadline:
-    """The moment at which a request has to be complete, if there is one."""
-
-    def __init__(self, seconds: float | None) -> None:
-        """Start the clock."""
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        """Return the seconds left, None without a limit.
-
-        Raises:
-            TimeoutError: when none are left.
-
-        """
-        if self._end is None:
-            return None
-        left = self._end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-
 class SocketBody:
     """A `Body` read from a socket that serves this one request."""
 
@@ -51,7 +29,7 @@ class SocketBody:
         self.status = 0
         self.headers: Mapping[str, str] = {}
         self._socket = connection
-        self._file = io.BufferedReader(connection.makefile("rb", buffering=0), _BUFFER)
+        self._file = io.BufferedReader(TimedReader(connection, deadline), _BUFFER)
         self._deadline = deadline
         self._chunked = False
         self._left: int | None = 0
@@ -68,7 +46,7 @@ class SocketBody:
             while self.status in _INTERIM:
                 self._read_head()
         except TimeoutError:
-            raise no_headers_in_time() from None
+            raise self._deadline.error(no_headers_in_time) from None
         except (OSError, EOFError):
             raise unable("unexpected EOF") from None
         except ValueError:
@@ -99,8 +77,8 @@ class SocketBody:
             yield bytes(buffer[:count])
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the body take so many seconds from now."""
-        self._deadline = Deadline(seconds)
+        """Let the rest of the body take so many seconds from now, and be silent meanwhile."""
+        self._deadline.prolong(seconds)
 
     def interrupt(self) -> None:
         """End the body for whichever thread reads it."""
@@ -117,7 +95,7 @@ class SocketBody:
             return self._some(view)
         except TimeoutError:
             self.close()
-            raise no_body_in_time() from None
+            raise self._deadline.error(no_body_in_time) from None
         except (OSError, EOFError, ValueError):
             self.close()
             raise interrupted() from None
@@ -127,7 +105,6 @@ class SocketBody:
             self._next_chunk()
         if self._left == 0:
             return 0
-        self._limit()
         count = self._file.readinto1(view if self._left is None else view[: self._left])
         if self._left is None:
             return count
@@ -166,16 +143,10 @@ class SocketBody:
         return None if length is None else int(length)
 
     def _line(self) -> bytes:
-        self._limit()
         line = self._file.readline(_LINE)
         if not line.endswith(b"\n"):
             raise EOFError
         return line.rstrip(b"\r\n")
-
-    def _limit(self) -> None:
-        left = self._deadline.left()
-        if left is not None:
-            self._socket.settimeout(left)
 
 
 def exchange(
@@ -199,7 +170,7 @@ def exchange(
         connection.sendall("\r\n".join(lines).encode("latin-1") + body)
     except TimeoutError:
         answer.close()
-        raise no_headers_in_time() from None
+        raise deadline.error(no_headers_in_time) from None
     except OSError:
         # An early answer may explain why the rest of the request was not wanted.
         pass

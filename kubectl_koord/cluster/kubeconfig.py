@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.context import DEFAULT, SERVICE_ACCOUNT, in_pod
+from kubectl_koord.cluster.context import DEFAULT, SERVICE_ACCOUNT, Target, in_pod
 from kubectl_koord.errors import KoordError
 
 _REFUSED_FLAGS = (
@@ -74,6 +74,20 @@ def namespace(connection: Connection) -> str:
     if config is None:
         return in_pod() or DEFAULT
     return _context(config, connection).get("namespace") or DEFAULT
+
+
+def target(connection: Connection) -> Target:
+    """Return the names of the current context and of its cluster.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    config, _ = _read(connection)
+    if config is None:
+        return Target()
+    name = connection.value("context") or config.get("current-context") or ""
+    return Target(str(_context(config, connection).get("cluster") or ""), str(name))
 
 
 def needs_kubectl(what: str) -> NoReturn:

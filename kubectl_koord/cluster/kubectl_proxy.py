@@ -13,10 +13,14 @@ import time
 from types import TracebackType
 from typing import Self
 
+from kubectl_koord import leaving
 from kubectl_koord.cluster import guard, http1
+from kubectl_koord.cluster.bounds import BOUNDS
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.context import NamespaceLookup
-from kubectl_koord.cluster.http1 import Deadline, SocketBody
+from kubectl_koord.cluster.http1 import SocketBody
+from kubectl_koord.cluster.limits import Deadline, Limits, Tell
+from kubectl_koord.cluster.replies import LONGEST_REPLY
 from kubectl_koord.cluster.transport import (
     USER_AGENT,
     Reply,
@@ -53,11 +57,18 @@ _PROXY_FAULT = 500
 class KubectlProxy:
     """A `Transport` over the socket of a `kubectl proxy` of our own."""
 
-    def __init__(self, child: guard.Guarded, folder: str, connection: Connection, lookup: NamespaceLookup) -> None:
+    def __init__(
+        self,
+        child: guard.Guarded,
+        folder: str,
+        connection: Connection,
+        lookup: NamespaceLookup,
+        tell: Tell | None = None,
+    ) -> None:
         """Keep the child; the first request waits until it serves."""
         self._child: guard.Guarded | None = child
         self._socket_path = _socket_path(folder)
-        self._timeout = connection.request_timeout
+        self._limits = Limits(connection, tell)
         self._lookup = lookup
         self._lock = threading.Lock()
         self._relay: threading.Thread | None = None
@@ -95,9 +106,13 @@ class KubectlProxy:
         headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
         answer = self._request(method, path, headers, body)
         try:
-            return Reply(answer.status, answer.read())
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
         finally:
             answer.close()
+
+    def bound(self, seconds: float) -> None:
+        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        self._limits.bound(seconds)
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use.
@@ -116,6 +131,7 @@ class KubectlProxy:
             if child is None:
                 return
             child.end()
+            leaving.no_more(child.end)
             os.close(child.output)
             if self._relay is None:
                 os.close(child.errors)
@@ -135,12 +151,12 @@ class KubectlProxy:
     def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SocketBody:
         target = (method, checked(path))
         self._wait_until_ready()
-        deadline = Deadline(self._timeout)
-        connection = self._connect(deadline)
-        answer = http1.exchange(connection, deadline, target, self._common() | headers, body)
+        whole = self._common() | headers
+        deadline = Deadline(self._limits, path)
+        answer = http1.exchange(self._connect(deadline), deadline, target, whole, body)
         if _is_fault_of_proxy(answer):
             try:
-                raise _fault(answer.read().decode("utf-8", "replace"))
+                raise _fault(answer.read(LONGEST_REPLY).decode("utf-8", "replace"))
             finally:
                 answer.close()
         return answer
@@ -163,7 +179,7 @@ class KubectlProxy:
             connection.connect(self._socket_path)
         except TimeoutError:
             connection.close()
-            raise no_headers_in_time() from None
+            raise deadline.error(no_headers_in_time) from None
         except OSError:
             connection.close()
             raise unable("kubectl proxy has ended") from None
@@ -177,21 +193,21 @@ class KubectlProxy:
                 raise KoordError(self._failed)
             if self._relay is None:
                 self._await_start(self._child)
-                self._relay = threading.Thread(target=_relay, args=(self._child.errors,), daemon=True)
+                self._relay = threading.Thread(target=_relay, args=(self._child.errors, self._limits), daemon=True)
                 self._relay.start()
 
     def _await_start(self, child: guard.Guarded) -> None:
         """Wait for kubectl; its last words are the failure of every later request as well."""
         try:
             # The limit is for the server; kubectl itself may start slowly on a busy machine.
-            _await_start(child, max(self._timeout or _START_SECONDS, _SHORTEST_START))
+            _await_start(child, max(self._limits.request or _START_SECONDS, _SHORTEST_START))
         except KoordError as error:
             self._failed = error.message
             raise
 
 
-def start(kubectl: str, connection: Connection, *, writes: bool) -> KubectlProxy:
-    """Start `kubectl proxy` and return at once.
+def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | None = None) -> KubectlProxy:
+    """Start `kubectl proxy` and return at once; `tell` is as `Limits` has it.
 
     Unless `writes`, it refuses every method but GET; with it, PATCH and POST pass as well.
 
@@ -199,7 +215,14 @@ def start(kubectl: str, connection: Connection, *, writes: bool) -> KubectlProxy
         KoordError: when there is no place for a private socket, or no process to be had.
 
     """
-    folder = private_folder()
+    with leaving.Held():
+        folder = private_folder()
+        child = _start_guarded(folder, kubectl, connection, writes=writes)
+        leaving.first(child.end)
+    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection), tell)
+
+
+def _start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: bool) -> guard.Guarded:
     argv = (
         kubectl,
         "proxy",
@@ -210,11 +233,10 @@ def start(kubectl: str, connection: Connection, *, writes: bool) -> KubectlProxy
         *connection.flags,
     )
     try:
-        child = guard.start(argv, folder)
+        return guard.start(argv, folder)
     except OSError as error:
         os.rmdir(folder)  # noqa: PTH106
         raise KoordError(f"error: unable to start kubectl: {error.strerror}") from None
-    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection))
 
 
 def private_folder() -> str:
@@ -278,11 +300,16 @@ def _read_before(limit: float, descriptor: int) -> bytes | None:
     return os.read(descriptor, 65536)
 
 
-def _relay(errors: int) -> None:
-    """Pass on what a credential plugin tells the user, such as where to log in, but none of kubectl's log."""
+def _relay(errors: int, limits: Limits) -> None:
+    """Pass on what a credential plugin tells the user, such as where to log in, but none of kubectl's log.
+
+    Who is told something may be asked to do it: from then on the server may be silent for as long as that takes.
+    """
     while piece := os.read(errors, 65536):
         logged = _LOG_LINE.search(piece)
-        os.write(2, piece[: logged.start()] if logged else piece)
+        if told := piece[: logged.start()] if logged else piece:
+            limits.silence = None
+            os.write(2, told)
     os.close(errors)
 
 

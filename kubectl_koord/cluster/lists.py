@@ -9,10 +9,11 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.replies import failure, is_gap, message_of
+from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of
 from kubectl_koord.cluster.transport import Body, Interrupted, Transport
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.snapshot import Gap, GapCode
+from kubectl_koord.model.snapshot import Gap
 
 T = TypeVar("T")
 
@@ -52,9 +53,10 @@ class Pages:
     and an empty one ends the list.
     """
 
-    def __init__(self, transport: Transport, path: str, stop: threading.Event) -> None:
+    def __init__(self, kind: str, transport: Transport, path: str, stop: threading.Event) -> None:
         """Keep the path; nothing is sent before the first page is asked for."""
         self.continue_token = ""
+        self._kind = kind
         self._transport = transport
         self._path = path
         self._stop = stop
@@ -80,7 +82,7 @@ class Pages:
         page = _Stoppable(self._transport.open(path), self._stop)
         self._page = page
         if page.status != _OK:
-            raise _refusal(page, path)
+            raise _refusal(self._kind, page, path)
         return page
 
     def close(self) -> None:
@@ -143,10 +145,9 @@ class _Read(Struct, Generic[T], frozen=True):
 class _Refused(Exception):  # noqa: N818
     """A list that is forbidden or not served."""
 
-    def __init__(self, gap: tuple[GapCode, str], error: KoordError) -> None:
+    def __init__(self, gap: Gap, error: KoordError) -> None:
         super().__init__(error.message)
-        self.code, self.message = gap
-        self.error = error
+        self.gap, self.error = gap, error
 
 
 class _Stoppable:
@@ -189,7 +190,7 @@ class _Reader(Generic[T]):
         try:
             return _Read(request.kind, self._list(request.kind, request.path))
         except _Refused as refused:
-            if refused.code == "forbidden" and request.namespaced_path:
+            if refused.gap.code == "forbidden" and request.namespaced_path:
                 return self._narrowed(request, request.namespaced_path, refused)
             return _gap(request, refused)
 
@@ -204,7 +205,7 @@ class _Reader(Generic[T]):
 
     def _list(self, kind: str, path: str) -> T:
         for left in reversed(range(_RESTARTS)):
-            pages = Pages(self._transport, path, self._stop)
+            pages = Pages(kind, self._transport, path, self._stop)
             try:
                 return self._decode(kind, pages)
             except Expired:
@@ -212,7 +213,7 @@ class _Reader(Generic[T]):
             except Interrupted:
                 if not left:
                     raise
-            except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {problem}") from None
             finally:
                 pages.close()
@@ -229,17 +230,17 @@ def _work(reader: _Reader[T], request: ListRequest, outcomes: "queue.SimpleQueue
 def _gap(request: ListRequest, refused: _Refused) -> _Read[T]:
     if not request.optional:
         raise refused.error
-    return _Read(request.kind, Gap(request.kind, refused.code, refused.message))
+    return _Read(request.kind, refused.gap)
 
 
-def _refusal(page: Body, path: str) -> Exception:
+def _refusal(kind: str, page: Body, path: str) -> Exception:
     """Return what a page other than 200 means."""
-    body = page.read()
+    body = page.read(LONGEST_REPLY)
     if page.status == _GONE:
         return Expired()
     error = failure(page.status, body, path)
-    gap = is_gap(page.status)
-    return _Refused((gap, message_of(page.status, body, path)), error) if gap else error
+    gap = gap_of(kind, page.status, body, path)
+    return _Refused(gap, error) if gap else error
 
 
 def _from_cache(path: str) -> str:

@@ -1,16 +1,20 @@
 """What a failed answer of the API server says, in kubectl's words."""
 
-from typing import Literal
-
 import msgspec
 from msgspec import Struct
 
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.snapshot import Gap, GapCode
 
 _UNAUTHORIZED = 401
 _SERVER_FAULT = 500
-_GAPS: dict[int, Literal["forbidden", "missing"]] = {403: "forbidden", 404: "missing"}
+_NOT_FOUND = 404
+_GAPS: dict[int, GapCode] = {403: "forbidden", _NOT_FOUND: "missing"}
+CRD_GROUPS = ("/apis/scheduling.sigs.k8s.io/", "/apis/scheduling.koordinator.sh/", "/apis/slo.koordinator.sh/")
 _SHOWN = 300
+LONGEST_REPLY = 1 << 20
+"""How many bytes of a refusal are read: it is a sentence or two."""
 _TIMEOUT = "the server was unable to return a response in the time allotted, but may still be processing the request"
 
 # client-go's NewGenericServerResponse: what kubectl says where the server says nothing.
@@ -53,11 +57,14 @@ class Status(Struct):
     code: int | None = None
 
 
+_STATUS = decoder(Status)
+
+
 def status_of(body: bytes) -> Status | None:
     """Return the Status of a body, None when it holds no such thing."""
     try:
-        status = msgspec.json.decode(body, type=Status)
-    except msgspec.MsgspecError:
+        status: Status = _STATUS.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     return status if status.kind == "Status" else None
 
@@ -84,9 +91,24 @@ def message_of(status: int, body: bytes, path: str) -> str:
     return failure(status, body, path).message
 
 
-def is_gap(status: int) -> Literal["forbidden", "missing"] | None:
-    """Return what a status means for a list: may not be read, is not served, or neither."""
-    return _GAPS.get(status)
+def gap_of(kind: str, status: int, body: bytes, path: str) -> Gap | None:
+    """Return what an answer to a list says of its kind: may not be read, is not served; None for any other failure."""
+    code = _GAPS.get(status)
+    if code is None:
+        return None
+    told = status_of(body)
+    said = " ".join((told.message or "").split()) if told else ""
+    if code == "missing" and said in {"", _GENERIC[_NOT_FOUND][1]}:
+        is_crd = path.startswith(CRD_GROUPS)
+        said = f"the {kind} CRD is not installed" if is_crd else f"the server does not serve {path.partition('?')[0]}"
+    return Gap(kind, code, said or _unexpected(status, body, path)[1])
+
+
+def not_read(gap: Gap) -> KoordError:
+    """Return the line for a kind without which there is no answer: kubectl's, where the server refused to list it."""
+    if gap.code == "forbidden":
+        return KoordError(f"Error from server (Forbidden): {gap.message}")
+    return KoordError(f"error: {gap.kind} could not be read: {gap.message}")
 
 
 def _unexpected(status: int, body: bytes, path: str) -> tuple[str, str]:

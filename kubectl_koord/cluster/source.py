@@ -11,8 +11,10 @@ from urllib.parse import quote
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import files, version
+from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
+from kubectl_koord.cluster.replies import CRD_GROUPS, failure
 from kubectl_koord.cluster.stream import ListMeta, read_page
 from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
@@ -24,7 +26,7 @@ _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 _INSTALLED_IN = "koordinator-system"
 _CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
-_OK = 200
+_OK, _NOT_FOUND = 200, 404
 
 REQUESTS = {
     request.kind: request
@@ -66,6 +68,8 @@ REQUESTS = {
 }
 """Where each kind is listed; the last three only tell about the scheduler itself."""
 
+_OF_KOORDINATOR = {request.kind for request in REQUESTS.values() if request.path.startswith(CRD_GROUPS)}
+
 _EVERY_POD = ListRequest("Pod", "/api/v1/pods", "/api/v1/namespaces/{namespace}/pods")
 """Finished pods, too: they still count as members of their gang."""
 
@@ -79,7 +83,9 @@ GANG_KINDS = (
     "NodeMetric",
     "Lease",
 )
-PREEMPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+DISRUPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
+"""What is read where running pods may be told to go: by preemption, or to make room."""
+
 VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
 _OF_TREE = ("ClusterNetworkTopology", "Node")
 _WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader
@@ -145,9 +151,12 @@ def read(
 
     def decode(kind: str, pages: Pages) -> Part:
         part = collector.part()  # a list that expires is read anew, into a part of its own
-        meta, date = ListMeta(), ""
+        meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            meta = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind))
+            told = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind), meter=meter)
+            if told.kind != f"{kind}List":
+                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(told.kind)}")
+            meta = told.meta
             pages.continue_token = meta.continue_ or ""
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
@@ -160,7 +169,39 @@ def read(
             if len(of_tree) == len(_OF_TREE):
                 early(of_tree["ClusterNetworkTopology"].topologies, of_tree["Node"].nodes)
 
-    return read_lists(transport, wanted, namespace, decode, arrived)
+    found = read_lists(transport, wanted, namespace, decode, arrived)
+    topology = found.values.get("ClusterNetworkTopology")
+    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, _SCHEDULING):
+        return structs.replace(found, values={kind: _not_installed(value) for kind, value in found.values.items()})
+    return found
+
+
+def _other_than_list(kind: str | None) -> str:
+    return f"it is a {kind}" if kind else "it has no kind"
+
+
+def _not_installed(value: Part | Gap) -> Part | Gap:
+    """Return a missing kind of Koordinator's with that as the reason: its API group is not there at all."""
+    if isinstance(value, Gap) and value.code == "missing" and value.kind in _OF_KOORDINATOR:
+        return structs.replace(value, message="Koordinator's CRDs are not installed")
+    return value
+
+
+def _is_missing(transport: Transport, path: str) -> bool:
+    """Tell whether the server answers a path with 404."""
+    body = transport.open(path)
+    body.close()
+    return body.status == _NOT_FOUND
+
+
+def no_namespace(transport: Transport, namespace: str) -> KoordError | None:
+    """Return the server's word that there is no such namespace, None where there is one, or it may not be looked at."""
+    path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
+    body = transport.open(path)
+    try:
+        return failure(body.status, body.read(), path) if body.status == _NOT_FOUND else None
+    finally:
+        body.close()
 
 
 def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
@@ -252,10 +293,6 @@ class Traces:
         gaps = absorb(read(self._transport, wanted, lambda: namespace, self._collector), self._collector)
         self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if gap.kind not in _WITHOUT_GAP]
 
-    def is_blind(self, namespace: str) -> bool:
-        """Tell whether pods or events of a namespace could not be read."""
-        return any(gap.namespace == namespace and gap.kind in {"Pod", "Event"} for gap in self._gaps)
-
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""
         return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
@@ -266,14 +303,14 @@ def _now() -> str:
 
 
 def _only_one_namespace(kind: str) -> Gap:
-    return Gap(kind, "one-namespace", "only those of one namespace could be read")
+    return Gap(kind, "one-namespace", "readable in one namespace only")
 
 
 def _crd_version(transport: Transport) -> str | None:
     try:
         body = transport.open(_CRD)
         try:
-            content = body.read()
+            content = body.read(BOUNDS.object_bytes)
             return version.from_explanation_schema(content) if body.status == _OK else None
         finally:
             body.close()
@@ -306,7 +343,7 @@ def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
 
 def _whole(collector: Collector, moment: str, source: str, chosen_version: str) -> Snapshot:
     gaps = [
-        Gap(kind, "not-in-input", f"the input holds no {kind}: taken as absent")
+        Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
         for kind in files.missing_kinds(collector)
     ]
     return collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
+from kubectl_koord.cluster.decoders import decoder
+
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
 LONGEST_HEAD = 4096
@@ -20,6 +23,8 @@ _ITEMS = re.compile(rb'"items"\s*:\s*\[')
 _FIRST = re.compile(rb'(\s*)\{\s*"\w+"\s*:( ?)')
 # An item tells its kind, if anything, and then its metadata; nothing within a Pod or Node begins like that.
 _ITEM = re.compile(rb'\s*\{(?:\s*"\w+"\s*:\s*"[^"\\]*"\s*,)*\s*"metadata"\s*:\s*\{')
+_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[][{}]', re.DOTALL)
+_COMMA = re.compile(rb"\s*,")
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _REST = b'{"items":'
 _NO_ITEMS = b'"items":[]}'
@@ -71,21 +76,31 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str | None = None
 
 
+class Outside(msgspec.Struct, frozen=True):
+    """What a list tells besides its items: its kind, such as `PodList`, and what it says of itself."""
+
+    kind: str | None = None
+    metadata: ListMeta | None = None
+
+    def beside(self, other: "Outside") -> "Outside":
+        """Return what is told here or, where nothing is, there."""
+        return Outside(self.kind or other.kind, self.metadata or other.metadata)
+
+    @property
+    def meta(self) -> ListMeta:
+        """What the list says of itself."""
+        return self.metadata or ListMeta()
+
+
 class Opening(NamedTuple):
     """Where the bracket before the items stands, what was told before it, and what parts two items."""
 
     start: int
-    meta: ListMeta | None
+    outside: Outside
     border: bytes
 
 
-class _Outside(msgspec.Struct):
-    """What a list tells besides its items."""
-
-    metadata: ListMeta | None = None
-
-
-class _Whole(_Outside):
+class _Whole(Outside, frozen=True):
     items: msgspec.Raw = msgspec.Raw(b"[]")
 
     @property
@@ -93,6 +108,9 @@ class _Whole(_Outside):
         """The items, apart from the bytes of the list."""
         items = bytes(self.items)
         return b"[]" if items == b"null" else items
+
+
+_OUTSIDE, _WHOLE = decoder(Outside), decoder(_Whole)
 
 
 def opening(head: bytes) -> Opening | None:
@@ -103,13 +121,34 @@ def opening(head: bytes) -> Opening | None:
         return None
     try:
         # With its last field instead of the list: that there is one comma before it is the decoder's to see.
-        outside = msgspec.json.decode(head[: items.start()] + _NO_ITEMS, type=_Outside)
+        outside = _OUTSIDE.decode(head[: items.start()] + _NO_ITEMS)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
     # Whoever puts blanks behind colons puts them behind commas too.
     gap = first[1] or first[2]
     key = head[first.end(1) : first.end() - len(first[2])]
-    return Opening(items.end() - 1, outside.metadata, b"}," + gap + key)
+    return Opening(items.end() - 1, outside, b"}," + gap + key)
+
+
+def beginning(source: Source, bounds: Bounds) -> tuple[bytes, Opening | None]:
+    """Read how a list begins; where no list begins, all of the source, which may then be one object.
+
+    Raises:
+        TooLargeError: when it is neither.
+
+    """
+    head = source.read(LONGEST_HEAD)
+    found = opening(head)
+    if found is None:
+        more = bytearray(head)
+        while len(more) <= bounds.object_bytes and (piece := source.read(SLICE)):
+            more += piece
+        head = bytes(more)
+        if len(head) > bounds.object_bytes:
+            found = opening(head)
+            if found is None:
+                raise too_large_object(bounds)
+    return head, found
 
 
 def read_page(
@@ -117,91 +156,148 @@ def read_page(
     kind: Any,  # noqa: ANN401
     take: Callable[[list[Any]], None],
     size: int = SLICE,
-) -> ListMeta:
-    """Hand the items of a list to `take`, in order, and return what the list says of itself.
+    meter: Meter | None = None,
+) -> Outside:
+    """Hand the items of a list to `take`, in order, and return what the list tells besides.
+
+    A list without items, or with null for them, is an empty one: Go writes and reads them so.
 
     Args:
         source: the bytes of one JSON list.
         kind: the msgspec type of an item.
         take: called with some items as soon as they are there.
         size: how many bytes to decode at once.
+        meter: counts the items of all pages of a list.
 
     Raises:
+        TooLargeError: when an item, or all of them, are larger than what is borne.
         msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
 
     """
-    decoder = msgspec.json.Decoder(list[kind])
-    head = source.read(LONGEST_HEAD)
-    found = opening(head)
+    items = decoder(list[kind])
+    counted = meter or Meter()
+
+    def taken(part: Slice) -> None:
+        found = items.decode(part)
+        counted.count(len(found), len(part))
+        take(found)
+
+    head, found = beginning(source, counted.bounds)
     if found is not None:
-        return read_slices(Rejoined(head, source), found, lambda part: take(decoder.decode(part)), size)
-    whole = msgspec.json.decode(head + source.read(), type=_Whole)
-    take(decoder.decode(whole.array))
-    return whole.metadata or ListMeta()
+        return read_slices(Rejoined(head, source), found, taken, size, counted.bounds)
+    whole: _Whole = _WHOLE.decode(head)
+    taken(whole.array)
+    return whole
 
 
-def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE) -> ListMeta:
-    """Hand a list's items to `take` as JSON arrays, in order, and return what the list says of itself.
+def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE, bounds: Bounds = BOUNDS) -> Outside:
+    """Hand a list's items to `take` as JSON arrays, in order, and return what the list tells besides.
 
     Args:
         source: the bytes of the list, from the beginning.
         found: how it begins.
         take: called with some items as soon as they are there.
         size: how many bytes to hand on at once, unless a single item has more.
+        bounds: what is borne.
 
     Raises:
+        TooLargeError: when an item is larger than what is borne.
         msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
 
     """
     begin = len(source.read(found.start))
     buffer = bytearray(size)
     filled = source.readinto(buffer)
+    border = found.border
     while filled == len(buffer):
-        comma = _last_comma(buffer, found.border)
+        comma, border = _handed_on(buffer, border, begin, take)
         if comma < 0:
+            if len(buffer) > bounds.object_bytes:
+                raise too_large_object(bounds)
             buffer.extend(bytes(len(buffer)))
         else:
-            buffer[comma] = ord("]")
-            try:
-                _hand_on(buffer, comma + 1, take)
-            except msgspec.ValidationError:
-                raise
-            except msgspec.DecodeError:
-                buffer[comma] = ord(",")
-                buffer = bytearray(buffer) + source.read()
-                filled = len(buffer)
-                break
             # The rest is an array again: the comma before it becomes its bracket.
             buffer[comma] = ord("[")
             begin += comma
             filled -= comma
             buffer[:filled] = buffer[comma:]
         filled += source.readinto(memoryview(buffer)[filled:])
-    return _end(buffer[:filled], begin, take) or found.meta or ListMeta()
+    return _end(buffer[:filled], begin, take).beside(found.outside)
+
+
+def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) -> tuple[int, bytes]:
+    """Hand on the items that are whole.
+
+    Returns: where the comma behind them stands, -1 where none is whole, and what seems to stand between two items.
+    """
+    comma = _last_comma(buffer, border)
+    if comma >= 0:
+        try:
+            _hand_on(buffer, comma, take)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            pass  # not where an item ends, or no JSON
+        else:
+            return comma, border
+    comma = _exact_comma(buffer)
+    if comma >= 0:
+        try:
+            _hand_on(buffer, comma, take)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError as problem:
+            raise _moved(problem, begin) from None
+        first = _FIRST.match(buffer, comma + 1)
+        border = b"}," + buffer[comma + 1 : first.end() - len(first[2])] if first else border
+    return comma, border
 
 
 def _last_comma(buffer: bytearray, border: bytes) -> int:
-    """Return where the comma behind the last whole item stands, -1 where there is none."""
+    """Return where the comma behind the last whole item seems to stand, -1 where there seems to be none."""
     at = buffer.rfind(border)
     while at >= 0 and not _ITEM.match(buffer, at + 2):
         at = buffer.rfind(border, 0, at)
     return at + 1 if at >= 0 else -1
 
 
-def _hand_on(buffer: bytearray, end: int, take: TakeSlice) -> None:
-    view = memoryview(buffer)[:end]
-    take(view)
-    view.release()
+def _exact_comma(buffer: bytearray) -> int:
+    """Return where the comma behind the last whole item stands, -1 where there is none: surely, and slowly."""
+    depth, comma = 0, -1
+    for token in _TOKEN.finditer(buffer):
+        sign = token[0]
+        if sign in b"[{":
+            depth += 1
+        elif sign in b"]}":
+            depth -= 1
+            if depth == 0:
+                break
+            if depth == 1 and (behind := _COMMA.match(buffer, token.end())):
+                comma = behind.end() - 1
+    return comma
 
 
-def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListMeta | None:
+def _hand_on(buffer: bytearray, comma: int, take: TakeSlice) -> None:
+    buffer[comma] = ord("]")
+    view = memoryview(buffer)[: comma + 1]
+    try:
+        take(view)
+    finally:
+        view.release()
+        buffer[comma] = ord(",")
+
+
+def _end(rest: bytearray, begin: int, take: TakeSlice) -> Outside:
     """Take the last items and return what is told behind them: the list must be complete, and may hold more fields."""
     try:
-        whole = msgspec.json.decode(_REST + rest, type=_Whole)
+        whole: _Whole = _WHOLE.decode(_REST + rest)
         take(whole.array)
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError as problem:
-        shown = _POSITION.sub(lambda found: f"(byte {int(found[1]) - len(_REST) + begin})", str(problem))
-        raise msgspec.DecodeError(shown) from None
-    return whole.metadata
+        raise _moved(problem, begin - len(_REST)) from None
+    return whole
+
+
+def _moved(problem: msgspec.DecodeError, by: int) -> msgspec.DecodeError:
+    return msgspec.DecodeError(_POSITION.sub(lambda found: f"(byte {int(found[1]) + by})", str(problem)))

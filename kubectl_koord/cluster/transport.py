@@ -19,6 +19,10 @@ class Interrupted(KoordError):  # noqa: N818
     """The connection broke within an answer: who asks again may get all of it."""
 
 
+class TooLate(KoordError):  # noqa: N818
+    """An answer that did not come in time."""
+
+
 class Reply(Struct, frozen=True):
     """A complete answer of the API server, whatever its status."""
 
@@ -77,6 +81,9 @@ class Transport(Protocol):
     def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
         """Send a request with a body and return the whole answer."""
 
+    def bound(self, seconds: float) -> None:
+        """Let every request, but not the body of a watch, end within so many seconds from now."""
+
     def namespace(self) -> str:
         """Return the namespace that kubectl would use; raise KoordError when it cannot be told."""
 
@@ -115,14 +122,25 @@ def is_loopback(server: str) -> bool:
     return name in {"localhost", "::1"} or re.fullmatch(r"127(\.\d+){3}", name) is not None
 
 
-def no_headers_in_time() -> KoordError:
+def no_headers_in_time() -> TooLate:
     """Return kubectl's sentence for `--request-timeout` before an answer began."""
-    return unable("net/http: request canceled (Client.Timeout exceeded while awaiting headers)")
+    return TooLate(f"{_FAILED}net/http: request canceled (Client.Timeout exceeded while awaiting headers)")
 
 
-def no_body_in_time() -> KoordError:
+def no_body_in_time() -> TooLate:
     """Return kubectl's sentence for `--request-timeout` within an answer."""
-    return unable("net/http: request canceled (Client.Timeout or context cancellation while reading body)")
+    return TooLate(f"{_FAILED}net/http: request canceled (Client.Timeout or context cancellation while reading body)")
+
+
+def silent(what: str, count: int, seconds: float) -> TooLate:
+    """Return the sentence for a server that sends nothing, or so few bytes that it might go on for ever."""
+    came = f"no more than {count} bytes" if count else "nothing"
+    return TooLate(f"{_FAILED}{came} came for {seconds:g} s ({what}); --request-timeout sets another limit")
+
+
+def late(what: str, seconds: float) -> TooLate:
+    """Return the sentence for an answer that somebody else could not wait for any longer."""
+    return TooLate(f"{_FAILED}no complete answer came within {seconds:g} s ({what})")
 
 
 def checked(path: str) -> str:

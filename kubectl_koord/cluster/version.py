@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubectl_koord.cluster import wire
+from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 KNOWN = ("1.7", "1.8", "main")
@@ -92,9 +93,11 @@ def _elects_leader(parsed: dict[str, Any]) -> bool:
 def _parse(text: str) -> dict[str, Any] | None:
     import yaml  # noqa: PLC0415  (only where there is a configuration to read)
 
+    from kubectl_koord.cluster.yaml_objects import read_document  # noqa: PLC0415
+
     try:
-        parsed = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (yaml.YAMLError, RecursionError, ValueError):
+        parsed = read_document(text)
+    except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
         return None
     return parsed if isinstance(parsed, dict) else None
 

@@ -15,11 +15,13 @@ import msgspec
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import source, wire
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.replies import failure, is_gap, message_of, status_of
+from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of, not_read, status_of
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
-from kubectl_koord.cluster.transport import Stream, Transport
+from kubectl_koord.cluster.transport import Stream, TooLate, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
@@ -36,7 +38,8 @@ class Patience(Struct, frozen=True):
     """How long failures of one kind's watch are borne: pauses in seconds, doubled from `first` to `most`.
 
     A watch has failed that told nothing and ended, however it did, before it was open for `healthy`
-    seconds; after more than `failures` in a row everything is given up.
+    seconds; after more than `failures` in a row everything is given up. A watch of which the first did not
+    even begin within the time limits is given up at once.
     """
 
     first: float = 0.5
@@ -119,7 +122,7 @@ class ClusterWatch:
         found = source.read(self._transport, list(requests.values()), self._namespace, self._state.collector)
         essential = found.values.get(_ESSENTIAL)
         if isinstance(essential, Gap):
-            raise KoordError(f"Error from server (Forbidden): {essential.message}")
+            raise not_read(essential)
         self._begun |= set(kinds)
         self._state.take(found)
         followers = []
@@ -246,9 +249,9 @@ class _Expired(Exception):  # noqa: N818
 class _Refused(Exception):  # noqa: N818
     """The kind may not be watched, or is not served any more."""
 
-    def __init__(self, gap: Gap, error: KoordError) -> None:
-        super().__init__(error.message)
-        self.gap, self.error = gap, error
+    def __init__(self, gap: Gap) -> None:
+        super().__init__(gap.message)
+        self.gap = gap
 
 
 class _Event(Struct):
@@ -279,7 +282,9 @@ class _Follower:
         self._streams = streams
         self._heard = False
         self._opened: float | None = None
-        self._decoder = msgspec.json.Decoder(WIRE_TYPES[request.kind])
+        self._has_begun = False
+        self._meter = Meter()
+        self._decoder = decoder(WIRE_TYPES[request.kind])
 
     def run(self) -> None:
         """Follow until all is ended, the kind is refused, or too many attempts have failed."""
@@ -287,7 +292,7 @@ class _Follower:
             self._follow()
         except _Refused as refused:
             if self.kind == _ESSENTIAL:
-                self._state.fail(refused.error)
+                self._state.fail(not_read(refused.gap))
             else:
                 self._state.lose(refused.gap)
         except Exception as problem:  # noqa: BLE001 - it is raised where the snapshot is asked for
@@ -319,6 +324,8 @@ class _Follower:
         except _Expired:
             self._version = ""
         except KoordError as problem:
+            if isinstance(problem, TooLate) and not self._has_begun:
+                raise
             return problem
         return None
 
@@ -328,7 +335,7 @@ class _Follower:
         found = source.read(self._transport, [request], str, self._state.collector)
         listed = found.values[request.kind]
         if isinstance(listed, Gap):
-            raise _Refused(listed, KoordError(f"Error from server (Forbidden): {listed.message}"))
+            raise _Refused(listed)
         self._state.take(found)
         self._version = listed.version
 
@@ -344,9 +351,11 @@ class _Follower:
             if stream.status != _OK:
                 raise self._refusal(stream, path)
             self._opened = time.monotonic()
-            for line in _lines(stream.pieces()):
+            self._has_begun = True
+            for line in lines(stream.pieces()):
+                self._meter.count(0, len(line))  # a pod that changes often is no other pod
                 self._take(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, TooLargeError) as problem:
             raise KoordError(f"error: the server's watch of {self.kind} cannot be read: {problem}") from None
         finally:
             self._streams.leave(stream)
@@ -369,14 +378,11 @@ class _Follower:
 
     def _refusal(self, stream: Stream, path: str) -> Exception:
         """Return what an answer other than 200 means."""
-        body = stream.read()
+        body = stream.read(LONGEST_REPLY)
         if stream.status == _GONE:
             return _Expired()
-        error = failure(stream.status, body, path)
-        code = is_gap(stream.status)
-        if code is None:
-            return error
-        return _Refused(Gap(self.kind, code, message_of(stream.status, body, path)), error)
+        gap = gap_of(self.kind, stream.status, body, path)
+        return _Refused(gap) if gap else failure(stream.status, body, path)
 
     def _told(self, body: bytes) -> Exception:
         """Return what an ERROR event means: its object is a Status."""
@@ -389,15 +395,22 @@ class _Follower:
 PATIENCE = Patience()
 """About three quarters of a minute: an API server that restarts is waited for."""
 
-_EVENT = msgspec.json.Decoder(_Event)
-_NAMED = msgspec.json.Decoder(wire.Named)
+_EVENT = decoder(_Event)
+_NAMED = decoder(wire.Named)
 
 
-def _lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield complete lines; one that was cut off by the end is not there."""
+def lines(pieces: Iterable[bytes], bounds: Bounds = BOUNDS) -> Iterator[bytes]:
+    """Yield complete lines; one that was cut off by the end is not there.
+
+    Raises:
+        TooLargeError: when a line is longer than any object.
+
+    """
     rest = bytearray()
     for piece in pieces:
         rest += piece
+        if len(rest) > bounds.object_bytes:
+            raise too_large_object(bounds)
         if b"\n" in piece:
             *whole, rest = rest.split(b"\n")
             yield from (bytes(line) for line in whole if line)

@@ -1,12 +1,17 @@
 """The fields that we read of each kind, as the API spells them; everything else is skipped unparsed.
 
-Every field tolerates null and absence, as the API server's omitempty does.
+Every field but `metadata` may be absent. Null is borne where the type says None: lists, maps, and what is a pointer
+in the API's own types; elsewhere it is refused, with the name of the field, and so is a number that the API's own
+type does not hold.
 """
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
+from msgspec import Meta as Limits
 from msgspec import Struct, field
 
+Int32: TypeAlias = Annotated[int, Limits(ge=-(1 << 31), le=(1 << 31) - 1)]
+Int64: TypeAlias = Annotated[int, Limits(ge=-(1 << 63), le=(1 << 63) - 1)]
 Amounts: TypeAlias = dict[str, str | int | float]
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -96,11 +101,11 @@ class Affinity(Struct, gc=False, omit_defaults=True, rename="camel"):
 class SpreadConstraint(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.topologySpreadConstraints[]."""
 
-    max_skew: int = 1
+    max_skew: Int32 = 1
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: list[str] | None = None
@@ -118,8 +123,8 @@ class Toleration(Struct, gc=False, omit_defaults=True):
 class Port(Struct, gc=False, omit_defaults=True, rename="camel"):
     """containers[].ports[]."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     protocol: str = "TCP"
     host_ip: str = field(default="", name="hostIP")
 
@@ -171,7 +176,7 @@ class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
 
     node_name: str | None = None
     scheduler_name: str | None = None
-    priority: int | None = None
+    priority: Int32 | None = None
     preemption_policy: str | None = None
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
@@ -246,8 +251,8 @@ class Node(Struct, gc=False):
 class PodGroupSpec(Struct, gc=False, rename="camel"):
     """spec of a PodGroup."""
 
-    min_member: int | None = None
-    schedule_timeout_seconds: int | None = None
+    min_member: Int32 | None = None
+    schedule_timeout_seconds: Int32 | None = None
 
 
 class PhaseStatus(Struct, gc=False):
@@ -289,7 +294,7 @@ class DetailStatus(Struct, gc=False, rename="camel"):
     """status.detailStatus[]."""
 
     topology_info: TopologyInfo = field(default_factory=TopologyInfo)
-    node_num: int = 0
+    node_num: Int32 = 0
 
 
 class TopologyStatus(Struct, gc=False, rename="camel"):
@@ -315,7 +320,7 @@ class BudgetSpec(Struct, gc=False):
 class BudgetStatus(Struct, gc=False, rename="camel"):
     """status of a PodDisruptionBudget."""
 
-    disruptions_allowed: int = 0
+    disruptions_allowed: Int32 = 0
 
 
 class Budget(Struct, gc=False):
@@ -385,7 +390,7 @@ class LeaseSpec(Struct, gc=False, rename="camel"):
     holder_identity: str | None = None
     acquire_time: str | None = None
     renew_time: str | None = None
-    lease_duration_seconds: int | None = None
+    lease_duration_seconds: Int32 | None = None
 
 
 class Lease(Struct, gc=False):
@@ -445,7 +450,7 @@ class PersistentVolumeClaim(Struct, gc=False):
 class VolumeCount(Struct, gc=False):
     """spec.drivers[].allocatable of a CSINode."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class Driver(Struct, gc=False):
@@ -491,7 +496,7 @@ class PodMeasured(Struct, gc=False, rename="camel"):
 class CollectPolicy(Struct, gc=False, rename="camel"):
     """spec.metricCollectPolicy of a NodeMetric."""
 
-    report_interval_seconds: int | None = None
+    report_interval_seconds: Int64 | None = None
 
 
 class NodeMetricSpec(Struct, gc=False, rename="camel"):

@@ -18,12 +18,12 @@ def between(start: str, end: str) -> timedelta | None:
 
 
 def spelled(age: timedelta) -> str:
-    """Return an age in its largest unit: `13 d`, `2 h`, `90 s`."""
+    """Return an age in its largest unit: `13d`, `2h`, `90s`, as kubectl does."""
     seconds = int(age.total_seconds())
-    for size, noun in ((86400, "d"), (3600, "h"), (60, "min")):
+    for size, sign in ((86400, "d"), (3600, "h"), (60, "m")):
         if seconds >= 2 * size:
-            return f"{seconds // size} {noun}"
-    return f"{seconds} s"
+            return f"{seconds // size}{sign}"
+    return f"{max(seconds, 0)}s"
 
 
 def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
@@ -41,4 +41,4 @@ def told_overdue(pods: Iterable[RunningPod], moment: str) -> str:
     age = between(late[0].gone_by, moment) if late else None
     if age is None:
         return ""
-    return f"{listed([pod.key for pod in late])} should have been gone {spelled(age)} ago: see what holds it"
+    return f"{listed([pod.key for pod in late])} should have terminated {spelled(age)} ago: check finalizers and node"

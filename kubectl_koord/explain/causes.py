@@ -58,12 +58,13 @@ def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
     names = listed(sorted({pod.scheduler for pod in foreign}))
     if foreign and len(foreign) == len(pods):
         profiles = listed(snapshot.config.profiles)
-        message = f"its pods belong to scheduler {names}, not to Koordinator's ({profiles})."
+        message = f"its pods have schedulerName {names}; koord-scheduler handles only {profiles}."
         yield Cause("other-scheduler", message, _keys(foreign))
     elif foreign and _is_short(subject, _keys(foreign)):
-        belong = _verb(foreign, "belongs", "belong")
+        have = _verb(foreign, "has", "have")
         message = (
-            f"{len(foreign)} of its {len(pods)} pods {belong} to scheduler {names}: the others wait for them in vain."
+            f"{len(foreign)} of its {len(pods)} pods {have} schedulerName {names}: koord-scheduler does not place"
+            " them, and the other pods keep waiting."
         )
         yield Cause("mixed-schedulers", message, _keys(foreign))
     silence = leader.silence(snapshot)
@@ -78,10 +79,7 @@ def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
         which = "it is" if subject.group is None else f"its {count(len(pods), 'pending pod')} {_are(dying)}"
         yield Cause("being-deleted", f"{which} being deleted.", _keys(pods))
     elif dying and _is_short(subject, _keys((*dying, *_foreign(pods, snapshot)))):
-        message = (
-            f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted and not scheduled any more:"
-            " too few others are left."
-        )
+        message = f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted: too few others are left."
         yield Cause("being-deleted", message, _keys(dying))
     gated = tuple(pod for pod in pods if pod.gates)
     if gated:
@@ -151,7 +149,7 @@ def _of_missing(group: GangGroup, snapshot: Snapshot) -> Iterator[Cause]:
         and ("/" not in key or all(snapshot.sees(kind, key.partition("/")[0]) for kind in ("Pod", "PodGroup")))
     )
     if missing:
-        where = "" if all("/" in key for key in missing) else " (ids read NAMESPACE/NAME)"
+        where = "" if all("/" in key for key in missing) else " (ids must be NAMESPACE/NAME)"
         which = (
             f"gang {missing[0]} of its group does" if len(missing) == 1 else f"gangs {listed(missing)} of its group do"
         )
@@ -163,10 +161,10 @@ def _of_lists(group: GangGroup) -> Iterator[Cause]:
     own = group.own
     differing = tuple(member.key for member in group.members if set(member.group) != set(own.group))
     if group.omits_itself:
-        message = f"it depends on {listed(tuple(group.gangs))} alone: its own groups list does not name {own.key}."
+        message = f"it depends only on {listed(tuple(group.gangs))}: its own groups annotation does not list {own.key}."
         yield Cause("groups-differ", message, (own.key,))
     elif differing:
-        message = f"gang {listed(differing)} names another group than {own.key}."
+        message = f"the groups annotation of {own.key} differs from that of {listed(differing)}."
         yield Cause("groups-differ", message, differing)
 
 
@@ -179,12 +177,12 @@ def _of_waiting(group: GangGroup) -> Iterator[Cause]:
     for gang in group.members:
         if gang.minimum is None or not len(gang.pending) < wanted[gang.key] <= gang.children:
             continue
-        number = f"{gang.key} has {count(len(gang.pending), 'pending pod')}, but {wanted[gang.key]} must wait at once"
+        number = f"{gang.key} has {count(len(gang.pending), 'pending pod')}, but needs {wanted[gang.key]} at once"
         if not gang.bound:
-            message = f"{number}: its finished pods ({len(gang.finished)}) count as members, but never wait."
+            message = f"{number}: finished pods ({len(gang.finished)}) count as members but never wait."
             yield Cause("too-few-pods", message, _keys(gang.pending))
             continue
-        why = f"with match policy {gang.match_policy} those that are bound ({gang.bound}) do not count."
+        why = f"with match policy {gang.match_policy}, bound pods ({gang.bound}) do not count."
         is_complete = gang.pending and len(gang.running) >= gang.minimum
         code: Literal["surplus-pods", "replacement-waits"] = "surplus-pods" if is_complete else "replacement-waits"
         yield Cause(code, f"{number}: {why}", _keys(gang.pending))
@@ -196,8 +194,12 @@ def _of_definition(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cau
         message = f"its pods name PodGroup {name}, which does not exist."
         yield Cause("no-podgroup" if own else "group-member-missing", message, _keys(gang.pending))
     elif gang.defined_by == "pods" and gang.minimum is None:
-        written = f"min-available {gang.minimum_written!r} is no number" if gang.minimum_written else "no min-available"
-        message = f"the gang is never initialised: {written}."
+        written = (
+            f"min-available {gang.minimum_written!r} is not a whole number"
+            if gang.minimum_written
+            else "its pods do not set min-available"
+        )
+        message = f"the gang is not initialised: {written}."
         yield Cause("gang-not-initialised" if own else "group-member-missing", message, _keys(gang.pending))
 
 
@@ -205,7 +207,7 @@ def _of_size(gang: Gang, snapshot: Snapshot, *, own: bool) -> Iterator[Cause]:
     is_seen = snapshot.sees("Pod", gang.key.partition("/")[0])
     if is_seen and gang.minimum is not None and gang.children < gang.minimum:
         whose = "it has" if own else f"gang {gang.key} of its group has"
-        message = f"{whose} {count(gang.children, 'pod')} of the {gang.minimum} that it needs."
+        message = f"{whose} {gang.children} of the {count(gang.minimum, 'pod')} it needs."
         yield Cause("too-few-pods" if own else "group-member-too-few-pods", message, _keys(gang.pending) or (gang.key,))
 
 
@@ -227,8 +229,8 @@ def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTre
     layer = wish(spec, tree).must_gather
     if is_layer(layer, tree):
         return None
-    layers = listed(list(tree.layers), 8)
-    return Cause("unknown-layer", f"it must gather in layer {layer}, which the topology does not have ({layers}).")
+    layers = listed(list(tree.layers))
+    return Cause("unknown-layer", f"it must gather in layer {layer}, which is not in the topology ({layers}).")
 
 
 def _refusal(tree: Tree | NoTree) -> Cause:
@@ -236,8 +238,8 @@ def _refusal(tree: Tree | NoTree) -> Cause:
         no_topology = tree.code in {"no-topology", "topology-other-name"}
         return Cause("no-topology" if no_topology else "broken-layer-chain", f"{tree.message}.")
     message = (
-        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
-        " but the first ever gets a node."
+        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
+        " first pod is ever placed."
     )
     return Cause("no-topology", message)
 
@@ -256,15 +258,16 @@ def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
     if len(group.specs) > 1:
         yield Notice(
             "differing-specs",
-            "the gangs of the group have different topology specs: only that of the pod tried first counts.",
+            "the gangs of the group have different topology specs: only the spec of the pod tried first counts.",
         )
     if group.omits_itself and group.is_satisfied():
         key = group.own.key
-        yield Notice("groups-differ", f"the group of {key} does not name {key} itself: the list is taken literally.")
+        message = f"the groups annotation of {key} does not list {key} itself: the scheduler takes it literally."
+        yield Notice("groups-differ", message)
     if is_satisfied_by_earlier_pods(group):
         message = (
-            "finished pods of an earlier run under the same gang name count as its members: the gang is taken as"
-            " satisfied, and its pods are scheduled one by one, without gang and topology, each preempting for itself."
+            "finished pods of an earlier run with the same gang name count as members: the scheduler treats the gang"
+            " as satisfied and schedules its pods one by one, without gang and topology; each preempts on its own."
         )
         yield Notice("satisfied-by-earlier-pods", message)
     yield from _unaware(group, snapshot, tree)
@@ -284,7 +287,7 @@ def _of_some(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
     if 0 < len(foreign) < len(pods) and not _is_short(subject, _keys(foreign)):
         names = listed(sorted({pod.scheduler for pod in foreign}))
         message = (
-            f"{len(foreign)} of its {len(pods)} pending pods {_verb(foreign, 'belongs', 'belong')} to scheduler {names}"
+            f"{len(foreign)} of its {len(pods)} pending pods {_verb(foreign, 'has', 'have')} schedulerName {names}"
             f" ({listed(_keys(foreign))})."
         )
         yield Notice("mixed-schedulers", message)
@@ -292,7 +295,7 @@ def _of_some(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
     if 0 < len(dying) < len(pods) and not _is_short(subject, _keys((*dying, *foreign))):
         message = (
             f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted ({listed(_keys(dying))}):"
-            " counted as members still, and not scheduled."
+            " they still count as members but are not scheduled."
         )
         yield Notice("being-deleted", message)
 
@@ -301,8 +304,8 @@ def _foreign_marker(pods: _Pods, snapshot: Snapshot) -> Iterator[Notice]:
     for pod in pods:
         if pod.foreign_gang and pod.scheduler in snapshot.config.profiles:
             message = (
-                f"{pod.foreign_gang} is no gang marker for Koordinator: {pod.key} is scheduled alone, not as a gang"
-                " (its label is pod-group.scheduling.sigs.k8s.io)."
+                f"Koordinator ignores {pod.foreign_gang}: {pod.key} is scheduled alone, not in a gang"
+                " (Koordinator's label is pod-group.scheduling.sigs.k8s.io)."
             )
             yield Notice("foreign-gang-marker", message)
 
@@ -310,12 +313,12 @@ def _foreign_marker(pods: _Pods, snapshot: Snapshot) -> Iterator[Notice]:
 def _unreadable(gang: Gang) -> Iterator[Notice]:
     if "groups" in gang.unreadable:
         yield Notice(
-            "groups-unreadable", f"the groups annotation of {gang.key} is no JSON list: the gang stands alone."
+            "groups-unreadable", f"the groups annotation of {gang.key} is not a JSON list: the gang has no group."
         )
     if "network-topology-spec" in gang.unreadable:
         message = (
-            f"the network-topology-spec of {gang.key} does not parse: the scheduler silently ignores it"
-            " and places the pods without any topology."
+            f"the network-topology-spec of {gang.key} cannot be parsed: the scheduler ignores it"
+            " and places the pods without topology."
         )
         yield Notice("topology-spec-unreadable", message)
 
@@ -325,12 +328,12 @@ def _unknown_layers(gang: Gang, tree: Tree | NoTree) -> Iterator[Notice]:
         if rule.strategy not in {"MustGather", "PreferGather"}:
             yield Notice(
                 "unknown-strategy",
-                f"{gang.key}: strategy {rule.strategy or '(none)'} is neither MustGather nor PreferGather: no effect.",
+                f"{gang.key}: strategy {rule.strategy or '(none)'} has no effect: use MustGather or PreferGather.",
             )
         elif rule.strategy == "PreferGather" and isinstance(tree, Tree) and rule.layer not in tree.layers:
             yield Notice(
                 "unknown-layer",
-                f"{gang.key}: PreferGather names layer {rule.layer or '(none)'}, which the topology does not have.",
+                f"{gang.key}: PreferGather names layer {rule.layer or '(none)'}, which is not in the topology.",
             )
 
 
@@ -345,7 +348,7 @@ def _of_pod_group(gang: Gang, snapshot: Snapshot) -> Iterator[Notice]:
     written = snapshot.pod_groups.get(gang.key)
     phase = written.phase if written is not None else ""
     if phase in {"Finished", "Failed"} or (phase in {"Scheduled", "Running"} and not gang.bound):
-        message = f"the phase of PodGroup {gang.key}, {phase}, is of an earlier run: it is stale and decides nothing."
+        message = f"phase {phase} of PodGroup {gang.key} is from an earlier run: it is stale and has no effect."
         yield Notice("stale-phase", message)
 
 
@@ -365,8 +368,8 @@ def _index_order(group: GangGroup) -> Iterator[Notice]:
     by_name = sorted(indexed, key=lambda pod: pod.name)
     if [pod.index for pod in by_name] != sorted(pod.index or 0 for pod in indexed):
         message = (
-            "the topology index is not honoured: pods take their seats in the order of their names as plain"
-            f" text ({listed([pod.name for pod in by_name], 3)})."
+            "the scheduler ignores the topology index: it assigns nodes in the lexical order of the pod names"
+            f" ({listed([pod.name for pod in by_name])})."
         )
         yield Notice("index-not-honoured", message)
 
@@ -374,7 +377,7 @@ def _index_order(group: GangGroup) -> Iterator[Notice]:
 def _selector(group: GangGroup, snapshot: Snapshot) -> Iterator[Notice]:
     if snapshot.config.version != "1.7" and any(pod.selector for pod in group.pending):
         message = (
-            "with a topology selector the scheduler counts its own planned pods too: the domain with the most"
-            " room wins (worst fit), not the best fit."
+            "with a topology selector, the scheduler also counts the gang's own planned pods: it picks the domain"
+            " with the most room (worst fit) instead of the best fit."
         )
         yield Notice("worst-fit", message)

@@ -10,13 +10,13 @@ from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain import causes, limits, sight
 from kubectl_koord.explain.question import Question, ask, next_attempt, open_courses
 from kubectl_koord.explain.reports import Contention
 from kubectl_koord.explain.subjects import Subject, pending_subjects
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
@@ -222,6 +222,23 @@ def rivals_of(snapshot: Snapshot, own: int) -> tuple[Subject, ...]:
     return tuple(_by_priority(other for other in pending_subjects(snapshot) if priority(other) > own)[:_MOST_AHEAD])
 
 
+def unread_rivals(question: Question) -> tuple[Gap, ...]:
+    """Return the gaps that leave open whether pending jobs of strictly higher priority take the subject's place."""
+    own = priority(question.subject)
+    found = _not_judged(question.snapshot)
+    return tuple(dict.fromkeys(gap for gaps, most in found.items() if most > own for gap in gaps))
+
+
+@memoised
+def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
+    """Return the highest priority of the pending jobs that the same gaps keep from being judged."""
+    found: dict[tuple[Gap, ...], int] = {}
+    for other in pending_subjects(snapshot):
+        if gaps := sight.unread_for(other, snapshot):
+            found[gaps] = max(found.get(gaps, priority(other)), priority(other))
+    return found
+
+
 def _by_priority(subjects: Iterable[Subject]) -> list[Subject]:
     return sorted(subjects, key=lambda other: (-priority(other), other.key))
 
@@ -241,6 +258,8 @@ def _placement(question: Question, other: Subject, view: View) -> tuple[dict[str
     """Return where another job would go, and whether that is certain; None when it would not be placed."""
     snapshot = question.snapshot
     if causes.before_trying(other, snapshot, question.tree) or limits.not_evaluated(other, snapshot):
+        return None
+    if sight.unread_for(other, snapshot):
         return None
     courses = open_courses(ask(snapshot, other, question), view, preemption=False)
     first = courses[0].first

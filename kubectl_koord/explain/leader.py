@@ -26,10 +26,10 @@ def _silence(lease: Lease, moment: str) -> str:
     age = between(lease.renewed, lease.seen or moment)
     if age is None or age <= timedelta(seconds=max(_LEAST_SECONDS, lease.seconds) + _SLACK):
         return ""
-    held = f"held by {lease.holder}" if lease.holder else "held by nobody"
+    held = f"held by {lease.holder}" if lease.holder else "no holder"
     return (
-        f"no scheduler leads: lease {lease.name}, {held}, was last renewed {spelled(age)} ago,"
-        f" and is renewed every few seconds by one that runs."
+        f"koord-scheduler is not active: lease {lease.name} ({held}) was last renewed {spelled(age)} ago;"
+        " an active scheduler renews it every few seconds."
     )
 
 

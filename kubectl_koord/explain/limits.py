@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.codes import OF_GAP, ReadingCode
 from kubectl_koord.explain.reports import Basis, Notice
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import listed
@@ -18,16 +18,17 @@ from kubectl_koord.model.unevaluated import (
     UnboundClaim,
     Unevaluated,
     UnreadCards,
+    UnreadClaims,
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
     UnreadVolume,
+    UnreadVolumeLimits,
 )
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _DEFAULT_QUOTA = "koordinator-default-quota"
-_NEEDED = ("Node", "Pod")
 
 
 def basis(snapshot: Snapshot) -> Basis:
@@ -37,16 +38,19 @@ def basis(snapshot: Snapshot) -> Basis:
 
 
 def general(snapshot: Snapshot) -> Iterator[Notice]:
-    """Yield a warning for each kind that could not be read, and for an assumed configuration."""
+    """Yield a warning for each reason why kinds could not be read, and for an assumed configuration."""
+    kinds: dict[tuple[ReadingCode, str], list[str]] = {}
     for gap in snapshot.gaps:
         if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
-            yield Notice(OF_GAP[gap.code], f"{gap.kind}: {gap.message}")
+            kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
+    for (code, message), of in kinds.items():
+        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)))}: {message}")
     if snapshot.config.assumed:
-        yield Notice("assumed-config", "the scheduler's configuration was not read: assumed as the Helm chart sets it.")
+        yield Notice("assumed-config", "the scheduler's configuration was not read; assuming Helm chart defaults.")
     if snapshot.leases == () and snapshot.config.elects_leader:
         message = (
-            "there is no lease koord-scheduler in koordinator-system: no scheduler has led yet, or it runs elsewhere"
-            " or without leader election."
+            "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
+            " elsewhere, or runs without leader election."
         )
         yield Notice("lease-missing", message)
 
@@ -56,7 +60,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"the input holds no {listed(missing, 12)}: taken as absent.")
+        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing)}; assuming none exist.")
 
 
 def rests_on(subject: Subject) -> tuple[str, ...]:
@@ -81,18 +85,6 @@ def _has_spec(group: GangGroup) -> bool:
 def is_device(resource: str) -> bool:
     """Tell whether DeviceShare has a say about a resource."""
     return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
-
-
-def blind_spots(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the kinds without which nothing can be computed for the subject: named gaps."""
-    blind = [kind for kind in _NEEDED if not snapshot.sees(kind)]
-    group = subject.group
-    if group is not None:
-        if not all(snapshot.sees("PodGroup", key.partition("/")[0]) for key in (*group.gangs, group.own.key)):
-            blind.append("PodGroup")
-        if _has_spec(group) and not snapshot.sees("ClusterNetworkTopology"):
-            blind.append("ClusterNetworkTopology")
-    return tuple(blind)
 
 
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
@@ -129,6 +121,10 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
             yield UnreadVolume(name)
         elif claim is not None and not claim.volume:
             yield UnboundClaim(name)
+        elif claim is not None and claim.driver and not snapshot.sees("CSINode"):
+            yield UnreadVolumeLimits()
+        elif claim is not None and claim.driver and not snapshot.sees("PersistentVolumeClaim"):
+            yield UnreadClaims()
 
 
 def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

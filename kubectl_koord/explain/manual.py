@@ -1,12 +1,12 @@
 """The manual: one page per code. `codes` says which codes there are, a test that each has a page."""
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
 from msgspec import Struct
 
 from kubectl_koord.explain import codes
 from kubectl_koord.explain.codes import Code
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import CodeRow, Explanation, Explanations
 
 _USES = (
@@ -31,16 +31,12 @@ class Page(Struct, frozen=True):
 
 
 def explained(code: str) -> Explanation | tuple[str, ...]:
-    """Return the page of a code; for none of ours the nearest ones."""
+    """Return the page of a code; for none of ours those that are near, if any."""
     page = next((page for known, page in PAGES.items() if known == code), None)
     if page is None:
-        return tuple(get_close_matches(code.lower(), PAGES, n=3, cutoff=0.5)) or _like(code)
+        return near(code.lower(), PAGES)
     uses = tuple(use for use, known in _USES if code in codes.members(known))
     return Explanation("yes", code, uses, page.title, page.text, page.how, page.see, page.remedy)
-
-
-def _like(code: str) -> tuple[str, ...]:
-    return tuple(get_close_matches(code.lower(), PAGES, n=1, cutoff=0.0))
 
 
 def contents() -> Explanations:
@@ -61,32 +57,32 @@ _GRANTS = "kubectl auth can-i --list"
 PAGES: Mapping[Code, Page] = {
     # --- causes, in the scheduler's order ----------------------------------------------------
     "other-scheduler": Page(
-        "The pods belong to another scheduler",
-        "spec.schedulerName of every pod names a scheduler that is no profile of koord-scheduler. Koordinator never"
-        " looks at them, so there is neither an event nor a condition of its making.",
+        "The pods have another schedulerName",
+        "spec.schedulerName of every pod is not a profile of koord-scheduler. Koordinator ignores them and"
+        " writes no event and no condition.",
         "koord-scheduler serves only the schedulerName of its own profiles (koord-scheduler in the Helm chart). A pod"
-        " without one goes to default-scheduler, which knows no gangs.",
-        "Set schedulerName in the pod template of the job and create the pods anew: it cannot be changed on a pod. A"
+        " without schedulerName goes to default-scheduler, which does not know gangs.",
+        "Set schedulerName in the pod template of the job and recreate the pods: schedulerName of a pod"
+        " cannot be changed. A"
         " ClusterColocationProfile can set it for new pods.",
         ("kubectl get pods -n NAMESPACE -o custom-columns=NAME:.metadata.name,SCHEDULER:.spec.schedulerName",),
     ),
     "mixed-schedulers": Page(
-        "Some pods of the gang belong to another scheduler",
+        "Some pods of the gang have another schedulerName",
         "Only some members have a schedulerName of Koordinator. The others count as members, but koord-scheduler"
         " never places them: without them the gang may not reach its minimum.",
         "A gang counts every pod that carries its name, whatever its scheduler; only pods that koord-scheduler places"
         " ever wait for each other. It is a warning where the others are enough.",
-        "Give all members of the job the same schedulerName, and create the odd ones anew.",
+        "Give all pods of the job the same schedulerName, and recreate the others.",
         ("kubectl get pods -n NAMESPACE -o custom-columns=NAME:.metadata.name,SCHEDULER:.spec.schedulerName",),
     ),
     "no-scheduler": Page(
-        "No koord-scheduler leads",
-        "The leader lease of koord-scheduler was not renewed for some 15 seconds: no replica schedules at the moment,"
-        " and nothing is placed, whatever else is right.",
+        "koord-scheduler is not active",
+        "The leader lease of koord-scheduler was not renewed for about 15 seconds: no replica schedules at the moment,"
+        " and no pod is placed.",
         "The leading replica renews the lease koord-scheduler every few seconds. When it dies another one takes over"
-        " after about 15 seconds; when none can, the lease grows old.",
-        "Look at the pods of koord-scheduler and their logs. Where leader election is off, the lease says nothing and"
-        " is not looked at.",
+        " after about 15 seconds; when none can, the lease expires.",
+        "Look at the pods of koord-scheduler and their logs. Without leader election, the lease is ignored.",
         (
             "kubectl get lease koord-scheduler -n koordinator-system -o yaml",
             "kubectl get pods -n koordinator-system -l koord-app=koord-scheduler",
@@ -94,46 +90,48 @@ PAGES: Mapping[Code, Page] = {
     ),
     "being-deleted": Page(
         "Pending pods are being deleted",
-        "Pods with a deletionTimestamp are not scheduled any more. A pending pod goes at once unless a finalizer"
-        " holds it; until then it counts as a member of its gang.",
-        "The scheduler skips pods that are being deleted, yet keeps them among the gang's members: the others may wait"
-        " for them in vain. It is a warning where the others are enough.",
-        "Find out who set the finalizers and why they are not lifted.",
+        "Pods with a deletionTimestamp are not scheduled. A pending pod is removed at once unless it has a"
+        " finalizer; until then it counts as a member of its gang.",
+        "The scheduler skips pods that are being deleted, but counts them as members: the others may wait"
+        " for them for ever. It is a warning where the other pods are enough.",
+        "Find the controller that set the finalizers, and why it does not remove them.",
         ("kubectl get pod POD -n NAMESPACE -o jsonpath='{.metadata.finalizers}'",),
     ),
     "scheduling-gated": Page(
         "Scheduling gates hold the pods back",
-        "spec.schedulingGates is not empty: somebody, usually a queue such as Kueue, has not released the pods yet.",
+        "spec.schedulingGates is not empty: a controller, usually a queue such as Kueue, has not released"
+        " the pods yet.",
         "Gated pods never enter the scheduler's queue. Koordinator counts them as members and, for a topology gang,"
-        " as slots that are wanted; what comes of a gang with only some gated pods is therefore not certain,"
-        " unless those without a gate are fewer than must wait at once: then none starts.",
-        "Whoever set the gate must remove it: look at the controller that the gate's name tells.",
+        " as required slots. The outcome for a gang with only some gated pods is therefore unknown, unless fewer"
+        " pods are without a gate than must wait at the same time: then none starts.",
+        "The controller that set the gate must remove it: the gate's name usually names the controller.",
         ("kubectl get pods -n NAMESPACE -o custom-columns=NAME:.metadata.name,GATES:.spec.schedulingGates[*].name",),
     ),
     "no-podgroup": Page(
         "The pods name a PodGroup that does not exist",
         "The label pod-group.scheduling.sigs.k8s.io names a PodGroup, and the namespace has none of that name. The"
-        " pods stay pending in silence: no event, no condition.",
-        "With this label the gang's settings come from the PodGroup alone. Without it the gang is never initialised,"
-        " and PreEnqueue holds every pod back; only the scheduler's log tells.",
+        " pods stay pending without an event or a condition.",
+        "With this label the gang's settings come from the PodGroup alone. Without the PodGroup, the gang is never"
+        " initialised and PreEnqueue holds every pod back; only the scheduler's log shows it.",
         "Create the PodGroup, in the namespace of the pods, or correct the label. The way out that why-pending shows"
         " is ready to paste.",
         ("kubectl get podgroups -n NAMESPACE", _PODS),
     ),
     "gang-not-initialised": Page(
         "The gang has no valid min-available",
-        "Pods define this gang themselves, and what they give as its minimum is missing or no whole number. The pods"
-        " stay pending in silence.",
+        "Pods define this gang themselves, and its minimum is missing or is not a whole number. The pods"
+        " stay pending without an event or a condition.",
         "The minimum is read as a 32-bit integer, from label pod-group.scheduling.sigs.k8s.io/min-available or"
-        " annotation gang.scheduling.koordinator.sh/min-available of the first pod seen: 3.0, ' 3' or 3e0 are none.",
-        "Create the pods anew with a whole number, or create a PodGroup of the gang's name: it takes precedence.",
+        " annotation gang.scheduling.koordinator.sh/min-available of the first pod seen: 3.0, ' 3' or 3e0"
+        " are not valid.",
+        "Recreate the pods with a whole number, or create a PodGroup of the gang's name: it takes precedence.",
         ("kubectl get pods -n NAMESPACE -o yaml | grep min-available",),
     ),
     "too-few-pods": Page(
         "The gang has fewer pods than its minimum",
-        "Fewer pods of the gang exist than it needs to start. They stay pending in silence: no event, no condition.",
-        "PreEnqueue counts every pod that carries the gang's name, finished and foreign ones too, and holds all back"
-        " until there are minMember. Finished pods count here, but never wait to be placed with the others.",
+        "Fewer pods of the gang exist than it needs to start. They stay pending without an event or a condition.",
+        "PreEnqueue counts every pod that carries the gang's name, including finished pods and pods of other"
+        " schedulers, and holds all back until there are minMember. Finished pods count here but never wait.",
         "Find out why the missing pods were not created (quota, admission, the job's controller), or lower minMember.",
         (_PODS, _GROUP, "kubectl get events -n NAMESPACE --field-selector reason=FailedCreate"),
     ),
@@ -141,8 +139,8 @@ PAGES: Mapping[Code, Page] = {
         "Another gang of the group does not exist",
         "The gang may start only together with others, and one that its groups annotation lists does not exist, or is"
         " never initialised (no PodGroup, no valid min-available).",
-        "The list is taken literally: ids read NAMESPACE/NAME, and an id without a namespace never resolves. All"
-        " gangs must exist before any pod of the group is tried; only the log tells.",
+        "The list is taken literally: ids must be NAMESPACE/NAME; an id without a namespace never resolves. All"
+        " gangs must exist before any pod of the group is tried; only the log shows it.",
         "Create the missing gang, or correct annotation gang.scheduling.koordinator.sh/groups on every gang of it.",
         (_GROUP, "kubectl get podgroups -A"),
     ),
@@ -150,47 +148,46 @@ PAGES: Mapping[Code, Page] = {
         "Another gang of the group has too few pods",
         "The gang itself is complete; another gang of its group has fewer pods than its minimum, and all wait for it.",
         "Each gang of a group must have its minimum of pods before any is tried. The scheduler's log names the whole"
-        " group, not the gang that is short.",
-        "Bring the missing pods of that gang, or lower its minMember.",
+        " group, not the gang with too few pods.",
+        "Create the missing pods of that gang, or lower its minMember.",
         ("kubectl get podgroups -A", "kubectl koord why-pending -A"),
     ),
     "groups-differ": Page(
-        "The gangs of a group do not name the same group",
+        "The gangs of a group list different groups",
         "Two gangs belong together only when their groups annotations hold the same set of ids, themselves included."
-        " As they are, each is in a group of its own, or one waits for another that goes its own way.",
+        " Otherwise each is in a group of its own, or one waits for another that does not wait for it.",
         "The id of a group is its sorted list as written: own ids are not added. A gang joins its group once; editing"
         " the annotation later does not move it.",
-        "Write the same list on every gang of the group, and create the PodGroups anew if the job still does not"
-        " start.",
+        "Write the same list on every gang of the group, and recreate the PodGroups if the job still does not start.",
         ("kubectl koord annotate podgroup GANG -n NAMESPACE --groups NS/A,NS/B --dry-run", _GROUP),
     ),
     "surplus-pods": Page(
         "More pods than the gang's minimum",
-        "The gang has more pods than minMember. A topology gang wants slots for all that are pending, not for the"
-        " minimum; and once the minimum is bound, the rest is left over.",
+        "The gang has more pods than minMember. A topology gang needs slots for all its pending pods, not only for the"
+        " minimum; once the minimum is bound, the other pods are left over.",
         "desiredOfferSlot is the number of all pending pods of the group. The round ends when the minimum is met: the"
-        " others stay without event or condition until the queue is flushed, some 5 minutes later, and are then tried"
+        " others stay without an event or a condition until the queue is flushed about 5 minutes later,"
+        " and are then tried"
         " one by one (with match policy only-waiting never).",
         "Set minMember to the number of pods, or scale the job down to its minimum.",
         (_GROUP, _PODS),
     ),
     "replacement-waits": Page(
         "A replacement pod waits for a whole gang",
-        "Members of a gang that ran were created anew, and must wait for as many pending pods as the minimum, which"
-        " never come.",
-        "With only-waiting bound members never count. With once-satisfied they need not, as long as the scheduler"
-        " remembers that the gang ran: a restart can lose that, when it sees the pods before their PodGroup.",
-        "Touch the PodGroup: the scheduler then counts the bound members anew. Or use match policy"
-        " waiting-and-running.",
+        "Pods of a gang that ran were recreated, and must wait for as many pending pods as the minimum, which"
+        " never exist.",
+        "With only-waiting bound members never count. With once-satisfied the new pods need not wait, as long as the"
+        " scheduler remembers that the gang ran; a restart can lose that when it sees the pods before their PodGroup.",
+        "Touch the PodGroup: the scheduler then counts the bound pods again. Or use match policy waiting-and-running.",
         ("kubectl annotate podgroup GANG -n NAMESPACE touched-at=$(date +%s) --overwrite", _PODS),
     ),
     "satisfied-by-earlier-pods": Page(
         "Pods of an earlier run make the gang count as satisfied",
         "Finished pods of an earlier run still exist under the same gang name. The new pods are therefore scheduled"
-        " one by one: no gang, no topology plan, and each preempts for itself.",
+        " one by one: without gang and topology plan, and each preempts on its own.",
         "Match policy once-satisfied asks only whether any pod of the group was ever bound, and finished pods that"
         " still exist count. The flag stays as long as the group lives.",
-        "Give each run a gang name of its own, or delete the finished pods and the PodGroup before the next run.",
+        "Use a different gang name for each run, or delete the finished pods and the PodGroup before the next run.",
         (_PODS,),
     ),
     "no-topology": Page(
@@ -200,7 +197,7 @@ PAGES: Mapping[Code, Page] = {
         "Only the object named default counts, and only with --enable-network-topology-manager=true. Without a tree"
         " every attempt ends in 'no cluster network topology'; with awareNetworkTopology off only the first member"
         " gets a node, the others fail with 'no planned pods'.",
-        "Create the ClusterNetworkTopology default, or switch the setting on; or take the spec off the gang.",
+        "Create the ClusterNetworkTopology default, turn the setting on, or remove the spec from the gang.",
         ("kubectl get clusternetworktopology", _CONFIG),
     ),
     "broken-layer-chain": Page(
@@ -208,100 +205,104 @@ PAGES: Mapping[Code, Page] = {
         "spec.networkTopologySpec of ClusterNetworkTopology default does not lead from NodeTopologyLayer, parent by"
         " parent, through all its entries. There is no tree, and no gang with a topology spec is placed.",
         "The scheduler starts at the entry NodeTopologyLayer and follows parentTopologyLayer once per entry. A missing"
-        " entry, one off the chain or a cycle end it.",
-        "Mend parentTopologyLayer: each layer names the one above it, the topmost ClusterTopologyLayer or none.",
+        " entry, an entry outside the chain or a cycle breaks it.",
+        "Fix parentTopologyLayer: each layer names the one above it, the topmost ClusterTopologyLayer or none.",
         (_TOPOLOGY, "kubectl koord topo"),
     ),
     "unknown-layer": Page(
         "The gang names a layer that the topology does not have",
         "A gather rule names a layer that is not in the ClusterNetworkTopology; names are case-sensitive. With"
         " MustGather the gang can never be placed; with PreferGather the rule has no effect (a warning).",
-        "No domain has the layer, so none offers a slot: the message lists no domains after desiredOfferSlot.",
+        "No domain is on this layer, so none offers a slot: the message lists no domains after desiredOfferSlot.",
         "Use a layer that kubectl koord topo shows.",
         ("kubectl koord topo", "kubectl koord annotate podgroup GANG -n NAMESPACE --must-gather LAYER --overwrite"),
     ),
     "quota": Page(
         "An elastic quota refuses the pods",
         "The scheduler says that the quota of the pods has no room. The numbers are its own words, from the condition"
-        " on the pods: quotas are not evaluated by this program, so the verdict stays unknown. Where something else"
-        " stops the gang for sure, that is the cause, and quota is told as also wrong: the words may be old.",
+        " on the pods: quotas are not evaluated by this program, so the verdict stays unknown. If something else"
+        " certainly stops the gang, that is the cause, and quota is listed as another problem: the message may be old.",
         "PreFilter of ElasticQuota compares used plus request with the quota's runtime, or its min for pods that may"
         " not be preempted, and with that of every parent where parents are checked.",
         "Wait for pods of the quota to end, or raise it. Preemption by the job cannot help: it does not see quotas.",
         ("kubectl get elasticquotas -A", "kubectl describe pod POD -n NAMESPACE"),
     ),
     "insufficient-slots": Page(
-        "No domain has slots enough",
-        "All pending pods of the gang must find a slot in one domain of the wanted layer, and no domain has so many."
-        " The table of why-pending shows the slots of each and what is in the way.",
-        "Node by node the scheduler tries how many members fit, sums the slots up by domain and wants one domain with"
-        " as many as pods are pending (desiredOfferSlot), also where minMember is less.",
-        "Free room in the domain that lacks least, gather on a wider layer, or make it a preference. The ways out"
-        " shown were tried: with each the gang would be placed.",
+        "No domain has enough slots",
+        "All pending pods of the gang must find a slot in one domain of the required layer, and no domain"
+        " has that many."
+        " The table of why-pending shows the slots of each domain and what blocks the rest.",
+        "For each node, the scheduler counts how many pods fit; it adds up these slots by domain and needs one domain"
+        " with as many slots as there are pending pods (desiredOfferSlot), even if minMember is lower.",
+        "Free resources in the domain with the fewest missing slots, gather on a wider layer, or use PreferGather."
+        " The ways out shown were tried: with each of them the gang would be placed.",
         (_SLOTS, _DRY),
     ),
     "multiple-mismatch": Page(
         "The number of pods is no multiple of podCountMultiple",
-        "There are slots enough, but each domain of a layer must take a multiple of podCountMultiple pods, and the"
-        " number of pods cannot be divided up so.",
-        "From 1.8 on slots are rounded down to the multiple, layer by layer, and so is what a domain is asked for: 6"
+        "There are enough slots, but each domain of a layer must get a multiple of podCountMultiple pods, and the"
+        " number of pods cannot be split that way.",
+        "Since 1.8, slots are rounded down to the multiple, layer by layer, and so is what a domain is asked for: 6"
         " pods with a multiple of 4 yield 4 wherever there is room.",
         "Choose a number of pods that is a multiple, or another multiple. 1.7 ignores the setting.",
         (_GROUP, "kubectl koord annotate podgroup GANG -n NAMESPACE --multiple LAYER=N --overwrite"),
     ),
     "no-feasible-node": Page(
-        "No node takes a pod as things are",
-        "Every node refuses the pod: for want of room, or for taints, selectors, affinity, volumes, ports. why-pending"
+        "No node fits a pod",
+        "Every node refuses the pod: for insufficient resources, taints, selectors, affinity, volumes or"
+        " ports. why-pending"
         " counts the nodes by reason.",
         "The filters look at each node in turn, and the first that refuses gives the reason. For a gang the first"
         " member that fits nowhere fails all.",
-        "Read the reasons: want of room passes with time or preemption; a selector or taint that fits nowhere does"
-        " not.",
+        "Read the reasons: insufficient resources may pass with time or preemption; a selector or taint that fits"
+        " nowhere does not.",
         ("kubectl describe pod POD -n NAMESPACE", _DRY),
     ),
     "insufficient-capacity": Page(
-        "Fewer pods fit at once than must",
+        "Fewer pods fit at the same time than must",
         "Each pod of the gang fits somewhere, but not enough of them at the same time.",
-        "A gang without topology spec is placed pod by pod: each takes its place and waits for the others; when one"
-        " finds none before the minimum waits, all give their places back.",
-        "Free room for the missing pods, lower minMember, or wait. A gang of higher priority may go first: then the"
+        "A gang without topology spec is placed pod by pod: each pod reserves a place and waits for the others;"
+        " when one finds none before the minimum is waiting, all give their places back.",
+        "Free resources for the missing pods, lower minMember, or wait. A gang of higher priority may go"
+        " first: then the"
         " message says so.",
         ("kubectl koord why-pending -A", _DRY),
     ),
     "never-fits": Page(
-        "Not even an empty cluster could take it",
-        "With nobody else there, and no node refusing for a cordon, a taint or anything else but room, the pods would"
-        " still not fit: waiting and preempting are pointless.",
+        "It does not fit even in an empty cluster",
+        "Without any other pods, and without cordons, taints or anything else but resources, the pods would still not"
+        " fit: waiting and preemption do not help.",
         "This program repeats the scheduler's placement on the empty cluster (or, with MustGather, on the empty domains"
         " of the layer), counting the whole room of every node there. The scheduler itself only reports what is short"
         " now.",
-        "Ask for less: smaller requests, fewer pods, a wider layer; or add nodes.",
+        "Request less: smaller requests, fewer pods, a wider layer; or add nodes.",
         (_SLOTS, "kubectl get nodes -o custom-columns=NAME:.metadata.name,CPU:.status.allocatable.cpu"),
     ),
     "waiting-for-preemption": Page(
         "Victims of an earlier attempt are still terminating",
-        "The scheduler has preempted pods for the gang and waits until they are gone; meanwhile it preempts nobody"
-        " else for it.",
+        "The scheduler has preempted pods for the gang and waits until they are gone; meanwhile it preempts no"
+        " other pods for it.",
         "Victims get their grace period. As long as one that the scheduler preempted still terminates on a node to"
         " which a member is nominated, no further preemption is tried.",
-        "Wait. A victim that does not go is held by a finalizer or a node that does not answer.",
+        "Wait. A victim that does not terminate has a finalizer, or its node does not respond.",
         ("kubectl get pods -A --field-selector spec.nodeName=NODE", _DRY),
     ),
     "waiting-for-retry": Page(
-        "It would be placed now, the scheduler has not tried again yet",
-        "What the scheduler said of the pods no longer holds: as the cluster is now, the gang would be placed. The"
+        "It would be placed now, but the scheduler has not retried yet",
+        "What the scheduler reported on the pods is no longer true: in the present cluster the gang would"
+        " be placed. The"
         " verdict is yes.",
         "A refused pod is tried again when something changes that its refusal depends on. A topology gang is refused"
-        " by Coscheduling, which listens to nothing: freed room does not wake it, only the flush after 5 minutes, a"
-        " new member or a change of its PodGroup.",
+        " by Coscheduling, which registers no cluster events: freed resources do not trigger a retry, only the flush"
+        " after 5 minutes, a new pod or a change of its PodGroup.",
         "Wait up to 5 minutes, or touch the PodGroup.",
         ("kubectl annotate podgroup GANG -n NAMESPACE touched-at=$(date +%s) --overwrite",),
     ),
     "not-readable": Page(
         "Objects that decide could not be read",
-        "Without them nothing can be said: what could not be seen is not taken as absent, so the verdict is unknown.",
-        "The API server refused the list, or does not serve the kind; the message has its own words.",
-        "Ask for the right to list the kind that is named, or use a snapshot that somebody with these rights has made.",
+        "The verdict is unknown without them: objects that could not be read are not assumed to be absent.",
+        "The API server refused the list, or does not serve the kind; the message quotes it.",
+        "Ask for the right to list the kind that is named, or use a snapshot made by somebody with these rights.",
         (_GRANTS, "kubectl auth can-i list nodes"),
     ),
     "not-evaluated": Page(
@@ -314,41 +315,42 @@ PAGES: Mapping[Code, Page] = {
         ("kubectl describe pod POD -n NAMESPACE",),
     ),
     "several-outcomes": Page(
-        "The outcome depends on what no object shows",
-        "The scheduler may do one thing or another, and which is in its memory alone, such as which pod of unequal ones"
-        " it tries first. All outcomes are listed.",
+        "The outcome depends on state that no object shows",
+        "The outcome depends on what only the scheduler's memory holds, such as which of several different pods it"
+        " tries first. All outcomes are listed.",
         "Slots are counted with the shape of the pod that is tried first; with pods of different sizes the counts"
         " differ. Attempts go on with other pods until one has an effect.",
-        "Give the pods of the gang the same requests if you can; else make room for the worst of the outcomes.",
+        "Give the pods of the gang the same requests if you can; otherwise free enough resources for the"
+        " worst outcome.",
         (_SLOTS,),
     ),
     # --- reasons of preempt ------------------------------------------------------------------
     "not-needed": Page(
-        "Nobody has to be preempted",
-        "The gang fits as things are: its next attempt places it.",
-        "Preemption is tried only after a pod found no place.",
+        "No preemption is needed",
+        "The gang fits now: its next attempt places it.",
+        "Preemption is tried only after a pod did not fit.",
         "Nothing. If it stays pending, see waiting-for-retry.",
         ("kubectl koord why-pending GANG -n NAMESPACE",),
     ),
     "preemption-disabled": Page(
-        "Job preemption is switched off",
-        "enablePreemption in the CoschedulingArgs is not true: nobody is preempted for a gang as a whole.",
-        "The Helm chart switches it on with scheduler.enableJobPreemption (the default); the plain manifests do not.",
-        "Switch it on, or free room by hand.",
+        "Job preemption is off",
+        "enablePreemption in the CoschedulingArgs is not true: no pods are preempted for a gang as a whole.",
+        "The Helm chart enables it with scheduler.enableJobPreemption (the default); the plain manifests do not.",
+        "Enable it, or free resources by hand.",
         (_CONFIG,),
     ),
     "no-pending-pods": Page(
         "No pod is pending",
         "Every pod of the gang has a node, so there is nothing to preempt for.",
-        "Preemption is for members that have no place.",
+        "Preemption is for pods without a node.",
         "Nothing.",
         (_PODS,),
     ),
     "policy-never": Page(
         "The pods may not preempt",
-        "preemptionPolicy of the pods (usually from their PriorityClass) is Never: they wait until there is room.",
+        "preemptionPolicy of the pods (usually from their PriorityClass) is Never: they wait for free resources.",
         "Only the policy of the pod that failed first is looked at.",
-        "Use a PriorityClass that preempts, or free room by hand.",
+        "Use a PriorityClass that preempts, or free resources by hand.",
         ("kubectl get priorityclasses -o custom-columns=NAME:.metadata.name,POLICY:.preemptionPolicy",),
     ),
     "terminating-victim": Page(
@@ -359,19 +361,18 @@ PAGES: Mapping[Code, Page] = {
         ("kubectl get pods -A --field-selector spec.nodeName=NODE",),
     ),
     "no-victims": Page(
-        "There is nobody to preempt",
-        "No node in question holds a pod of lower priority that may be preempted.",
+        "No pods can be preempted",
+        "No possible node has a lower-priority pod that may be preempted.",
         "Victims have a lower priority than the pod that failed, no label disable-preemptible=true and not"
         " preemptible=false of their quota; nodes that refuse for a taint or selector are not looked at.",
-        "Raise the priority of the gang, or free room by hand.",
+        "Raise the priority of the gang, or free resources by hand.",
         ("kubectl get pods -A -o custom-columns=NAME:.metadata.name,PRIORITY:.spec.priority,NODE:.spec.nodeName",),
     ),
     "not-helpful": Page(
         "Preemption would not help",
-        "Even with every pod gone that may be preempted, the gang does not fit: so nobody is killed.",
-        "The placement is repeated without all possible victims; only when all pending members find a place are"
-        " victims chosen.",
-        "See why-pending for what else is in the way.",
+        "The gang would not fit even without every pod that may be preempted, so no pods are preempted.",
+        "The placement is repeated without all possible victims; it chooses victims only if all pending pods then fit.",
+        "Check why-pending for the other reasons.",
         (_DRY, _SLOTS),
     ),
     # --- warnings ----------------------------------------------------------------------------
@@ -393,32 +394,32 @@ PAGES: Mapping[Code, Page] = {
         (_GROUP,),
     ),
     "stale-phase": Page(
-        "The phase of the PodGroup is that of an earlier run",
-        "status.phase does not describe the pods that exist now. It is for people alone: the scheduler decides"
-        " nothing by it.",
-        "The controller never looks again at a PodGroup that is Finished or Failed, nor at one that stood Scheduled"
+        "The phase of the PodGroup is from an earlier run",
+        "status.phase does not describe the pods that exist now. The scheduler does not use it.",
+        "The controller never looks again at a PodGroup that is Finished or Failed, nor at one that was Scheduled"
         " without running pods for 48 hours.",
         "Use a new PodGroup for a new run, or ignore the phase.",
         (_GROUP,),
     ),
     "stuck-representative": Page(
         "1.7 may have left the group stuck",
-        "The gang would be placed, and the scheduler has said nothing of it. Koordinator 1.7 can forget a group: it"
+        "The gang would be placed, and the scheduler has not reported anything about it. Koordinator 1.7"
+        " can forget a group: it"
         " lets one pod represent it, and does not replace that pod.",
-        "If the representative fails the check of the gang's basics at a bad moment, the others are held back because"
+        "If the representative fails the gang check at a bad moment, the others are held back because"
         " a representative exists (koordinator#2773, fixed in 1.8).",
-        "Delete the pod of the gang that came first, restart the leading koord-scheduler, or upgrade.",
+        "Delete the oldest pod of the gang, restart the leading koord-scheduler, or upgrade.",
         ("kubectl get lease koord-scheduler -n koordinator-system", _PODS),
     ),
     "groups-unreadable": Page(
         "The groups annotation is no JSON list of strings",
-        "The gang stands alone: the scheduler ignores the annotation and says so in its log only.",
+        "The gang has no group: the scheduler ignores the annotation and says so in its log only.",
         "gang.scheduling.koordinator.sh/groups is parsed as JSON; when that fails the gang's own id is the group.",
         "Write a list of NAMESPACE/NAME ids.",
         ("kubectl koord annotate podgroup GANG -n NAMESPACE --groups NS/A,NS/B --overwrite", _GROUP),
     ),
     "topology-spec-unreadable": Page(
-        "The topology spec does not parse and is ignored",
+        "The topology spec cannot be parsed and is ignored",
         "The gang is placed without any topology, as if it had no spec: its pods may end up anywhere.",
         "gang.scheduling.koordinator.sh/network-topology-spec is parsed as JSON; when that fails the scheduler writes"
         " one line into its log and goes on.",
@@ -427,14 +428,14 @@ PAGES: Mapping[Code, Page] = {
     ),
     "differing-specs": Page(
         "The gangs of the group have different topology specs",
-        "Only one of the specs is used for the whole group, and which depends on the pod that is tried first.",
-        "A group is planned as one, with the spec of the gang whose pod came first.",
+        "Only one of the specs is used for the whole group, depending on the pod that is tried first.",
+        "A group is planned as one, with the spec of the gang whose pod is tried first.",
         "Write the same spec on every gang of the group.",
         (_GROUP,),
     ),
     "unknown-strategy": Page(
         "A gather rule has a strategy that does not exist",
-        "The rule has no effect: strategies are MustGather and PreferGather, spelled just so.",
+        "The rule has no effect: only MustGather and PreferGather are valid.",
         "The scheduler looks for rules with strategy MustGather; it checks no other spelling.",
         "Correct the spec.",
         ("kubectl koord annotate podgroup GANG -n NAMESPACE --must-gather LAYER --overwrite",),
@@ -444,14 +445,14 @@ PAGES: Mapping[Code, Page] = {
         "awareNetworkTopology is off in the CoschedulingArgs: the gang's topology spec has no effect on its single"
         " pod. A gang of several pods would not be placed at all.",
         "Without it the plan that gives members their nodes is never made; the check that they have one stays.",
-        "Set awareNetworkTopology: true (the Helm chart does), or take the spec off the gang.",
+        "Set awareNetworkTopology: true (the Helm chart does), or remove the spec from the gang.",
         (_CONFIG,),
     ),
     "index-not-honoured": Page(
-        "Ranks do not decide which pod sits where",
-        "The order of annotation network-topology-index differs from the order of the names, and seats are handed out"
-        " by name as plain text: worker-10 comes before worker-2.",
-        "The index only orders the pods while slots are counted; the last sort before seats are given is by name, in"
+        "Ranks do not decide which node a pod gets",
+        "The order of annotation network-topology-index differs from the order of the names, and nodes are"
+        " assigned in the lexical order of names: worker-10 comes before worker-2.",
+        "The index only orders the pods while slots are counted; the last sort before nodes are assigned is by name, in"
         " all versions.",
         "Give the pods names that sort like their ranks, such as worker-002 and worker-010.",
         ("kubectl koord annotate pods GANG -n NAMESPACE --index --dry-run", _PODS),
@@ -462,43 +463,43 @@ PAGES: Mapping[Code, Page] = {
         " one that fits best, and fragments the cluster.",
         "From 1.8 on domains with pods of the same selector are preferred, and the scheduler counts the gang's own"
         " planned pods among them: more slots, more pods.",
-        "Drop the annotation where it is not needed.",
+        "Remove the annotation if it is not needed.",
         (_SLOTS,),
     ),
     "topology-other-name": Page(
         "No ClusterNetworkTopology is named default",
         "There is a ClusterNetworkTopology, but the scheduler only uses the one named default.",
-        "All other names are ignored without a word.",
-        "Create it anew under the name default.",
+        "All other names are ignored silently.",
+        "Recreate it with the name default.",
         ("kubectl get clusternetworktopology",),
     ),
     "layer-cycle": Page(
         "A layer of the topology is its own ancestor",
-        "parentTopologyLayer leads in a circle: there is no top, and no tree.",
-        "The scheduler does not notice a cycle; what it then builds cannot be relied upon.",
-        "Mend parentTopologyLayer: one chain from NodeTopologyLayer to the top.",
+        "parentTopologyLayer forms a cycle: there is no top layer, and no tree.",
+        "The scheduler does not notice a cycle; its tree is then undefined.",
+        "Fix parentTopologyLayer: one chain from NodeTopologyLayer to the top.",
         (_TOPOLOGY,),
     ),
     "merged-domains": Page(
-        "Domains of one name below several parents are one",
-        "Two racks called r1 below different spines are a single domain for the scheduler, below whichever it met"
-        " first: slots are added up that are not near each other.",
-        "A domain is known by its layer and name, not by its path.",
+        "Domains with the same name and several parents are one domain",
+        "Two racks called r1 below different spines are one domain for the scheduler, below the parent that it"
+        " reads first: it adds up slots that are not close to each other.",
+        "A domain is identified by its layer and name, not by its path.",
         "Give the domains of a layer names that are unique in the cluster.",
         ("kubectl koord topo", "kubectl get nodes --show-labels"),
     ),
     "outside-nodes": Page(
         "Nodes lack a label and are outside the tree",
-        "No topology gang is ever placed on them, though they count in '0/N nodes are available'.",
+        "Gangs with a topology spec are never placed on them, although they count in '0/N nodes are available'.",
         "A node needs a label for every layer but the lowest one above the nodes.",
         "Label the nodes that kubectl koord topo lists.",
         ("kubectl koord topo", "kubectl label node NODE KEY=VALUE"),
     ),
     "virtual-domains": Page(
         "Nodes without the lowest label are domains of their own",
-        "A node that lacks the label of the layer right above the nodes gets a domain named like itself.",
-        "The scheduler makes it up so that all nodes have the same depth.",
-        "Label the nodes, unless each is meant to be alone.",
+        "A node that lacks the label of the layer right above the nodes gets a domain of its own with its own name.",
+        "The scheduler creates it so that all nodes have the same depth.",
+        "Label the nodes, unless each should be a domain of its own.",
         ("kubectl koord topo --nodes",),
     ),
     "stale-status": Page(
@@ -510,7 +511,7 @@ PAGES: Mapping[Code, Page] = {
         (_TOPOLOGY, "kubectl get lease koord-scheduler -n koordinator-system"),
     ),
     "slots-not-shown": Page(
-        "Slots are not shown, as something not evaluated may lower them",
+        "Slots are not shown because they depend on something not evaluated",
         "The number of slots by domain would not be that of the scheduler.",
         "Cards, reservations and the like can refuse pods on a node that has room by its plain resources.",
         "Look at the slots in the scheduler's own message on the pods.",
@@ -521,65 +522,65 @@ PAGES: Mapping[Code, Page] = {
         "A victim is covered by a budget, which the scheduler does not look at.",
         "The job preemption of Koordinator chooses victims by priority and room alone. Evictions respect budgets;"
         " preemption deletes.",
-        "Label pods that must not die scheduling.koordinator.sh/disable-preemptible=true.",
+        "Label pods that must not be preempted with scheduling.koordinator.sh/disable-preemptible=true.",
         ("kubectl koord preempt GANG -n NAMESPACE --dry-run=server", "kubectl get pdb -A"),
     ),
     "wasted-victims": Page(
-        "The victims would die in vain",
-        "Pods would be preempted for the gang, and it would not run after that either.",
-        "For a gang without topology spec the members are not counted against each other: all are nominated to the"
-        " same cheap node, whose pods die first.",
-        "Free room by hand, protect the victims, or give the gang a topology spec.",
+        "The preemption would be wasted",
+        "Pods would be preempted for the gang, and it would still not run.",
+        "For a gang without topology spec pods are not counted against each other: all are nominated to the"
+        " same cheapest node, whose pods are preempted first.",
+        "Free resources by hand, protect the victims, or give the gang a topology spec.",
         (_DRY,),
     ),
     "mixed-policies": Page(
         "The pods have different preemption policies",
-        "Whether anybody is preempted depends on which pod of the gang is tried first.",
+        "Which pods are preempted depends on which pod of the gang is tried first.",
         "Only the policy of the pod that failed is looked at.",
         "Use one PriorityClass for all pods of the gang.",
         ("kubectl get pods -n NAMESPACE -o custom-columns=NAME:.metadata.name,POLICY:.spec.preemptionPolicy",),
     ),
     "lease-missing": Page(
         "The scheduler has no leader lease",
-        "The lease koord-scheduler does not exist in koordinator-system. Either no scheduler ever led, or it is"
-        " installed elsewhere or runs without leader election: it cannot be told, so it is only a warning.",
+        "The lease koord-scheduler does not exist in koordinator-system. Either no scheduler was ever active,"
+        " or it runs elsewhere or without leader election: this is unknown, so it is only a warning.",
         "A scheduler with leader election creates the lease when it starts.",
-        "See whether koord-scheduler runs.",
+        "Check whether koord-scheduler is running.",
         ("kubectl get lease -A", "kubectl get pods -A -l koord-app=koord-scheduler"),
     ),
     "contended": Page(
-        "Others want the same place",
-        "A gang of the same priority would take the place, too, and there is no room for both: whoever is tried"
-        " first gets it, and that is in no object. One of higher priority gets first what becomes free.",
+        "Others need the same room",
+        "Another gang of the same priority needs the same room, and there is not enough for both: the one tried first"
+        " gets it, and no object shows which. A gang of higher priority gets freed resources first.",
         "The queue is sorted by priority, then by how long a pod has waited in it.",
         "Wait and look again, or give the one that must run first a higher priority.",
         ("kubectl koord why-pending -A",),
     ),
     "member-by-name": Page(
-        "Told by the name alone",
-        "The pod is gone, and only an event is left: that it was a member of the gang is guessed from its name.",
+        "Inferred from the name only",
+        "The pod is gone, and only an event is left: its gang is inferred from its name.",
         "Events name the pod, not its labels.",
-        "Take it as likely; ask for the pod itself to see what is certain.",
+        "Treat it as likely; use why-preempted POD for the certain facts.",
         ("kubectl get events -n NAMESPACE --field-selector reason=Preempted",),
     ),
     "assumed-config": Page(
         "The scheduler's configuration is assumed",
-        "It was not in the input or may not be read: settings are taken as the Helm chart makes them.",
+        "It is not in the input or cannot be read: the defaults of the Helm chart are assumed.",
         "ConfigMap koord-scheduler-config in koordinator-system holds profiles and plugin arguments.",
         "Ask for the right to read it, or add it to the snapshot.",
         (_CONFIG,),
     ),
     "kind-not-in-input": Page(
-        "The input holds no object of some kinds",
-        "A snapshot counts as the whole cluster: what it holds nothing of is taken as absent.",
-        "The answer rests on these kinds, so they are named.",
-        "Make the snapshot with all kinds that the README lists.",
+        "The snapshot contains no objects of some kinds",
+        "A snapshot counts as the whole cluster: a kind that it does not contain is assumed to have no objects.",
+        "The answer depends on these kinds, so they are listed.",
+        "Create the snapshot with all kinds that the README lists.",
         ("kubectl koord why-pending GANG --snapshot cluster.json",),
     ),
     "forbidden-list": Page(
         "A kind may not be read",
-        "The API server forbids the list. Where it could decide, the verdict is unknown: what could not be seen is not"
-        " taken as absent.",
+        "The API server forbids the list. Where it could matter, the verdict is unknown: objects that could not be"
+        " read are not assumed to be absent.",
         "The message is the server's own and names user, verb and resource.",
         "Ask for the right to list the kind in the whole cluster.",
         (_GRANTS,),
@@ -593,7 +594,7 @@ PAGES: Mapping[Code, Page] = {
     ),
     "one-namespace-list": Page(
         "A kind could be read in one namespace only",
-        "Pods or PodGroups of other namespaces were not seen: what is free on a node is then not known.",
+        "Pods or PodGroups of other namespaces were not read: free resources of nodes are then unknown.",
         "The list of the whole cluster is forbidden, that of the namespace is not.",
         "Ask for the right to list the kind in the whole cluster. Causes that need no nodes are still answered.",
         (_GRANTS,),
@@ -602,21 +603,21 @@ PAGES: Mapping[Code, Page] = {
     "touch-podgroup": Page(
         "Touch the PodGroup",
         "Any change of the PodGroup, such as an annotation of your own, makes the scheduler look at its gang again.",
-        "Coscheduling puts the pods of a gang back into the queue when its PodGroup changes, and counts bound members"
-        " anew.",
-        "Paste the command; it changes nothing that decides.",
+        "Coscheduling puts the pods of a gang back into the queue when its PodGroup changes, and counts bound pods"
+        " again.",
+        "Run the command; the annotation itself has no effect.",
         ("kubectl annotate podgroup GANG -n NAMESPACE touched-at=$(date +%s) --overwrite",),
     ),
     "set-scheduler-name": Page(
         "Name Koordinator as the scheduler",
         "The pods must carry the schedulerName of a Koordinator profile.",
         "schedulerName is fixed when a pod is created.",
-        "Set it in the pod template of the job, then create the pods anew.",
+        "Set it in the pod template of the job, then recreate the pods.",
         (_CONFIG,),
     ),
     "see-scheduler": Page(
-        "See why koord-scheduler does not run",
-        "Nothing is placed before a replica leads.",
+        "Check why koord-scheduler is not running",
+        "No pods are placed without an active replica.",
         "Replicas that crash, wait for their image, or cannot reach the API server renew no lease.",
         "Read the state and the log of its pods.",
         (
@@ -625,14 +626,14 @@ PAGES: Mapping[Code, Page] = {
         ),
     ),
     "see-finalizers": Page(
-        "See which finalizers hold the pods",
-        "A pending pod that is being deleted goes as soon as its finalizers are lifted.",
+        "Check which finalizers block the pods",
+        "A pending pod that is being deleted is removed as soon as its finalizers are removed.",
         "Each finalizer belongs to a controller, which removes it when its work is done.",
         "Find that controller; do not remove a finalizer that you do not know.",
         ("kubectl get pod POD -n NAMESPACE -o jsonpath='{.metadata.finalizers}'",),
     ),
     "ungate": Page(
-        "Have the scheduling gates lifted",
+        "Have the scheduling gates removed",
         "The controller that set the gates must remove them: that is how it releases the pods.",
         "Gated pods do not enter the scheduler's queue.",
         "Ask the queueing system (Kueue and the like) why it has not admitted the job.",
@@ -649,7 +650,7 @@ PAGES: Mapping[Code, Page] = {
         "Give the pods a valid min-available",
         "A gang that its pods define needs a whole number as its minimum.",
         "It is read from the first pod that the scheduler sees.",
-        "Correct it in the pod template and create the pods anew, or create a PodGroup of the gang's name.",
+        "Correct it in the pod template and recreate the pods, or create a PodGroup of the gang's name.",
         (_PODS,),
     ),
     "add-pods": Page(
@@ -663,7 +664,7 @@ PAGES: Mapping[Code, Page] = {
     "lower-minimum": Page(
         "Lower minMember",
         "The gang starts with the pods that exist.",
-        "spec.minMember is read at once; nothing has to be created anew.",
+        "spec.minMember is read at once; nothing has to be recreated.",
         "Only where the job can run with fewer pods.",
         (_GROUP,),
     ),
@@ -671,11 +672,11 @@ PAGES: Mapping[Code, Page] = {
         "Write the same group on every gang of it",
         "All gangs of a group must list the same ids, themselves included, each as NAMESPACE/NAME.",
         "The list is taken literally, and a gang joins its group when the scheduler first sees it.",
-        "Set the annotation on each gang; create the PodGroups anew if they do not come together.",
+        "Set the annotation on each gang; recreate the PodGroups if they do not form one group.",
         ("kubectl koord annotate podgroup GANG -n NAMESPACE --groups NS/A,NS/B --dry-run",),
     ),
     "set-match-policy": Page(
-        "Count bound members, too",
+        "Count bound pods",
         "With match policy waiting-and-running the members that run count towards the minimum.",
         "only-waiting counts only pods that wait in Permit at the same time.",
         "Set the policy on the PodGroup; it is read at once.",
@@ -685,7 +686,7 @@ PAGES: Mapping[Code, Page] = {
         "Create the ClusterNetworkTopology default",
         "Its entries name the layers from the top to NodeTopologyLayer, each with the node labels that tell a domain.",
         "The scheduler reads the object named default alone, and rebuilds its tree every 10 seconds.",
-        "Create it (an object of another name cannot be renamed: create it anew), then look at the tree.",
+        "Create it (an object of another name cannot be renamed: recreate it), then look at the tree.",
         ("kubectl koord topo", "kubectl get clusternetworktopology NAME -o yaml"),
     ),
     "set-topology-aware": Page(
@@ -696,7 +697,7 @@ PAGES: Mapping[Code, Page] = {
         (_CONFIG, "kubectl rollout restart deployment koord-scheduler -n koordinator-system"),
     ),
     "fix-layers": Page(
-        "Mend the chain of layers",
+        "Fix the chain of layers",
         "Every entry must be on one chain: NodeTopologyLayer, its parent, and so on to the top.",
         "The scheduler follows parentTopologyLayer once per entry and gives up when a name has no entry.",
         "Edit the object, then look at the tree.",
@@ -710,29 +711,29 @@ PAGES: Mapping[Code, Page] = {
         ("kubectl koord topo",),
     ),
     "wait-for-terminating": Page(
-        "Wait for pods that terminate already",
-        "Their room is enough: the gang would be placed once they are gone.",
-        "A terminating pod holds its place until the kubelet has ended it.",
+        "Wait for terminating pods",
+        "They free enough resources: the gang would be placed once they are gone.",
+        "A terminating pod keeps its resources until the kubelet has stopped it.",
         "Wait for their grace period.",
         ("kubectl get pods -A --field-selector spec.nodeName=NODE",),
     ),
     "wait-for-preemption": Page(
         "Wait for the scheduler to preempt",
-        "Job preemption will kill the pods that are named, and the gang then runs.",
+        "Job preemption will preempt the listed pods, and the gang then runs.",
         "It is tried after each failed attempt of the gang.",
-        "Wait, or look first at whom it hits.",
+        "Wait, or first check which pods it preempts.",
         (_DRY,),
     ),
     "uncordon": Page(
         "Uncordon a node",
-        "With the node open again the gang would be placed.",
+        "With the node uncordoned, the gang would be placed.",
         "Cordoned nodes take no new pods, and preemption does not look at them.",
-        "Find out why the node was cordoned before you open it.",
+        "Find out why the node was cordoned before you uncordon it.",
         ("kubectl describe node NODE",),
     ),
     "tolerate": Page(
         "Tolerate a taint",
-        "Were this taint tolerated by all pods of the gang, it would be placed.",
+        "If all pods of the gang tolerated this taint, it would be placed.",
         "Nodes with a NoSchedule or NoExecute taint that a pod does not tolerate are left out before anything else.",
         "Ask who tainted the nodes and why; then add the toleration to the pod template, or paste the command.",
         ("kubectl get nodes -o custom-columns=NODE:.metadata.name,TAINTS:.spec.taints",),
@@ -740,71 +741,73 @@ PAGES: Mapping[Code, Page] = {
     "gather-wider": Page(
         "Gather on a wider layer",
         "In one domain of the layer above there is room for all pods.",
-        "The wider the layer, the more nodes and the longer the way between them.",
+        "The wider the layer, the more nodes and the longer the network path between them.",
         "Paste the command: it shows what changes and the effect before it writes.",
         (_SLOTS,),
     ),
     "prefer-gather": Page(
-        "Prefer the layer instead of insisting on it",
-        "Without a hard rule the gang is placed as near together as there is room.",
+        "Use PreferGather instead of MustGather",
+        "Without a hard rule the gang is placed as close together as resources allow.",
         "The scheduler then takes the lowest domain that holds all pods, up to the whole cluster.",
         "Paste the command: it shows what changes and the effect before it writes.",
         (_SLOTS,),
     ),
     "smaller-multiple": Page(
         "Lower a podCountMultiple",
-        "With a smaller multiple the slots that are there can be divided up, and the gang would be placed.",
-        "Since 1.8 the slots of a domain are rounded down to the multiple of its layer: what is left over is lost.",
+        "With a smaller multiple the pods can be split over the available slots, and the gang would be placed.",
+        "Since 1.8 the slots of a domain are rounded down to the multiple of its layer: the rest is not used.",
         "Paste the command, if the job does not need that many pods in each domain.",
         (_SLOTS,),
     ),
     "fewer-pods": Page(
         "Run with fewer pods",
-        "With this many pods, the most that work, the gang would be placed.",
+        "With this many pods (the largest number that fits), the gang would be placed.",
         "A topology gang needs slots for all its pending pods at once, any other gang for its minimum.",
-        "Scale the job down: a controller that owns the pods must be told, else it makes them anew.",
+        "Scale the job down: change the controller that owns the pods, or it recreates them.",
         (_GROUP, _SLOTS),
     ),
     "drop-surplus": Page(
         "Scale the job down to its minimum",
-        "With minMember pods alone the gang would be placed: it is the pods beyond it for which there is no room.",
-        "The scheduler wants slots for all pending pods of a topology gang, also for those beyond the minimum.",
+        "With minMember pods alone the gang would be placed: only the pods beyond the minimum do not fit.",
+        "The scheduler needs slots for all pending pods of a topology gang, including those beyond the minimum.",
         "Lower the number of replicas; scale up again when there is room.",
         (_GROUP, _SLOTS),
     ),
     "smaller-request": Page(
         "Request less per pod",
-        "With this request, the largest that works, the gang would be placed.",
+        "With this request (the largest that fits), the gang would be placed.",
         "What counts is what the pods request, not what they use.",
-        "Change the request in the pod template, and create the pods anew: requests of a pod cannot be changed.",
+        "Change the request in the pod template, and recreate the pods: requests of a pod cannot be changed.",
         (_SLOTS,),
     ),
     "free-pods": Page(
-        "End pods that are in the way",
-        "Without these pods the gang would be placed; they are the fewest, the least important ones first.",
-        "Sets of pods were tried for the domains that lack the fewest slots: gone, the placement is repeated.",
-        "Ask their owners. A pod of a Deployment or Job is created anew, perhaps in the same place.",
-        ("kubectl get pod POD -n NAMESPACE -o wide",),
+        "Evict pods that block the gang",
+        "Without these pods the gang would be placed; they are the fewest that harm no budget, no other gang's minimum"
+        " and no protected pod, lowest priority first.",
+        "Sets of pods were removed in the domains with the fewest missing slots, and the placement was repeated.",
+        "Ask their owners first. A Deployment or Job recreates its pods, possibly on the same node. Evict, do not"
+        " delete: evictions honour PodDisruptionBudgets.",
+        ("kubectl get pod POD -n NAMESPACE -o wide", "kubectl get pdb -n NAMESPACE"),
     ),
     "move-pod": Page(
-        "Move a pod that is in the way",
-        "This one pod fits on another node, and where it was the gang would then be placed.",
+        "Move a pod that blocks the gang",
+        "This pod fits on another node, and the gang would then be placed.",
         "Its own filters were run on that node, with the gang in its place.",
-        "Cordon its node, delete the pod so that its controller creates it anew elsewhere, then uncordon the node.",
+        "Cordon its node, evict the pod so that its controller recreates it elsewhere, then uncordon the node.",
         ("kubectl get pod POD -n NAMESPACE -o wide",),
     ),
     "add-nodes": Page(
         "Add nodes",
-        "With so many more nodes, like one that is there, the gang would be placed.",
+        "With this many more nodes like an existing one, the gang would be placed.",
         "Empty nodes with the same labels, taints and size were added to the topology, and the placement repeated.",
-        "Ask whoever runs the cluster, and see that the new nodes carry the topology labels.",
+        "Ask the cluster administrator, and check that the new nodes carry the topology labels.",
         (_SLOTS,),
     ),
     "pair": Page(
         "Two changes together",
-        "No single change is enough, this pair is: do both.",
+        "No single change is enough, but this pair is: make both changes.",
         "Each first change was tried with each second one, within a limit; the cheapest pair is shown.",
-        "Do the first, look again, then do the second.",
+        "Make the first change, check again, then make the second.",
         (_SLOTS,),
     ),
 }

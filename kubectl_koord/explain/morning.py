@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from kubectl_koord.explain.reports import CauseGroup, WhyReport
+from kubectl_koord.explain.words import main_amounts
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import PendingPod
 
@@ -22,31 +23,33 @@ def by_cause(items: Iterable[WhyReport]) -> tuple[CauseGroup, ...]:
 def _group(items: list[WhyReport]) -> CauseGroup:
     items.sort(key=lambda item: (item.waiting_since, item.gang))
     first = items[0]
+    totals = _sum(item.waiting for item in items)
     return CauseGroup(
         code=first.cause.code if first.cause is not None and first.verdict != "yes" else "",
         verdict=first.verdict,
         gangs=tuple(item.gang for item in items),
         pods=sum(len(item.pending_pods) for item in items),
-        waiting=_sum(item.waiting for item in items),
+        waiting=_spelled(totals),
         oldest=first.waiting_since,
+        waiting_for=main_amounts(totals),
     )
 
 
-def asked_for(pods: Iterable[PendingPod]) -> dict[str, str]:
-    """Return what pods request together, spelled as quantities, by resource."""
+def asked_for(pods: Iterable[PendingPod]) -> tuple[dict[str, str], str]:
+    """Return what pods request together: spelled as quantities, by resource; and in words what counts most."""
     totals: dict[str, int] = {}
     for pod in pods:
         for resource, amount in pod.shape.requests:
             totals[resource] = totals.get(resource, 0) + amount
-    return _spelled(totals)
+    return _spelled(totals), main_amounts(totals)
 
 
-def _sum(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+def _sum(parts: Iterable[Mapping[str, str]]) -> dict[str, int]:
     totals: dict[str, int] = {}
     for part in parts:
         for resource, written in part.items():
             totals[resource] = totals.get(resource, 0) + quantity.amount(resource, quantity.parse(written))
-    return _spelled(totals)
+    return totals
 
 
 def _spelled(totals: Mapping[str, int]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
 from kubectl_koord.explain.words import count, listed, paste
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import PendingPod
 
 _INSTALLED_IN = "koordinator-system"
 _PREFIX = "gang.scheduling.koordinator.sh/"
@@ -57,8 +57,8 @@ def delete(pods: Sequence[PendingPod]) -> str:
     return "" if any(pod.owner for pod in pods) else deletion(pods)
 
 
-def deletion(pods: Iterable[PendingPod | RunningPod]) -> str:
-    """Return the commands that delete pods, one per namespace."""
+def deletion(pods: Iterable[PendingPod]) -> str:
+    """Return the commands that delete pods that wait, one per namespace."""
     by_namespace: dict[str, list[str]] = {}
     for pod in sorted(pods, key=lambda pod: pod.key):
         by_namespace.setdefault(pod.namespace, []).append(pod.name)
@@ -88,22 +88,22 @@ def _group(question: Question) -> GangGroup:
 def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
     where = written_in([pod for pod in question.subject.pending if pod.key in cause.pods])
     wanted = question.snapshot.config.profiles[0]
-    yield WayOut("set-scheduler-name", f"Set schedulerName {wanted} in {where} and create the pods anew")
+    yield WayOut("set-scheduler-name", f"Set schedulerName {wanted} in {where} and recreate the pods")
 
 
 def _scheduler(_question: Question, _cause: Cause) -> Iterator[WayOut]:
     command = f"kubectl get pods -n {_INSTALLED_IN} -l koord-app=koord-scheduler"
-    yield WayOut("see-scheduler", "See why koord-scheduler does not run", command)
+    yield WayOut("see-scheduler", "Check why koord-scheduler is not running", command)
 
 
 def _finalizers(_question: Question, cause: Cause) -> Iterator[WayOut]:
     command = f"kubectl get pod {_object(cause.pods[0])} -o jsonpath='{{.metadata.finalizers}}'"
-    yield WayOut("see-finalizers", "See which finalizers hold the pods: whoever set them must lift them", command)
+    yield WayOut("see-finalizers", "Check which controller must remove the finalizers", command)
 
 
 def _ungate(question: Question, _cause: Cause) -> Iterator[WayOut]:
     gates = listed(sorted({gate for pod in question.subject.pending for gate in pod.gates}))
-    yield WayOut("ungate", f"Whoever set gate {gates} must lift it: look at that controller")
+    yield WayOut("ungate", f"Check the controller that must remove scheduling gate {gates}")
 
 
 def _pod_group(question: Question, _cause: Cause) -> Iterator[WayOut]:
@@ -121,8 +121,8 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool
 
     """
     namespace, _, name = key.partition("/")
-    pods = ", and its pods" if whole else ""
-    message = f"Create PodGroup {name} with spec.minMember {minimum} (or fewer) in namespace {namespace}{pods}"
+    pods = ", and create its pods" if whole else ""
+    message = f"Create PodGroup {name} in namespace {namespace} with spec.minMember {minimum} or less{pods}"
     # Of the backslashes before a quote printf takes one away, and YAML the other.
     ids = ",".join(f'\\\\"{each}\\\\"' for each in groups)
     annotations = f', annotations: {{{_PREFIX}groups: "[{ids}]"}}' if groups else ""
@@ -138,7 +138,7 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool
 
 def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
     message = (
-        "Create the pods anew with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
+        "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
         " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
     )
     yield WayOut("set-min-available", message)
@@ -151,12 +151,12 @@ def _more_pods(question: Question, _cause: Cause) -> Iterator[WayOut]:
 def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
     alive = len(gang.pending) + len(gang.running)
     minimum = gang.minimum or 0
-    yield WayOut("add-pods", f"Create the {count(minimum - alive, 'missing pod')}: look at what should create them")
+    yield WayOut("add-pods", f"Create {count(minimum - alive, 'missing pod')}: check the controller of the job")
     if gang.defined_by == "PodGroup" and alive:
         spec = json.dumps({"spec": {"minMember": alive}}, separators=(",", ":"))
         command = f"kubectl patch podgroup {_object(gang.key)} --type merge -p '{spec}'"
         edits = (SetMinimum(gang.key, gang.defined_by, alive),)
-        yield WayOut("lower-minimum", f"Let it start with {alive}", command, edits)
+        yield WayOut("lower-minimum", f"Lower minMember to {alive}", command, edits)
 
 
 def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
@@ -182,7 +182,7 @@ def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
 def _spelled_out(gang: Gang) -> Iterator[WayOut]:
     home = gang.key.partition("/")[0]
     wanted = [key if "/" in key else f"{home}/{key}" for key in gang.group]
-    yield WayOut("fix-groups", "Write every id of the group as NAMESPACE/NAME", _listing([gang], wanted))
+    yield WayOut("fix-groups", "Write every id in the groups annotation as NAMESPACE/NAME", _listing([gang], wanted))
 
 
 def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
@@ -194,8 +194,8 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     gangs = [gang for gang in dict.fromkeys((group.own, *group.members)) if gang.group != tuple(kept)]
     whose = listed([gang.key for gang in gangs])
     message = (
-        f"Take {listed(list(missing))} out of the groups list of {whose}, so that it reads {', '.join(kept)}; create"
-        " the job anew if it stays pending"
+        f"Remove {listed(list(missing))} from the groups annotation of {whose} (new list: {', '.join(kept)}); recreate"
+        " the job if it stays pending"
     )
     return WayOut("fix-groups", message, _listing(gangs, kept))
 
@@ -206,7 +206,7 @@ def _same_groups(question: Question, _cause: Cause) -> Iterator[WayOut]:
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
     names = listed([gang.key for gang in differing])
-    message = f"Let {names} name the same group; best create the job anew"
+    message = f"Set the same groups annotation on {names}; recreate the job if it stays pending"
     yield WayOut("fix-groups", message, _listing(differing, wanted))
 
 
@@ -218,7 +218,7 @@ def _listing(gangs: Sequence[Gang], wanted: Sequence[str]) -> str:
 
 
 def _match_policy(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    message = "Count the bound members, too: match policy waiting-and-running"
+    message = "Set match policy waiting-and-running, so that bound pods count"
     yield WayOut("set-match-policy", message, annotate(question, "--match-policy waiting-and-running"))
 
 
@@ -229,12 +229,12 @@ def _topology(question: Question, _cause: Cause) -> Iterator[WayOut]:
         yield WayOut("set-topology-aware", message, command)
         return
     others = listed(list(question.snapshot.topologies))
-    made = f"Create {others} anew under the name default" if others else "Create a ClusterNetworkTopology named default"
+    made = f"Recreate {others} with the name default" if others else "Create a ClusterNetworkTopology named default"
     yield WayOut("create-topology", made)
 
 
 def _layers(_question: Question, _cause: Cause) -> Iterator[WayOut]:
-    message = "Mend parentTopologyLayer: one chain from NodeTopologyLayer to the top, through every entry"
+    message = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
     yield WayOut("fix-layers", message, "kubectl edit clusternetworktopology default")
 
 
@@ -246,7 +246,7 @@ def _nearest_layer(question: Question, _cause: Cause) -> Iterator[WayOut]:
         spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
         edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(question).members)
         where = "" if verb else f" (network-topology-spec in {written_in(question.subject.pending)})"
-        yield WayOut("use-layer", f"Gather on {layer}, the nearest name in the topology{where}", verb, edits)
+        yield WayOut("use-layer", f"Gather on {layer}, the layer with the closest name{where}", verb, edits)
 
 
 _STEPS: Mapping[CauseCode, Callable[[Question, Cause], Iterable[WayOut]]] = {

@@ -21,7 +21,6 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 
 _MOST_NODES, _FEW_NODES = 2, 4
-_MOST_PODS = 3
 
 
 class _Room(Struct, frozen=True):
@@ -85,14 +84,14 @@ def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tup
         return rows
     rooms = tuple(_rooms(question, first, tree))
     if_what = {} if first.placement is not None else _what_ifs(question, first, tree, gathering.start)
-    return tuple(
-        structs.replace(
-            row,
-            in_the_way=_in_the_way(question, first, index, rooms) if row.short else "",
-            what_if=if_what.get(index),
-        )
-        for index, row in zip(gathering.start, rows, strict=True)
-    )
+    found = []
+    for index, bare in zip(gathering.start, rows, strict=True):
+        every = _in_the_way(question, first, index, rooms) if bare.short else ()
+        main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
+        more = f" and {count(len(every) - len(main), 'more node')}" if len(every) > len(main) else ""
+        row = structs.replace(bare, in_the_way=", ".join(main) + more, obstacles=every if more else ())
+        found.append(structs.replace(row, what_if=if_what.get(index)))
+    return tuple(found)
 
 
 @memoised
@@ -110,6 +109,11 @@ def is_multiple(question: Question, tree: Tree) -> bool:
     above = layers[: layers.index(question.must_gather)] if question.must_gather in layers else ()
     number = len(question.subject.pending)
     return all(number % multiple == 0 for layer, multiple in question.multiples.items() if layer not in above)
+
+
+def multiples(question: Question) -> str:
+    """Return every podCountMultiple of the subject with its layer: `podCountMultiple 4 of BlockLayer`."""
+    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in question.multiples.items()])}"
 
 
 def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
@@ -145,14 +149,15 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     return {name: node.slots for name, node in found.items()}
 
 
-def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> str:
+def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> tuple[str, ...]:
+    """Return what is in the way: a sentence, or one for each node that could take more."""
     gathering, tree = first.gathering, question.tree
     if gathering is None or not isinstance(tree, Tree):
         raise AssertionError("only a planned gang has slots")
     below = tuple(tree.nodes_below(index))
     empty, most = rooms
     if most.domains[index] < gathering.desired:
-        return _never_words(most, index, below, gathering.desired)
+        return (_never_words(most, index, below, gathering.desired),)
     lifted = empty.domains[index] < gathering.desired
     free = most.nodes if lifted else empty.nodes
     lost = sorted(
@@ -160,30 +165,28 @@ def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Ro
     )
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
-        return "the pods cannot be divided up by podCountMultiple"
+        return (f"the pods cannot be split by {multiples(question)}",)
     if lifted:
-        return _counted(first.rejections[name] for name in blocked)
-    shown = blocked[: _MOST_NODES if len(blocked) <= _FEW_NODES else 1]
-    more = f" and {count(len(blocked) - len(shown), 'more node')}" if len(blocked) > len(shown) else ""
-    return ", ".join(_on_node(question.view, name, first) for name in shown) + more
+        return (_counted(first.rejections[name] for name in blocked),)
+    return tuple(_on_node(question.view, name, first) for name in blocked)
 
 
 def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
     raw, rounded = sum(most.nodes[name] for name in below), most.domains[index]
-    by_multiple = f", {rounded} by podCountMultiple" if rounded < raw else ""
-    nodes = count(len(below), "node")
-    return f"has {nodes} with room for {raw} when empty{by_multiple}: can never take {desired}"
+    without = f"; {raw} without podCountMultiple" if rounded < raw else ""
+    return f"fits at most {rounded} of {desired} pods even when empty ({count(len(below), 'node')}{without})"
 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
     reason = first.rejections.get(name)
     pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
     if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
-        return f"{name}: {obstacle(reason) if reason else 'taken'}"
+        return f"{name}: {obstacle(reason) if reason else 'full'}"
     need = scarce(first.trigger.shape.requests, reason)
+    pods = [pod for pod in pods if any(resource in need for resource, _ in pod.shape.requests)] or pods
     pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
     largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
-    names = listed([pod.name for pod in pods], _MOST_PODS)
+    names = listed([pod.name for pod in pods])
     priorities = sorted({pod.priority for pod in pods})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
     each = f"{largest} each, " if len(pods) > 1 and _alike(pods) else (f"{largest}, " if len(pods) == 1 else "")
@@ -215,7 +218,7 @@ def other_than_room(first: Attempt) -> str:
 def _counted(reasons: Iterable[Reason]) -> str:
     found = Counter(obstacle(reason) for reason in reasons)
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked], 3) or "there is none"
+    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked]) or "the cluster has no nodes"
 
 
 def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:

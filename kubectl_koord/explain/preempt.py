@@ -4,17 +4,14 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.engine import gangs
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, limits
+from kubectl_koord.explain import causes, disruption, limits, sight
 from kubectl_koord.explain.ages import between
 from kubectl_koord.explain.codes import CauseCode, ReasonCode
 from kubectl_koord.explain.question import Question, ask, open_courses
 from kubectl_koord.explain.reports import (
-    BrokenGang,
-    BudgetHit,
     Notice,
     PreemptAlternative,
     PreemptReport,
@@ -24,11 +21,7 @@ from kubectl_koord.explain.reports import (
 )
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.unevaluated_words import unevaluated_names
-from kubectl_koord.explain.why import MOST_ALTERNATIVES
 from kubectl_koord.explain.words import count, listed
-from kubectl_koord.model.objects import Budget
-from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 
 
@@ -38,7 +31,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     missing = limits.absent(snapshot, (*limits.rests_on(subject), "PodDisruptionBudget"))
     warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        return _idle(question, warnings, "no-pending-pods", "nothing is pending", verdict="yes")
+        return _nobody_pending(question, warnings)
     stops = causes.before_trying(subject, snapshot, question.tree)
     if stops:
         is_open = causes.is_open(stops[0], subject, snapshot)
@@ -46,18 +39,23 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(
             question, warnings, stops[0].code, stops[0].message, verdict=verdict, helps=None if is_open else False
         )
-    blind = limits.blind_spots(subject, snapshot)
+    blind = sight.unread_for(subject, snapshot)
     if blind:
-        return _idle(question, warnings, None, f"{listed(blind)} could not be read", verdict="unknown")
+        return _idle(question, warnings, None, sight.words(blind), verdict="unknown")
     if not snapshot.config.preemption:
         return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
     courses = open_courses(question)
     if _is_one_by_one(question, courses):
-        message = (
-            "the gang ran once, so each of its pods is tried, and preempts, for itself; that is not evaluated here"
-        )
+        message = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
         return _idle(question, warnings, None, message, verdict="unknown")
     return _from_courses(question, courses, warnings)
+
+
+def _nobody_pending(question: Question, warnings: tuple[Notice, ...]) -> PreemptReport:
+    unread = sight.unread_members(question.subject, question.snapshot)
+    if unread:
+        return _idle(question, warnings, None, sight.words(unread), verdict="unknown")
+    return _idle(question, warnings, "no-pending-pods", "it has no pending pods", verdict="yes")
 
 
 def _is_one_by_one(question: Question, courses: tuple[Course, ...]) -> bool:
@@ -80,7 +78,7 @@ def _idle(
     verdict: Verdict,
     helps: bool | None = None,
 ) -> PreemptReport:
-    outcome = "it cannot be told whom it would preempt" if verdict == "unknown" else "nobody would be preempted"
+    outcome = ": cannot tell which pods it would preempt" if verdict == "unknown" else " would preempt no pods"
     return PreemptReport(
         verdict=verdict,
         basis=limits.basis(question.snapshot),
@@ -95,7 +93,7 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=f"{question.subject.key}: {outcome}: {message.rstrip('.')}.",
+        message=f"{question.subject.key}{outcome}: {message.rstrip('.')}.",
     )
 
 
@@ -115,7 +113,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
         verdict = "unknown"
-        message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated here"
+        message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated"
         warnings = (*warnings, Notice("not-evaluated", f"{message}."))
     first = course.rounds[0] if course.rounds else course.last
     return PreemptReport(
@@ -133,7 +131,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
         nominations=likeliest.nominations,
         rounds=likeliest.rounds,
         message=_sentence(question, course, verdict),
-        alternatives=tuple(described[:MOST_ALTERNATIVES]) if len(described) > 1 else (),
+        alternatives=tuple(described) if len(described) > 1 else (),
     )
 
 
@@ -169,7 +167,7 @@ def _describe(question: Question, course: Course) -> PreemptAlternative:
         rounds=rounds,
         helps=helps,
         reason=reason,
-        broken_gangs=_broken(question, course.killed),
+        broken_gangs=disruption.broken_gangs(question.snapshot, course.killed),
     )
 
 
@@ -191,23 +189,12 @@ def _victims(question: Question, preemption: Preemption, *, wasted: bool) -> tup
             gang=pod.gang or None,
             owner=pod.owner or None,
             age_seconds=_age(question.snapshot.moment, pod.created),
-            pod_disruption_budget=_budget(question.snapshot.budgets, pod, spent),
+            pod_disruption_budget=disruption.budget_hit(question.snapshot.budgets, pod, spent),
             domain=_domain(question, pod.node),
             wasted=wasted,
         )
         for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
     )
-
-
-def _budget(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
-    """Return the budget that covers a victim; each victim before it has used up one disruption."""
-    labels = dict(pod.labels)
-    for budget in budgets:
-        if budget.namespace == pod.namespace and budget.selector is not None and matches(budget.selector, labels):
-            key = f"{budget.namespace}/{budget.name}"
-            spent[key] = spent.get(key, 0) + 1
-            return BudgetHit(key, violated=spent[key] > budget.allowed)
-    return None
 
 
 def _age(moment: str, created: str) -> int | None:
@@ -221,64 +208,47 @@ def _domain(question: Question, node: str) -> str:
     return question.tree.domains[question.tree.domains[question.tree.leaf[node]].parent].name
 
 
-def _broken(question: Question, killed: tuple[RunningPod, ...]) -> tuple[BrokenGang, ...]:
-    """Return the running gangs that the victims' deaths bring below their minimum."""
-    lost: dict[str, int] = {}
-    for victim in killed:
-        if victim.gang:
-            lost[victim.gang] = lost.get(victim.gang, 0) + 1
-    every = gangs.all_gangs(question.snapshot) if lost else {}
-    found = []
-    for key, count_lost in sorted(lost.items()):
-        gang = every[key]
-        bound = len(gang.running)
-        minimum = gang.minimum or 0
-        if bound >= minimum > bound - count_lost:
-            found.append(BrokenGang(key, bound, minimum, bound - count_lost))
-    return tuple(found)
-
-
 def _warnings(question: Question, courses: tuple[Course, ...]) -> Iterable[Notice]:
     killed = {victim.key: victim for course in courses for victim in course.killed}
     spent: dict[str, int] = {}
     covered = {
         hit.name: hit.violated
         for victim in killed.values()
-        if (hit := _budget(question.snapshot.budgets, victim, spent)) is not None
+        if (hit := disruption.budget_hit(question.snapshot.budgets, victim, spent)) is not None
     }
     if covered:
         broken = [name for name, violated in covered.items() if violated]
-        end = f"; it would violate {listed(broken)}" if broken else ""
+        end = f"; this would violate {listed(broken)}" if broken else ""
         yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
     if any(course.runs is False and course.rounds for course in courses):
-        yield Notice("wasted-victims", "the victims would die in vain: the gang would not run after that either.")
+        yield Notice("wasted-victims", "the preemption would be wasted: the gang would still not run.")
     if len({pod.never_preempts for pod in question.subject.pending}) > 1:
-        message = "its pods have different preemption policies: only that of the pod tried first counts."
+        message = "its pods have different preemption policies: only the policy of the pod tried first counts."
         yield Notice("mixed-policies", message)
 
 
 def _sentence(question: Question, course: Course, verdict: Verdict) -> str:
     name = question.subject.key
     if verdict == "unknown":
-        return f"{name}: it cannot be told whether preemption helps."
+        return f"{name}: cannot tell whether preemption helps."
     if course.placed_at_once:
         return f"{name} needs no preemption: it would be placed now."
     if not course.rounds:
         reason = course.last.reason if course.last is not None else None
-        return f"{name}: nobody would be preempted: {_REASONS.get(reason or '', 'it would not help')}."
+        return f"{name} would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
     victims = count(len(course.killed), "pod")
     attempts = f" in {len(course.rounds)} attempts" if len(course.rounds) > 1 else ""
     if course.runs:
         return f"{name} would preempt {victims}{attempts} and then run."
-    return f"{name} would preempt {victims}{attempts} in vain: it would not run after that either."
+    return f"{name} would preempt {victims}{attempts} and still not run."
 
 
 _REASONS = {
     "policy-never": "its preemption policy is Never",
-    "terminating-victim": "victims of an earlier attempt still terminate",
-    "no-victims": "no node holds pods of lower priority that may be preempted",
-    "not-helpful": "even without all pods of lower priority there is no room",
-    "no-pending-pods": "no pod is pending",
+    "terminating-victim": "victims of an earlier attempt are still terminating",
+    "no-victims": "no node has lower-priority pods that may be preempted",
+    "not-helpful": "it would not fit even without all lower-priority pods",
+    "no-pending-pods": "it has no pending pods",
 }
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them

@@ -11,9 +11,6 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.explain.words import count, layer_noun, listed
 from kubectl_koord.model.snapshot import Snapshot
 
-_MOST_DOMAINS = 3
-_MOST_NODES = 3
-
 
 class News(Struct, frozen=True):
     """One change: of whom (`ns/gang`, or `pod/ns/name`), in words, and the verdict from now on."""
@@ -49,13 +46,18 @@ def news(before: WhyReport, after: WhyReport) -> str:
 
 
 def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport) -> tuple[News, ...]:
-    """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why)."""
+    """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why).
+
+    And that others may be missing, from where on a kind that decides what is listed can be read no more.
+    """
     old, new = ({(item.lone_pod, item.gang_group or item.gang): item for item in one.items} for one in (before, after))
     found = []
     for key, item in new.items():
         earlier = old.get(key)
         if earlier is None or _essence(earlier) != _essence(item):
             found.append(News(name_of(item), _stands(item), item.verdict))
+    if after.message not in {"", before.message}:
+        found.append(News("others", f"may be missing: {after.message.rstrip('.')}", after.verdict))
     return (*found, *(_left(snapshot, item) for key, item in old.items() if key not in new))
 
 
@@ -67,18 +69,18 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     if not report.pending_pods:
         return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
-        return f"{name} is still pending after {waited}: it would be placed now, the scheduler has not tried again yet."
-    doubt = "cannot tell, " if report.verdict == "unknown" else ""
+        return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
+    doubt = "cannot tell: " if report.verdict == "unknown" else ""
     return f"{name} is still pending after {waited}: {doubt}{_reason(report)}"
 
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if subject.group is None:
-        return f"pod {subject.key} is gone or has finished"
+        return f"pod {subject.key} was deleted or has finished"
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
-        return f"{subject.key} has no unfinished pods any more, and PodGroups could not be read"
-    return f"{subject.key} is gone: it has no unfinished pods and no PodGroup any more"
+        return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"
+    return f"{subject.key} no longer exists: it has no unfinished pods and no PodGroup"
 
 
 def name_of(report: WhyReport) -> str:
@@ -135,7 +137,7 @@ def _stands(report: WhyReport) -> str:
     if not report.placement:
         return "would be placed now"
     nodes = sorted(set(report.placement.values()))
-    place = listed(nodes) if len(nodes) <= _MOST_NODES else count(len(nodes), "node")
+    place = listed(nodes)
     return f"would be placed now: {count(len(report.placement), 'pod')} on {place}"
 
 
@@ -163,11 +165,9 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
     changed = [row for row in after.domains if old and old.get((row.layer, row.name)) != row.offer_slots]
     changed.sort(key=lambda row: -row.offer_slots)
     wanted = f" of {after.desired_offer_slot}" if after.desired_offer_slot is not None else ""
-    for row in changed[:_MOST_DOMAINS]:
+    for row in changed:
         was = old.get((row.layer, row.name))
         yield f"{row.offer_slots}{wanted} slots in {_place(row)} ({'new' if was is None else f'was {was}'})"
-    if changed[_MOST_DOMAINS:]:
-        yield f"other slots in {count(len(changed) - _MOST_DOMAINS, 'more domain')}"
 
 
 def _place(row: SlotRow) -> str:
@@ -186,13 +186,14 @@ def _helps(before: WhyReport, after: WhyReport) -> Iterator[str]:
 
 
 def _first(messages: list[str]) -> str:
-    return messages[0] + (f" (and {len(messages) - 1} more)" if messages[1:] else "")
+    return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
 
 
 def _left(snapshot: Snapshot, item: WhyReport) -> News:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None:
-        return News(name_of(item), "gone", "unknown")
+        is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
+        return News(name_of(item), "gone" if is_seen else "no unfinished pods any more", "unknown")
     report = why(snapshot, subject, brief=True)
     return News(name_of(item), _stands(report), report.verdict)

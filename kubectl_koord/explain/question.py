@@ -40,7 +40,8 @@ class Question(Struct, frozen=True):
         """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
-        return prepare(pod, view or self.view, known, snapshot.nominated, self.subject.pending, snapshot.claims)
+        claims = snapshot.claims_asked_for
+        return prepare(pod, view or self.view, known, snapshot.nominated, self.subject.pending, claims)
 
     @property
     def desired(self) -> int | None:

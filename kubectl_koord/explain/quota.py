@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kubectl_koord.explain import cards
 from kubectl_koord.explain.messages import QuotaWords
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.reports import Cause
@@ -26,17 +27,18 @@ def refuses(question: Question, unevaluated: Iterable[Unevaluated]) -> Cause | N
         return None
     since = f" since {told.since}" if told.since else ""
     message = (
-        f"the scheduler says{since} that quota {' '.join(refusal.names)} has no room for {told.pod}"
-        f"{_numbers(refusal)}; quotas are not evaluated here."
+        f"the scheduler reports{since} that quota {' '.join(refusal.names)} has no room for {told.pod}"
+        f"{_numbers(refusal)}; quotas are not evaluated."
     )
     return Cause("quota", message, (told.pod,))
 
 
 def _numbers(refusal: QuotaWords) -> str:
-    """Return used, limit and request of the resources that are over: ` (CPU: 4 of 4 used, it asks for 1)`."""
+    """Return used, limit and request of the resources that are over: ` (CPU: 4 of 4 used, 1 requested)`."""
     lists = [dict(amounts) for amounts in (refusal.used, refusal.allowed, refusal.request)]
     parts = []
     for resource in refusal.exceeded:
         used, limit, asked = (amounts.get(resource, "0") for amounts in lists)
-        parts.append(f"{resource_name(resource)}: {used} of {limit} used, it asks for {asked}")
+        name = resource if cards.is_share(resource) else resource_name(resource)  # as the scheduler counts
+        parts.append(f"{name}: {used} of {limit} used, {asked} requested")
     return f" ({listed(parts)})" if parts else ""

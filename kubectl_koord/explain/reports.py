@@ -39,10 +39,18 @@ class DomainName(Struct, frozen=True, rename="camel"):
 # --- topo -----------------------------------------------------------------------------------
 
 
+class Amount(Struct, frozen=True, rename="camel"):
+    """What is free of a resource and what there is; `free` is None where pods went unseen."""
+
+    free: int | None
+    total: int
+
+
 class NodeRow(Struct, frozen=True, rename="camel"):
     """One node of the tree with what is free of the resource that the report counts.
 
-    `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang.
+    `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang. Of a node that is
+    out nothing counts as free: `withheld` is what would. `others` are further resources, by name.
     """
 
     node: str
@@ -52,10 +60,16 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     state: str = ""
     offer_slots: int | None = None
     reason: str = ""
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):
-    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen."""
+    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen.
+
+    `withheld` is what would be free on nodes that are cordoned or not ready: `free` is without it. `others` are
+    further resources, by name.
+    """
 
     layer: str
     name: str
@@ -66,6 +80,8 @@ class DomainRow(Struct, frozen=True, rename="camel"):
     cordoned: int = 0
     not_ready: int = 0
     offer_slots: int | None = None
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
 
 
 class OutsideNode(Struct, frozen=True, rename="camel"):
@@ -78,7 +94,9 @@ class OutsideNode(Struct, frozen=True, rename="camel"):
 class TopologyReport(Struct, frozen=True, rename="camel"):
     """The topology tree as the scheduler builds it, and what is wrong with it.
 
-    `resource` names what `free` and `total` count (`nvidia.com/gpu`, or `cpu` in milli-CPU).
+    `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
+    a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `message` names what
+    could not be read where that leaves the tree, or the slots of a gang, unknown.
     """
 
     verdict: Verdict
@@ -91,6 +109,8 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     resource: str
     gang: str | None = None
     desired_offer_slot: int | None = None
+    message: str = ""
+    resources: tuple[str, ...] = ()
 
 
 # --- why-pending ----------------------------------------------------------------------------
@@ -109,7 +129,10 @@ class WhatIf(Struct, frozen=True, rename="camel"):
 
 
 class SlotRow(Struct, frozen=True, rename="camel"):
-    """One domain of the start set: its slots, how many are missing, and the main obstacle in words."""
+    """One domain of the start set: its slots, how many are missing, and the main obstacle in words.
+
+    `obstacles` is everything that is in the way, where `in_the_way` names only the first nodes of several.
+    """
 
     layer: str
     name: str
@@ -117,6 +140,7 @@ class SlotRow(Struct, frozen=True, rename="camel"):
     short: int
     in_the_way: str = ""
     what_if: WhatIf | None = None
+    obstacles: tuple[str, ...] = ()
 
 
 class Cause(Struct, frozen=True, rename="camel"):
@@ -205,13 +229,54 @@ Edit: TypeAlias = (
 )
 
 
+class BudgetHit(Struct, frozen=True, rename="camel"):
+    """A PodDisruptionBudget that covers a victim, and whether the kill would violate it."""
+
+    name: str
+    violated: bool
+
+
+class BrokenGang(Struct, frozen=True, rename="camel"):
+    """A running gang that falls below its minimum."""
+
+    gang: str
+    bound: int
+    min_member: int
+    left: int
+
+
+class FreedPod(Struct, frozen=True, rename="camel"):
+    """One running pod whose place a way out needs.
+
+    protected: job preemption must spare it. evictable: False where the API server would refuse to evict it
+    now, as a budget does not allow it or several cover it. budgets_read: False where it could not be seen
+    whether a budget covers it. breaks: the running gang that falls below its minimum.
+    """
+
+    pod: str
+    node: str
+    priority: int
+    gang: str | None
+    owner: str | None
+    protected: bool
+    pod_disruption_budget: BudgetHit | None
+    budgets_read: bool
+    evictable: bool
+    breaks: str | None
+
+
 class WayOut(Struct, frozen=True, rename="camel"):
-    """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data."""
+    """One proven way out: what to do in one sentence, the command to paste (may be empty), the change as data.
+
+    `freed` are the running pods that it takes away, `broken_gangs` the gangs that fall below their minimum by it.
+    """
 
     action: ActionCode
     message: str
     command: str = ""
     edits: tuple[Edit, ...] = ()
+    freed: tuple[FreedPod, ...] = ()
+    broken_gangs: tuple[BrokenGang, ...] = ()
 
 
 class SaidText(Struct, frozen=True, rename="camel"):
@@ -279,8 +344,9 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     the verdict is yes, but for `waiting-for-retry`. `lone_pod` is set when a lone pod was asked for.
     `no_way_out` tells why `unblock` is empty where the verdict is no; `next_steps` are what the cause
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
-    `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_since` when
-    the first of them was made. `node` is where a lone pod is that is not pending, empty for a finished one.
+    `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
+    most of it in words, `waiting_since` when the first of them was made.
+    `node` is where a lone pod is that is not pending, empty for a finished one.
     """
 
     verdict: Verdict
@@ -307,6 +373,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     next_steps: tuple[WayOut, ...] = ()
     waiting: Mapping[str, str] = {}
     waiting_since: str = ""
+    waiting_for: str = ""
     nodes: tuple[NodeReason, ...] = ()
     node: str = ""
 
@@ -314,8 +381,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
 class CauseGroup(Struct, frozen=True, rename="camel"):
     """All that waits for one cause: `code` is empty for what would be placed now.
 
-    `waiting` holds what the pods ask for together, spelled as quantities; `gangs` are in order of
-    age, the oldest first; `oldest` is when the first of their pods was made.
+    `waiting` holds what the pods ask for together, spelled as quantities, `waiting_for` what counts most of
+    it in words; `gangs` are in order of age, the oldest first; `oldest` is when the first of their pods was made.
     """
 
     code: CauseCode | Literal[""]
@@ -324,6 +391,7 @@ class CauseGroup(Struct, frozen=True, rename="camel"):
     pods: int
     waiting: Mapping[str, str]
     oldest: str
+    waiting_for: str = ""
 
 
 class Contention(Struct, frozen=True, rename="camel"):
@@ -334,7 +402,10 @@ class Contention(Struct, frozen=True, rename="camel"):
 
 
 class PendingGangsReport(Struct, frozen=True, rename="camel"):
-    """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause."""
+    """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause.
+
+    `message` names what could not be read where the list may therefore lack some.
+    """
 
     verdict: Verdict
     basis: Basis
@@ -342,16 +413,10 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     items: tuple[WhyReport, ...]
     causes: tuple[CauseGroup, ...] = ()
     contending: tuple[Contention, ...] = ()
+    message: str = ""
 
 
 # --- preempt --------------------------------------------------------------------------------
-
-
-class BudgetHit(Struct, frozen=True, rename="camel"):
-    """A PodDisruptionBudget that covers a victim, and whether the kill would violate it."""
-
-    name: str
-    violated: bool
 
 
 class Victim(Struct, frozen=True, rename="camel"):
@@ -367,15 +432,6 @@ class Victim(Struct, frozen=True, rename="camel"):
     domain: str = ""
     wasted: bool = False
     eviction: str | None = None
-
-
-class BrokenGang(Struct, frozen=True, rename="camel"):
-    """A running gang that falls below its minimum."""
-
-    gang: str
-    bound: int
-    min_member: int
-    left: int
 
 
 class Round(Struct, frozen=True, rename="camel"):
@@ -514,15 +570,16 @@ class Outcome(Struct, frozen=True, rename="camel"):
     """What why-pending answers: verdict and cause code."""
 
     verdict: Verdict
-    cause: str | None
+    cause: CauseCode | None
     message: str = ""
 
 
 class Effect(Struct, frozen=True, rename="camel"):
-    """The answer of why-pending before and after the change."""
+    """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause."""
 
     before: Outcome
     after: Outcome
+    worse: bool = False
 
 
 class ChangePlan(Struct, frozen=True, rename="camel"):

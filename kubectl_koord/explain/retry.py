@@ -20,9 +20,9 @@ def waits(question: Question) -> Cause | None:
     refused = [pod.key for pod in question.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
         return None
-    when = "its PodGroup changes or a pod joins it" if question.has_topology else "what it was refused for changes"
+    when = "its PodGroup changes or a pod joins it" if question.has_topology else "the cluster changes"
     message = (
-        "it would be placed now; the scheduler has not tried again yet: it does within 5 minutes, or at once when"
+        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or at once when"
         f" {when}."
     )
     return Cause("waiting-for-retry", message, tuple(refused))
@@ -32,7 +32,7 @@ def steps(question: Question) -> tuple[WayOut, ...]:
     """Return what makes the scheduler try again at once: only topology gangs are not woken by themselves."""
     if not question.has_topology:
         return ()
-    return (next_steps.touch(question, "Touch the PodGroup: the scheduler then tries the gang again at once"),)
+    return (next_steps.touch(question, "Touch the PodGroup, so that the scheduler retries at once"),)
 
 
 def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
@@ -44,8 +44,8 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
         pod.condition is None and _is_old(question, pod.created) for pod in group.pending
     ):
         message = (
-            "the scheduler has said nothing of it. 1.7 tries a group through one representative pod, and never names"
-            " another when that one once failed the check of the gang: delete the pod that came first, or restart"
+            "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
+            " representative pod and never replaces it after a failed gang check: delete the oldest pod, or restart"
             " the scheduler."
         )
         yield Notice("stuck-representative", message)

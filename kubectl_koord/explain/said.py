@@ -14,13 +14,12 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
 
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.
-_SELDOM = "it tries again within about 5 minutes, or when a member comes or the PodGroup changes"
-_SOON = "it tries again as soon as something is freed or changes, after 5 minutes at the latest"
-_MOST = 3
+_SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
+_SOON = "it retries when resources are freed or the cluster changes, after 5 minutes at the latest"
 
 _SENTENCES = {
-    "gang-unknown": "did not know the gang {gang}",
-    "gang-not-initialised": "knew no valid minimum of the gang {gang}",
+    "gang-unknown": "did not know gang {gang}",
+    "gang-not-initialised": "found no valid minimum for gang {gang}",
     "gang-gone": "found that the gang was deleted",
     "group-incomplete": "found the gang group incomplete: {reason}",
     "group-in-round": "had not tried the pod in this round yet",
@@ -30,15 +29,15 @@ _SENTENCES = {
     "member-unreserved": "gave up the round because {pod} could not be bound in time",
     "no-topology": "had no topology tree",
     "no-pending-pods": "found no pending pods to plan for",
-    "plan-invalid": "found that its plan no longer fitted",
+    "plan-invalid": "found that its plan was no longer valid",
     "batch-failed": "failed to place {failed} of the planned pods, {pod} first: {reason}",
     "batch-waits": "ended the round while {pods} pods still waited",
-    "batch-not-permitted": "did not let {pod} go to {node}: {reason}",
-    "permit-timeout": "gave up after it had waited {waited} for the other members",
-    "preempted": "took the place of this waiting pod for another",
-    "preempt-success": "preempted pods for it and tries again when they are gone",
+    "batch-not-permitted": "did not permit {pod} on {node}: {reason}",
+    "permit-timeout": "gave up after waiting {waited} for the other pods",
+    "preempted": "gave the place of this waiting pod to another",
+    "preempt-success": "preempted pods for it and retries when they have terminated",
     "preempts-never": "may not preempt for it: preemptionPolicy is Never",
-    "victims-terminate": "waited for pods that it had preempted to be gone",
+    "victims-terminate": "waited for preempted pods to terminate",
     "quota-hook": "was refused by the quota hook {plugin}: {reason}",
     "other-scheduler": "found another scheduler's name on the pod",
     "being-deleted": "found the pod being deleted",
@@ -145,7 +144,7 @@ def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[No
     """Yield a warning where events could not be read and their times would have told something."""
     gap = snapshot.gap("Event")
     if says is not None and gap is not None and gap.code != "not-in-input":
-        yield Notice(OF_GAP[gap.code], f"Event: {gap.message}: when the scheduler last said so is not known.")
+        yield Notice(OF_GAP[gap.code], f"Event: {gap.message}: the time of the scheduler's last message is unknown.")
 
 
 def conditions(pending: Sequence[PendingPod]) -> list[Told]:
@@ -195,7 +194,7 @@ def _sentence(words: Words) -> str:
         return f"the scheduler {_phrased(root.phrase)}"
     if root.counts:
         found = "could not preempt for it" if _tells_of_preemption(root) else "found no node"
-        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts], _MOST)}"
+        return f"the scheduler {found}: {listed([f'{n} {reason}' for n, reason in root.counts])}"
     return ""
 
 
@@ -204,20 +203,20 @@ def _counted(plan: TopologyWords) -> str:
     if plan.best is not None:
         return f"counted at most {plan.best[1]} of {plan.desired} slots in each of {plan.best[0]} domains"
     if not plan.domains:
-        return f"found no domain of the wanted layer{part}"
+        return f"found no domain in the requested layer{part}"
     most = max(domain.slots for domain in plan.domains)
     names = [domain.name or "the whole cluster" for domain in plan.domains if domain.slots == most]
-    return f"counted {most} of {plan.desired} slots in {listed(names, _MOST)}{part}"
+    return f"counted {most} of {plan.desired} slots in {listed(names)}{part}"
 
 
 def _exhausted(quota: QuotaWords) -> str:
-    kind = "quota" if quota.limit == "runtime" else "quota for pods that may not be preempted,"
+    kind = "quota" if quota.limit == "runtime" else "non-preemptible quota"
     limits, used, asked = (dict(amounts) for amounts in (quota.allowed, quota.used, quota.request))
     parts = [
-        f"{name} {used.get(name, '0')} used and {asked.get(name, '0')} asked for of {limits.get(name, '0')}"
+        f"{name} {used.get(name, '0')} used, {asked.get(name, '0')} requested, limit {limits.get(name, '0')}"
         for name in quota.exceeded
     ]
-    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts, _MOST)}"
+    return f"found {kind} {'/'.join(quota.names)} exhausted: {listed(parts)}"
 
 
 def _phrased(phrase: Phrase) -> str:
@@ -229,9 +228,9 @@ def _now(
 ) -> str:
     """Return what is reckoned now, beside what was said."""
     if agrees:
-        return "it is the same"
+        return "it is unchanged"
     if plan is None or not rows:
-        return {"yes": "it would be placed", "no": "it still would not be placed", "unknown": ""}[verdict]
+        return {"yes": "it would be placed", "no": "it would still not be placed", "unknown": ""}[verdict]
     most = max((domain.slots for domain in plan.domains), default=-1)
     named = {(domain.layer, domain.name) for domain in plan.domains if domain.slots == most}
     there = sorted({row.offer_slots for row in rows if (row.layer, row.name) in named})

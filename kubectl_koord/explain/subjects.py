@@ -1,7 +1,6 @@
 """Whom a question is about: a gang group, or pods that are scheduled one by one; and names for them."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from itertools import chain
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from kubectl_koord.engine.attempt import Job, needed
 from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.explain.near import near
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -19,6 +19,8 @@ Spec = tuple[GatherRule, ...] | None
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
 _POD_KINDS = {"pod", "pods", "po"}
+_OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
+_KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
 
 class Subject(Struct, frozen=True):
@@ -48,7 +50,7 @@ class Unknown(Struct, frozen=True):
 
 
 def find(snapshot: Snapshot, name: str, namespace: str) -> Subject | Unknown:
-    """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x` or an owner such as `job/x`.
+    """Return whom a name means: `x`, `ns/x`, `podgroup/x`, `pod/x`, an owner such as `job/x`, or `kind/ns/x`.
 
     A plain name is a gang first, then a pod, then an owner of pods. `ns/x` and `kind/x` are told
     apart by what exists.
@@ -62,12 +64,14 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
     if not slash:
         return _plain(snapshot, every, namespace, name)
     kind = first.lower()
+    home, has_home, bare = second.rpartition("/")
+    key = second if has_home else f"{namespace}/{second}"
     found: Subject | None = None
     if kind in _GROUP_KINDS:
-        found = _gang(every, f"{namespace}/{second}")
+        found = _gang(every, key)
     elif kind in _POD_KINDS:
-        found = _pod(snapshot, every, f"{namespace}/{second}")
-    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, namespace, kind, second)
+        found = _pod(snapshot, every, key)
+    return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, home or namespace, kind, bare)
 
 
 def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
@@ -85,6 +89,12 @@ def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
         if (subject := _found(snapshot, every, name, namespace)) is not None
     }
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def homes(name: str, namespace: str) -> tuple[str, ...]:
+    """Return the namespaces in which a name may stand: of `x/y` it is open whether x is one, or an owner's kind."""
+    first, slash, _ = name.partition("/")
+    return (first, namespace) if slash and first.lower() not in _KINDS else (namespace,)
 
 
 def again(snapshot: Snapshot, key: str, *, lone_pod: bool) -> Subject | None:
@@ -133,12 +143,15 @@ def _owned(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, kind: 
 
 def _unknown(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: str) -> Unknown:
     known = [*every, *(pod.key for pod in snapshot.pending if not pod.gang)]
-    wanted = (
-        name
-        if name.partition("/")[0] in {key.partition("/")[0] for key in known}
-        else (f"{namespace}/{name.rpartition('/')[2]}")
-    )
-    return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
+    return Unknown(name, near(wanted(name, namespace, known), known))
+
+
+def wanted(name: str, namespace: str, known: Iterable[str]) -> str:
+    """Return the `namespace/name` that a name says, whether there is one or not: a first part may be a kind."""
+    home, slash, bare = name.rpartition("/")
+    kind, has_kind, rest = home.rpartition("/")
+    is_namespace = slash and not has_kind and any(key.startswith(f"{home}/") for key in known)
+    return f"{rest if has_kind and kind else home if is_namespace else namespace}/{bare}"
 
 
 @memoised
@@ -178,14 +191,14 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     """
     group = subject.group
     never = never_tried(subject, snapshot)
+    claims = snapshot.claims_asked_for
     if group is None:
         return tuple(
-            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=snapshot.claims)
-            for pod in subject.pending
+            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending
         )
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=snapshot.claims, never=never),)
+        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=claims, never=never),)
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -200,7 +213,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 rules=rules,
                 nominated=snapshot.nominated,
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
-                claims=snapshot.claims,
+                claims=claims,
                 never=never,
                 refused=refuses_all(spec, group, snapshot, tree),
             )

@@ -35,7 +35,7 @@ def without(question: Question) -> tuple[WayOut, ...]:
     edits = tuple(DeletePod(pod.key) for pod in surplus)
     if not all(course.placed_at_once for course in next_attempt(changed(question, edits))):
         return ()
-    message = f"Scale the job down to its minimum of {len(staying)}: without {count(len(surplus), 'pod')} it fits"
+    message = f"Scale the job down to its minimum of {len(staying)}: it fits without {count(len(surplus), 'pod')}"
     how = next_steps.scaled_down(surplus)
     message = f"{message} ({how})" if how else message
     return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
@@ -49,13 +49,13 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
     if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
         message = (
             f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
-            " when the minimum is met, the others follow some minutes later."
+            " when the minimum is met, and the others follow some minutes later."
         )
         yield Notice("surplus-pods", message)
     elif may_be_forgotten(question):
         message = (
-            "should it stay pending, the scheduler has forgotten in a restart that the gang ran, and waits for as many"
-            " new pods as the minimum: touch the PodGroup."
+            "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
+            " as the minimum: touch the PodGroup."
         )
         yield Notice("replacement-waits", message)
 

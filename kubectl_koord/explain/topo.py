@@ -8,13 +8,22 @@ from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
-from kubectl_koord.explain import limits
+from kubectl_koord.explain import cards, limits, sight
 from kubectl_koord.explain.question import ask, open_courses
-from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode, TopologyReport, Verdict
+from kubectl_koord.explain.reports import (
+    Amount,
+    DomainName,
+    DomainRow,
+    NodeRow,
+    Notice,
+    OutsideNode,
+    TopologyReport,
+    Verdict,
+)
 from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.words import count, listed, obstacle
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Held, Resources
+from kubectl_koord.model.pods import Held
 from kubectl_koord.model.snapshot import Snapshot
 
 
@@ -23,29 +32,32 @@ def topo(
 ) -> TopologyReport:
     """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
 
-    The verdict is no when no tree can be built, unknown when nodes or topology could not be read. A row for
-    each node is left out unless `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's
-    where it has been built already.
+    The verdict is no when no tree can be built, unknown when nodes or topology could not be read, or with a subject
+    anything that its slots rest on; what could be read is shown all the same. A row for each node is left out unless
+    `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's where it has been built already.
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
     kinds = limits.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     warnings = [*limits.general(snapshot), *limits.absent(snapshot, kinds)]
-    resource = counted_resource(snapshot)
-    blind = not (snapshot.sees("Node") and snapshot.sees("ClusterNetworkTopology"))
+    resources: tuple[str, ...] = ("cpu",)
+    blind = sight.unread(snapshot, "tree")
+    unread = blind if subject is None else (*blind, *sight.unread_for_slots(subject, snapshot))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not blind:
         warnings.append(Notice(tree.code, f"{tree.message}."))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        course = _course(snapshot, subject)
-        figures = _figures(tree, view, resource, are_pods_seen=snapshot.sees("Pod"))
+        course = _course(snapshot, subject) if not unread else None
+        figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"))
+        resources = tuple(amounts.resource for amounts in figures.amounts)
         rows = (_domain_rows(tree, figures, course), _node_rows(tree, view, figures, course) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
-    verdict: Verdict = "unknown" if blind else ("no" if isinstance(tree, NoTree) else "yes")
+    is_no_tree = isinstance(tree, NoTree) and not blind
+    verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
     return TopologyReport(
         verdict=verdict,
         basis=limits.basis(snapshot),
@@ -54,69 +66,97 @@ def topo(
         domains=rows[0],
         outside=outside,
         nodes=rows[1],
-        resource=resource,
+        resource=resources[0],
+        resources=resources,
         gang=subject.key if subject is not None else None,
-        desired_offer_slot=len(subject.pending) if subject is not None else None,
+        desired_offer_slot=_desired(snapshot, subject),
+        message=sight.words(unread) if verdict == "unknown" else "",
     )
 
 
+def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
+    return None if subject is None or sight.unread_members(subject, snapshot) else len(subject.pending)
+
+
 def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
-    if subject is None or not subject.pending or not snapshot.sees("Pod"):
+    if subject is None or not subject.pending:
         return None
     found = open_courses(ask(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.gathering is not None else None
 
 
-def counted_resource(snapshot: Snapshot) -> str:
-    """Return the resource that matters: the GPU that most nodes have, else CPU."""
-    found: Counter[str] = Counter()
-    sizes = _sizes(snapshot.nodes.values())
-    for size, nodes in Counter([id(node.allocatable) for node in snapshot.nodes.values()]).items():
-        for resource, _ in sizes[size]:
-            if resource.endswith("/gpu") or resource == "huawei.com/Ascend910":
-                found[resource] += nodes
-    return max(found, key=lambda resource: (found[resource], resource)) if found else "cpu"
+class _Amounts(NamedTuple):
+    """What there is of one resource by domain index, and what is free (None where pods went unseen).
 
+    `withheld` is what would be free on nodes that are cordoned or not ready; `free` is without it.
+    """
 
-def _sizes(nodes: Iterable[Node]) -> dict[int, Resources]:
-    """Return the amounts that nodes have, by identity: most nodes share theirs with many others."""
-    return {id(node.allocatable): node.allocatable for node in nodes}
+    resource: str
+    free: Sequence[int | None]
+    total: Sequence[int]
+    withheld: Sequence[int | None]
 
 
 class _Figures(NamedTuple):
-    """By domain index: what is free (None where pods went unseen) and what there is, and how many nodes are out."""
+    """By domain index: the amounts of each resource that is counted, and how many nodes are out."""
 
-    free: Sequence[int | None]
-    total: Sequence[int]
+    amounts: tuple[_Amounts, ...]
     cordoned: Sequence[int]
     not_ready: Sequence[int]
 
 
-def _figures(tree: Tree, view: View, resource: str, *, are_pods_seen: bool) -> _Figures:
+def _figures(tree: Tree, view: View, *, are_pods_seen: bool) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
-    of_size = {size: dict(amounts).get(resource, 0) for size, amounts in _sizes(nodes).items()}
-    totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
+    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
+    kinds = cards.families(view.node(name) for name in view.names())
     return _Figures(
-        free=sums(tree, _free(view, resource, totals)) if are_pods_seen else (None,) * len(tree.domains),
-        total=sums(tree, totals),
+        amounts=tuple(_amounts(tree, view, kind, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
         cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
         not_ready=sums(tree, {node.name: 1 for node in nodes if not node.ready}),
     )
 
 
+def _amounts(
+    tree: Tree, view: View, kind: str, sizes: Mapping[int, Mapping[str, int]], *, are_pods_seen: bool
+) -> _Amounts:
+    """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
+    of_size = {size: (dict(had) if kind == "cpu" else cards.of_node(had)).get(kind, 0) for size, had in sizes.items()}
+    nodes = [view.node(name) for name in tree.leaf]
+    totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
+    free = _free(view, kind, totals) if are_pods_seen else {}
+    names = [name for node in nodes for name in sizes[id(node.allocatable)]]
+    resource = "cpu" if kind == "cpu" else cards.resource_of(kind, names, [*totals.values(), *free.values()])
+    unit = cards.unit(resource)
+    out = {node.name for node in nodes if node.unschedulable or not node.ready}
+
+    def summed(amounts: Mapping[str, int]) -> Sequence[int]:
+        return [number // unit for number in sums(tree, amounts)]
+
+    unseen = (None,) * len(tree.domains)
+    return _Amounts(
+        resource=resource,
+        free=summed({name: number for name, number in free.items() if name not in out}) if are_pods_seen else unseen,
+        total=summed(totals),
+        withheld=summed({name: number for name, number in free.items() if name in out}) if are_pods_seen else unseen,
+    )
+
+
 def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[DomainRow, ...]:
     gathering = course.first.gathering if course is not None else None
+    main = figures.amounts[0]
     return tuple(
         DomainRow(
             layer=domain.layer,
             name=domain.name,
             parent=_named(tree.domains[domain.parent]) if domain.parent >= 0 else None,
             nodes=domain.nodes,
-            free=figures.free[index],
-            total=figures.total[index],
+            free=main.free[index],
+            total=main.total[index],
             cordoned=figures.cordoned[index],
             not_ready=figures.not_ready[index],
             offer_slots=gathering.slots[index] if gathering is not None else None,
+            withheld=main.withheld[index],
+            others=_others(figures, index),
         )
         for index, domain in enumerate(tree.domains)
         if domain.layer != NODE_LAYER
@@ -125,14 +165,25 @@ def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[
 
 def _node_rows(tree: Tree, view: View, figures: _Figures, course: Course | None) -> tuple[NodeRow, ...]:
     gathering = course.first.gathering if course is not None else None
-    rows = []
+    main, rows = figures.amounts[0], []
     for name, index in tree.leaf.items():
         slots = gathering.slots[index] if gathering is not None else None
         reason = course.first.rejections.get(name) if course is not None else None
         words = obstacle(reason) if reason is not None and slots == 0 else ""
         parent = _named(tree.domains[tree.parents[index]])
-        state = _state(view.node(name))
-        rows.append(NodeRow(name, parent, figures.free[index], figures.total[index], state, slots, words))
+        rows.append(
+            NodeRow(
+                node=name,
+                parent=parent,
+                free=main.free[index],
+                total=main.total[index],
+                state=_state(view.node(name)),
+                offer_slots=slots,
+                reason=words,
+                withheld=main.withheld[index],
+                others=_others(figures, index),
+            )
+        )
     return tuple(rows)
 
 
@@ -140,18 +191,26 @@ def _named(domain: Domain) -> DomainName:
     return DomainName(domain.layer, domain.name)
 
 
-def _free(view: View, resource: str, totals: Mapping[str, int]) -> dict[str, int]:
-    """Return what is free of one resource on each of these nodes: the only sum that a mere tree needs."""
+def _others(figures: _Figures, index: int) -> dict[str, Amount]:
+    return {each.resource: Amount(each.free[index], each.total[index]) for each in figures.amounts[1:]}
+
+
+def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
+    """Return what is free of CPU or of one family of cards on each of these nodes."""
     free = {}
     for name, total in totals.items():
         pods = view.occupants(name)
-        taken = pods.requested.get(resource, 0) if isinstance(pods, Held) else _summed(pods, resource)
-        free[name] = total - taken if taken < total else 0
+        requested = pods.requested if isinstance(pods, Held) else _summed(pods)
+        taken = requested.get(kind, 0) if kind == "cpu" else cards.of_pods(requested).get(kind, 0)
+        free[name] = max(total - taken, 0)
     return free
 
 
-def _summed(pods: Iterable[Occupant], resource: str) -> int:
-    return sum(amount for pod in pods for name, amount in pod.shape.requests if name == resource)
+def _summed(pods: Iterable[Occupant]) -> Mapping[str, int]:
+    found: Counter[str] = Counter()
+    for pod in pods:
+        found.update(dict(pod.shape.requests))
+    return found
 
 
 def _state(node: Node) -> str:
@@ -162,19 +221,19 @@ def _state(node: Node) -> str:
 
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     for merged in tree.merged:
-        parents = listed([parent or "(root)" for parent in merged.parents], 6)
+        parents = listed([parent or "(root)" for parent in merged.parents])
         message = (
-            f"{merged.layer} {merged.name} stands below {parents}: one domain for the scheduler, below whichever"
-            " node it met first."
+            f"{merged.layer} {merged.name} has several parents ({parents}): the scheduler treats it as one domain,"
+            " below the parent that it reads first."
         )
         yield Notice("merged-domains", message)
     if tree.outside:
-        number = count(len(tree.outside), "node")
-        yield Notice("outside-nodes", f"{number} outside the tree: no topology gang is ever placed there.")
+        number = f"{count(len(tree.outside), 'node')} {'is' if len(tree.outside) == 1 else 'are'}"
+        yield Notice("outside-nodes", f"{number} outside the tree: gangs with a topology spec are never placed there.")
     virtual = [domain.name for domain in tree.domains if domain.virtual]
     if virtual:
-        number = count(len(virtual), "node")
-        message = f"{number} without the label of the lowest layer: a domain of its own each ({listed(virtual)})."
+        lack = f"{count(len(virtual), 'node')} {'lacks' if len(virtual) == 1 else 'lack'}"
+        message = f"{lack} the label of the lowest layer: each is a domain of its own ({listed(virtual)})."
         yield Notice("virtual-domains", message)
     yield from _stale_status(snapshot, tree)
 
@@ -191,6 +250,6 @@ def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
         layer, name = differing[0]
         message = (
             f"the status of the ClusterNetworkTopology is stale in {count(len(differing), 'domain')}, such as"
-            f" {layer} {name or '(root)'} (nodes then: {seen.get(differing[0], 0)}, now: {now.get(differing[0], 0)})."
+            f" {layer} {name or '(root)'} (status: {seen.get(differing[0], 0)} nodes, now: {now.get(differing[0], 0)})."
         )
         yield Notice("stale-status", message)

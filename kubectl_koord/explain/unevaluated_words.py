@@ -17,10 +17,12 @@ from kubectl_koord.model.unevaluated import (
     UnboundClaim,
     Unevaluated,
     UnreadCards,
+    UnreadClaims,
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
     UnreadVolume,
+    UnreadVolumeLimits,
     WideningCode,
     WideningPodSetting,
 )
@@ -73,6 +75,10 @@ def _name(item: Unevaluated) -> str:
             return f"volume claim {name} (not bound yet)"
         case UnreadVolume(name):
             return f"volume claim {name} (its volume could not be read)"
+        case UnreadVolumeLimits():
+            return "how many volumes the nodes can hold (CSINode objects could not be read)"
+        case UnreadClaims():
+            return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
         case EphemeralVolume(name):
             return f"ephemeral volume {name}"
         case AttachedVolume(name):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from kubectl_koord.engine.rounds import Course
-from kubectl_koord.explain import limits, obstacles
+from kubectl_koord.explain import disruption, limits, obstacles, sight
 from kubectl_koord.explain.changed import changed, deleted
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies import cluster, gang, pods
@@ -27,7 +27,10 @@ _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     pods.free_any,
     cluster.add_nodes,
 )
-"""The cheapest first: what costs nothing, what costs the gang something, what costs others."""
+"""The cheapest first: what costs nothing, what costs the gang something, what costs others.
+
+What harms others beyond the room that they take comes after all that does not, protected pods last.
+"""
 
 
 class Found(Struct, frozen=True):
@@ -47,15 +50,22 @@ def proven(question: Question, stuck: Course) -> Found:
     if not ways:
         ways = tuple(_pair(search))
     if ways:
-        return Found(ways)
-    return Found((), "no single change and no pair of changes that was tried lets it start.")
+        return Found(tuple(sorted(ways, key=_harm)))
+    return Found((), "none of the changes tried lets it start, alone or in pairs.")
+
+
+def _harm(way: WayOut) -> int:
+    """Return the worst that a way out does to a pod; what the scheduler does by itself is on nobody here."""
+    if way.action == "wait-for-preemption":
+        return disruption.HARMLESS
+    return max(map(disruption.harm, way.freed), default=disruption.HARMLESS)
 
 
 def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
     subject, snapshot = question.subject, question.snapshot
-    if limits.not_evaluated(subject, snapshot) or limits.blind_spots(subject, snapshot):
+    if limits.not_evaluated(subject, snapshot) or sight.unread_for(subject, snapshot):
         return (), steps
     budget = Budget(len(question.view.names()))
     proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))
@@ -81,11 +91,11 @@ def _pair(search: Search) -> Iterator[WayOut]:
 def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     """Yield changes to begin a pair with, and their rank among the families."""
     view = search.question.view
-    dying, cordoned = obstacles.dying(view), obstacles.cordoned(view)
+    dying, cordoned = cluster.leaving(view), obstacles.cordoned(view)
     if dying:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", "Wait for the pods that terminate", edits=deleted(dying)),
+            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(dying)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
@@ -115,4 +125,5 @@ def _joined(one: WayOut, other: WayOut) -> WayOut:
     commands = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
     message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
-    return WayOut("pair", message, " && ".join(commands) if all(commands) else "", edits)
+    command = " && ".join(commands) if all(commands) else ""
+    return WayOut("pair", message, command, edits, (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs))

@@ -18,6 +18,7 @@ from kubectl_koord.explain import (
     obstacles,
     quota,
     retry,
+    sight,
     surplus,
     ways_out,
 )
@@ -39,10 +40,8 @@ from kubectl_koord.explain.subjects import Subject, never_tried, pending_subject
 from kubectl_koord.explain.unevaluated_words import unevaluated_names
 from kubectl_koord.explain.words import count, layer_noun, listed, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
-
-MOST_ALTERNATIVES = 4
 
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
@@ -59,16 +58,13 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
     """
     question = ask(snapshot, subject, beside)
     stops = causes.before_trying(subject, snapshot, question.tree)
-    blind = limits.blind_spots(subject, snapshot)
+    blind = sight.unread_for(subject, snapshot)
     missing = limits.absent(snapshot, limits.rests_on(subject))
     warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        unseen = "Pod" in blind
+        unread = sight.unread_members(subject, snapshot)
         return _report(
-            question,
-            warnings,
-            verdict="unknown" if unseen else "yes",
-            cause=_blind(snapshot, blind) if unseen else None,
+            question, warnings, verdict="unknown" if unread else "yes", cause=_not_readable(unread) if unread else None
         )
     if stops:
         refused = _quota(question, limits.not_evaluated(subject, snapshot))
@@ -84,16 +80,16 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             also_wrong=codes,
             unblock=proven,
             next_steps=steps,
-            no_way_out="" if proven or brief else "what stops it must be mended first; whether that is enough is open.",
+            no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
         )
     if blind:
-        return _report(question, warnings, verdict="unknown", cause=_blind(snapshot, blind))
+        return _report(question, warnings, verdict="unknown", cause=_not_readable(blind))
     return _tried(question, warnings, brief=brief)
 
 
 def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
     """Return the report with why each node takes no more pods of the subject than it does."""
-    if not subject.pending or limits.blind_spots(subject, snapshot):
+    if not subject.pending or sight.unread_for(subject, snapshot):
         return report
     question = ask(snapshot, subject)
     likeliest = next(iter(next_attempt(question)), None)
@@ -107,20 +103,20 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
-    verdict: Verdict = "unknown" if limits.blind_spots(Subject("", None), snapshot) else "yes"
+    unread = sight.unread(snapshot, "listing", namespace)
     return PendingGangsReport(
-        verdict=verdict,
+        verdict="unknown" if unread else "yes",
         basis=limits.basis(snapshot),
         warnings=warnings,
         items=items,
         causes=morning.by_cause(items),
         contending=competition.contentions(first, startable),
+        message=sight.words(unread) if unread else "",
     )
 
 
-def _blind(snapshot: Snapshot, kinds: tuple[str, ...]) -> Cause:
-    reasons = listed([gap.message for kind in kinds if (gap := snapshot.gap(kind)) is not None])
-    return Cause("not-readable", f"{listed(kinds)} could not be read: {reasons}")
+def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
+    return Cause("not-readable", sight.words(gaps))
 
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
@@ -134,6 +130,10 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
+        unread = competition.unread_rivals(question)
+        if unread:
+            message = f"jobs of higher priority may take its place: {sight.words(unread)}"
+            return _report(question, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = courses[0]
     others = _alternatives(question, courses)
     cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unevaluated, verdict)
@@ -169,20 +169,22 @@ def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
     if first.placement is None:
         before = [other.key for other in competition.rivals(question)]
         if before:
-            verb = "is" if len(before) == 1 else "are"
-            message = f"{listed(before)} of higher priority {verb} tried first: what becomes free may go there."
+            verb = "has" if len(before) == 1 else "have"
+            message = f"{listed(before)} {verb} higher priority and may take freed resources first."
             yield Notice("contended", message)
         return
     others = competition.equals(question, first.placement)
     if others:
-        wants = "wants" if len(others) == 1 else "want"
-        message = f"{listed(others)} of the same priority {wants} the same place: whoever is tried first gets it."
+        verbs = ("has", "needs") if len(others) == 1 else ("have", "need")
+        message = (
+            f"{listed(others)} {verbs[0]} the same priority and {verbs[1]} the same room: the one tried first gets it."
+        )
         yield Notice("contended", message)
 
 
 def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
     if _is_open_what_it_remembers(question):
-        return ways_out.Found((), "after any change it would depend on what the scheduler remembers of the gang.")
+        return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
     return ways_out.proven(question, stuck)
 
 
@@ -217,24 +219,24 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
     code = surplus.late_code(group)
     waits = Cause(
         code,
-        f"the scheduler has forgotten that the gang ran: the new pods wait for {group.minimum} that never come.",
+        f"the scheduler forgot that the gang ran: it waits for {group.minimum} new pods, which never come.",
         _names(question.subject.pending),
     )
-    again = "Touch the PodGroup if the pods stay pending: the scheduler then counts the bound members anew"
+    again = "Touch the PodGroup if the pods stay pending, so that the scheduler counts the bound pods again"
     return _report(
         question,
         warnings,
         verdict="unknown",
         cause=Cause(
             code,
-            "it depends on whether the scheduler remembers that the gang once ran, which no object shows"
-            " (after a restart it may not).",
+            "it depends on whether the scheduler remembers that the gang ran before: no object shows this, and a"
+            " restart may lose it.",
             _names(question.subject.pending),
         ),
         first=course.first,
         alternatives=(
-            WhyAlternative("the scheduler remembers that the gang ran: the new pods are placed alone", "yes"),
-            WhyAlternative("it has forgotten, after a restart", "no", cause=waits),
+            WhyAlternative("the scheduler remembers that the gang ran", "yes"),
+            WhyAlternative("the scheduler forgot it in a restart", "no", cause=waits),
         ),
         next_steps=(next_steps.touch(question, again),),
     )
@@ -245,8 +247,10 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
     behind = competition.behind(question)
     if behind is None or behind.leaves_room:
         return None
-    takes = "may take" if not behind.certain else ("takes" if len(behind.names) == 1 else "take")
-    message = f"{listed(behind.names)} of higher priority {takes} its place: it would be placed alone."
+    alone = len(behind.names) == 1
+    takes = "may take" if not behind.certain else ("takes" if alone else "take")
+    verb = "has" if alone else "have"
+    message = f"{listed(behind.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
     code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
     helps = _ways_out(question, behind.course) if behind.certain and not brief else ways_out.Found(())
     return _report(
@@ -272,11 +276,10 @@ def _verdict(courses: tuple[Course, ...], unevaluated: _Open) -> Verdict:
 def _cause(question: Question, courses: tuple[Course, ...], unevaluated: _Open, verdict: Verdict) -> Cause:
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(question, unevaluated) if all(course.placed_at_once for course in courses) else None
-        return says or Cause(
-            "not-evaluated", f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated here."
-        )
+        message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated."
+        return says or Cause("not-evaluated", message)
     if verdict == "unknown":
-        return Cause("several-outcomes", "it depends on which pod the scheduler tries first, which no object shows.")
+        return Cause("several-outcomes", "it depends on which pod the scheduler tries first; no object shows this.")
     return _insufficient(question, courses[0].first)
 
 
@@ -326,10 +329,11 @@ def _never_fits(question: Question) -> bool:
 def _never_words(question: Question, first: Attempt) -> str:
     is_planned = first.gathering is not None
     never = never_tried(question.subject, question.snapshot) if not is_planned else ()  # a plan has a slot for each
-    pods = count(len(question.subject.pending) - len(never), "pod")
+    number = len(question.subject.pending) - len(never)
     noun = layer_noun(question.must_gather) if question.must_gather and is_planned else "cluster"
-    where = "even an empty cluster" if noun == "cluster" else f"even an empty {noun}"
-    return f"{where} could not take its {pods} ({requests(first.trigger.shape.requests)}): waiting is pointless."
+    fit = "does not fit" if number == 1 else "do not fit"
+    wanted = requests(first.trigger.shape.requests)
+    return f"its {count(number, 'pod')} ({wanted}) {fit} even in an empty {noun}; waiting does not help."
 
 
 def _short_of_slots(question: Question, first: Attempt) -> Cause:
@@ -339,20 +343,20 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     pods = question.subject.pending
     noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
     if first.invalid:
-        message = f"the plan fails again and again: {first.invalid} does not fit where its slot was counted."
+        message = f"every attempt fails: {first.invalid} does not fit on its planned node."
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(gathering)
     if _is_indivisible(question, first):
-        message = f"{count(len(pods), 'pod')} cannot be divided up by podCountMultiple, though {raw} would fit."
+        message = f"its {count(len(pods), 'pod')} cannot be split by {obstacles.multiples(question)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
-    rounded = f", though {raw} would fit without podCountMultiple" if raw >= len(pods) else ""
+    rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
         message = f"the cluster has room for {best} of its {count(len(pods), 'pod')}{rounded}."
         return Cause("insufficient-slots", message, _names(pods))
-    message = f"no {noun} has room for its {count(len(pods), 'pod')}, the best has {best}{rounded}."
+    message = f"no {noun} has room for its {count(len(pods), 'pod')}; the best has {best}{rounded}."
     others = obstacles.other_than_room(first)
     if others:
-        message = f"{message.rstrip('.')}; nodes lost: {others}."
+        message = f"{message.rstrip('.')}; excluded nodes: {others}."
     return Cause("insufficient-slots", message, _names(pods))
 
 
@@ -361,7 +365,7 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     if stuck is not None:
         who = "it" if question.subject.group is None else stuck.key
         why_not = obstacles.main(obstacles.refusals(question, stuck))
-        message = f"no node takes {who} ({requests(stuck.shape.requests)}): {why_not}."
+        message = f"no node fits {who} ({requests(stuck.shape.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.shape.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
@@ -370,7 +374,8 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
         message = f"{placed} of its {len(question.subject.pending)} pending pods fit ({wanted} each)."
         return Cause("insufficient-capacity", message, _names(first.left))
     minimum = group.minimum if group is not None else 1
-    message = f"{placed} of its {len(question.subject.pending)} pods fit at once, {minimum} must ({wanted} each)."
+    number = len(question.subject.pending)
+    message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
 
 
@@ -406,12 +411,12 @@ def _waiting_for_victims(question: Question) -> Cause | None:
         return None
     names = sorted(victim.key for victim in leaving)
     late = told_overdue(leaving, question.snapshot.moment)
-    message = f"it waits for {count(len(leaving), 'preempted pod')} to be gone: {listed(names)}{late and '; '}{late}."
+    message = f"it waits for {count(len(leaving), 'preempted pod')} to terminate: {listed(names)}{late and '; '}{late}."
     return Cause("waiting-for-preemption", message, tuple(names))
 
 
 def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
-    """Return the outcomes of the first attempt where they differ, at most four."""
+    """Return the outcomes of the first attempt where they differ."""
     if len(courses) == 1:
         return ()
     seen: dict[object, Course] = {}
@@ -419,7 +424,7 @@ def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyA
         seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)
     if len(seen) == 1:
         return ()
-    return tuple(_alternative(question, course) for course in list(seen.values())[:MOST_ALTERNATIVES])
+    return tuple(_alternative(question, course) for course in seen.values())
 
 
 def _alternative(question: Question, course: Course) -> WhyAlternative:
@@ -466,6 +471,7 @@ def _report(
     }
     if first is not None and not brief and "funnel" not in more:
         fields["funnel"] = obstacles.funnel(question, first)
+    waiting, waiting_for = morning.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,
@@ -483,7 +489,8 @@ def _report(
         also_wrong=also_wrong,
         scheduler_says=says,
         lone_pod=group is None,
-        waiting=morning.asked_for(pending),
+        waiting=waiting,
+        waiting_for=waiting_for,
         waiting_since=min((pod.created for pod in pending), default=""),
         node=subject.placed.node if isinstance(subject.placed, RunningPod) else "",
         **fields,  # type: ignore[arg-type]

@@ -3,14 +3,14 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 
 from msgspec import Struct
 
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
-from kubectl_koord.explain import limits, subjects
+from kubectl_koord.explain import limits, sight, subjects
 from kubectl_koord.explain.codes import OF_GAP
+from kubectl_koord.explain.near import near
 from kubectl_koord.explain.reports import (
     Evidence,
     Fate,
@@ -23,7 +23,7 @@ from kubectl_koord.explain.reports import (
 )
 from kubectl_koord.explain.subjects import Subject, Unknown
 from kubectl_koord.explain.words import listed
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
 
 PREEMPTED = "Preempted"
@@ -83,10 +83,11 @@ def _seen(snapshot: Snapshot) -> _Seen:
 
 
 def whom(snapshot: Snapshot, name: str, namespace: str) -> Asked | Unknown:
-    """Return whom a name means, pods included that only events remember: `x`, `ns/x`, `pod/x`, `job/x`."""
+    """Return whom a name means, pods included that only events remember: `x`, `ns/x`, `kind/x`, `kind/ns/x`."""
     first, slash, second = name.partition("/")
     if slash and first.lower() in _POD_KINDS:
-        return _pod(snapshot, f"{namespace}/{second}") or _unknown(snapshot, name, namespace)
+        meant = second if "/" in second else f"{namespace}/{second}"
+        return _pod(snapshot, meant) or _unknown(snapshot, name, namespace)
     key = name if slash else f"{namespace}/{name}"
     if key in gangs.all_gangs(snapshot):
         return Asked("gang", key)
@@ -122,8 +123,7 @@ def _of_subject(snapshot: Snapshot, found: Subject) -> Asked:
 
 def _unknown(snapshot: Snapshot, name: str, namespace: str) -> Unknown:
     known = dict.fromkeys([*gangs.all_gangs(snapshot), *(trace.key for trace in snapshot.traces)])
-    wanted = f"{namespace}/{name.rpartition('/')[2]}"
-    return Unknown(name, tuple(get_close_matches(wanted, known, n=3, cutoff=0.0)))
+    return Unknown(name, near(subjects.wanted(name, namespace, known), known))
 
 
 def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
@@ -135,7 +135,7 @@ def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
     seen = _seen(snapshot)
     pods = tuple(_told(seen, victim) for victim in _victims(snapshot, seen.gangs, asked))
     known = dict.fromkeys(pod.preemptor for pod in pods if pod.preemptor is not None)
-    unread = tuple(kind for kind in ("Pod", "Event") if _unread(snapshot, kind, asked.namespace))
+    unread = sight.unread(snapshot, "preempted", asked.namespace)
     verdict: Verdict = "yes" if known else ("unknown" if pods or unread else "no")
     return WhyPreemptedReport(
         verdict=verdict,
@@ -145,7 +145,7 @@ def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
         is_pod=asked.kind == "pod",
         pods=pods,
         preemptors=tuple(_preemptor(seen, name, pods) for name in known),
-        message=_message(snapshot, asked, unread) if not pods else "",
+        message=_message(asked, unread) if not pods else "",
     )
 
 
@@ -159,11 +159,6 @@ def _events(snapshot: Snapshot) -> Iterator[Event]:
     return (event for event in snapshot.events if event.reason == PREEMPTED)
 
 
-def _unread(snapshot: Snapshot, kind: str, namespace: str) -> bool:
-    gap = snapshot.gap_in(kind, namespace)
-    return gap is not None and gap.code != "not-in-input"
-
-
 def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[Notice]:
     for gap in snapshot.gaps:
         if gap.kind == "Event" and gap.code != "not-in-input":
@@ -172,16 +167,15 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
     yield from limits.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
-        yield Notice("member-by-name", f"of what is gone only the name tells that it was a member: {listed(by_name)}.")
+        yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
 
 
-def _message(snapshot: Snapshot, asked: Asked, unread: tuple[str, ...]) -> str:
+def _message(asked: Asked, unread: tuple[Gap, ...]) -> str:
     if unread:
-        reasons = [gap.message for kind in unread if (gap := snapshot.gap_in(kind, asked.namespace)) is not None]
-        return f"{listed(unread)} objects could not be read: {listed(reasons)}"
+        return sight.words(unread)
     if asked.kind == "pod":
-        return "it has no such condition, and no event tells of one (events are kept for about an hour)."
-    return "no pod of it has such a condition, and no event tells of one (events are kept for about an hour)."
+        return "no condition or event shows it (events are kept for about 1 hour)."
+    return "no condition or event of its pods shows it (events are kept for about 1 hour)."
 
 
 # --- the victims --------------------------------------------------------------------------------
@@ -338,7 +332,7 @@ def _preemptor(seen: _Seen, name: str, pods: Iterable[PreemptedPod]) -> Preempto
         of_gangs = [trace for gang in members for trace in seen.by_gang.get(gang.key, ())]
         return Preemptor(
             name=name,
-            state=_placed(members, of_gangs) if len(members) == len(name.split(",")) else "gone",
+            state=_placed(seen.snapshot, members, of_gangs) if len(members) == len(name.split(",")) else "gone",
             priority=max((trace.priority for trace in of_gangs), default=None),
             bound=sum(gang.bound for gang in members),
             pending=sum(len(gang.pending) for gang in members),
@@ -348,14 +342,22 @@ def _preemptor(seen: _Seen, name: str, pods: Iterable[PreemptedPod]) -> Preempto
     if pod is not None:
         state: Fate = "placed" if pod.node else "pending"
         return Preemptor(name, state, pod.priority, int(bool(pod.node)), int(not pod.node), None, killed)
-    unread = any(_unread(seen.snapshot, "Pod", one.partition("/")[0]) for one in name.split(","))
+    unread = sight.unread(seen.snapshot, "pod", *(one.partition("/")[0] for one in name.split(",")))
     return Preemptor(name, "unknown" if unread else "gone", None, 0, 0, None, killed)
 
 
-def _placed(members: list[Gang], pods: list[PodTrace]) -> Fate:
-    """Return `placed` where every gang has its minimum on nodes, `partly-placed`, `pending` or `gone`."""
+def _placed(snapshot: Snapshot, members: list[Gang], pods: list[PodTrace]) -> Fate:
+    """Return `placed` where every gang has its minimum on nodes, `partly-placed`, `pending` or `gone`.
+
+    Without the PodGroup it is unknown whether those on nodes are enough.
+    """
     if not pods:
         return "gone"
     if all(gang.bound >= (gang.minimum or gang.children) for gang in members):
-        return "placed"
+        hidden = [gang for gang in members if not gang.minimum]
+        return "unknown" if any(not snapshot.sees("PodGroup", _home(gang)) for gang in hidden) else "placed"
     return "partly-placed" if any(gang.bound for gang in members) else "pending"
+
+
+def _home(gang: Gang) -> str:
+    return gang.key.partition("/")[0]

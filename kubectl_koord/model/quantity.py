@@ -13,6 +13,7 @@ _FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _MAX_DIGITS = 64
+_MOST = (1 << 63) - 1
 
 
 class QuantityError(ValueError):
@@ -21,7 +22,10 @@ class QuantityError(ValueError):
 
 @lru_cache(maxsize=1 << 16)
 def parse(text: str | float) -> int:
-    """Return the quantity in billionths, rounded up as the API server does.
+    """Return the quantity in billionths, rounded up as the API server does, and no more than an int64 of units.
+
+    The API server caps so only what has a binary suffix; of any other such amount the scheduler's arithmetic makes
+    something that Go leaves undefined.
 
     Args:
         text: such as `500m`, `1.5`, `2Gi`, `1e3`, or a JSON number.
@@ -32,7 +36,7 @@ def parse(text: str | float) -> int:
     Mirrors `ParseQuantity` in k8s.io/apimachinery/pkg/api/resource/quantity.go.
 
     """
-    written = str(text)
+    written = _spelled(text)
     match = _FORM.fullmatch(written)
     if match is None or len(written) > _MAX_DIGITS or not (match[2] or match[3]):
         raise QuantityError(f"{written[:_MAX_DIGITS]!r} is not a quantity")
@@ -45,7 +49,15 @@ def parse(text: str | float) -> int:
         tens += _DECIMAL[suffix]
     digits *= _BINARY.get(suffix, 1)
     nano: int = digits * 10**tens if tens >= 0 else -(-digits // 10**-tens)
+    nano = min(nano, _MOST * NANO)
     return -nano if sign == "-" else nano
+
+
+def _spelled(text: str | float) -> str:
+    try:
+        return str(text)
+    except ValueError:  # thousands of digits
+        return "9" * (_MAX_DIGITS + 1)
 
 
 def milli(nano: int) -> int:

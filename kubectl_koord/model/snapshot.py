@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -92,17 +93,40 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         """The pending pods that are nominated to a node: preemption made room for them there."""
         return tuple(pod for pod in self.pending if pod.nominated)
 
+    def holds(self, namespace: str) -> bool:
+        """Tell whether any object of a namespace was read."""
+        held = (pod.namespace for pods in self.running.values() for pod in pods)
+        pods = (pod.namespace for pods in (self.pending, self.finished, self.traces) for pod in pods)
+        rest = (one.namespace for some in (self.budgets, self.quotas, self.events) for one in some)
+        keys = (key.partition("/")[0] for key in chain(self.pod_groups, self.claims))
+        return namespace in chain(held, pods, rest, keys)
+
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
         return next((gap for gap in self.gaps if gap.kind == kind and not gap.namespace), None)
 
-    def gap_in(self, kind: str, namespace: str) -> Gap | None:
-        """Return why the kind could not be read in a namespace, None when it was read there."""
-        return next((gap for gap in self.gaps if gap.kind == kind and gap.namespace in {"", namespace}), None)
+    @cached_property
+    def claims_asked_for(self) -> Mapping[str, Claim]:
+        """The volume claims; of those that pending pods name one that could not be looked for is there without volume.
+
+        It may exist: what it allows is open, not refused.
+        """
+        hidden = (pod for pod in self.pending if not self.sees("PersistentVolumeClaim", pod.namespace))
+        names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.shape.claims)
+        return {**{name: Claim(name) for name in names}, **self.claims}
+
+    def unread(self, kind: str, namespace: str = "") -> Gap | None:
+        """Return why not every object of the kind (in a namespace, where one is named) was read, None where it was.
+
+        What a file does not hold is absent, and no gap here.
+        """
+        return next((gap for gap in self.gaps if gap.kind == kind and self._hides(gap, namespace)), None)
+
+    def _hides(self, gap: Gap, namespace: str) -> bool:
+        if gap.code == "not-in-input" or (namespace and gap.namespace not in {"", namespace}):
+            return False
+        return gap.code != "one-namespace" or namespace == "" or namespace != self.namespace_only
 
     def sees(self, kind: str, namespace: str = "") -> bool:
         """Tell whether every object of the kind (in a namespace, where one is named) was read."""
-        gap = self.gap(kind)
-        if gap is None or gap.code == "not-in-input":
-            return True
-        return gap.code == "one-namespace" and namespace != "" and namespace == self.namespace_only
+        return self.unread(kind, namespace) is None

@@ -65,6 +65,14 @@ class UnreadVolume(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
+class UnreadVolumeLimits(_Unevaluated, frozen=True, gc=False):
+    """How many volumes of a driver nodes can attach, where CSINodes could not be read."""
+
+
+class UnreadClaims(_Unevaluated, frozen=True, gc=False):
+    """How many volumes of a driver nodes hold already, where not all claims could be read."""
+
+
 class EphemeralVolume(_Unevaluated, frozen=True, gc=False):
     """A generic ephemeral volume, by its name in the pod."""
 
@@ -129,5 +137,7 @@ Unevaluated: TypeAlias = (
     | UnreadReservations
     | UnboundClaim
     | UnreadVolume
+    | UnreadVolumeLimits
+    | UnreadClaims
     | NodeSetting
 )

@@ -9,15 +9,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 Style: TypeAlias = Literal["", "good", "bad", "warn", "dim", "bold", "code"]
-Flow: TypeAlias = Literal["name", "cut", "wrap"]
+Flow: TypeAlias = Literal["name", "wrap"]
 
 
 class Line(Struct, frozen=True):
-    """A sentence. On a terminal it may wrap between words, `indent` spaces from the left."""
+    """A sentence. On a terminal it may wrap between words, `indent` spaces from the left.
+
+    Long lists of names in it may be folded there, unless it is `quoted`.
+    """
 
     text: str
     style: Style = ""
     indent: int = 0
+    quoted: bool = False
 
 
 class Gap(Struct, frozen=True):
@@ -27,20 +31,26 @@ class Gap(Struct, frozen=True):
 class Column(Struct, frozen=True):
     """A header, and what gives way on a narrow terminal.
 
-    `name` is cut in the middle, `cut` at the end, `wrap` goes on in the next line between words.
+    flow: `wrap` is a sentence, which goes on in the next line or stands below its row; a `name` stays whole as
+    long as it can. goes: the column is left out where there is no room, 1 before 2 and so on; 0 never.
     """
 
     header: str
     right: bool = False
     flow: Flow = "name"
+    goes: int = 0
 
 
 class Row(Struct, frozen=True):
-    """The cells of one row; `depth` counts only in a tree, where the first cell is the label."""
+    """The cells of one row; `depth` counts only in a tree, where the first cell is the label.
+
+    across: the first cell is all there is, and may run across the other columns.
+    """
 
     cells: tuple[str, ...]
     style: Style = ""
     depth: int = 0
+    across: bool = False
 
 
 class Table(Struct, frozen=True):
@@ -59,8 +69,19 @@ class Tree(Struct, frozen=True):
     indent: int = 0
 
 
+class Command(Struct, frozen=True):
+    """A command to paste: in a line of its own that nobody breaks, however long it is.
+
+    `label` stands before it in the same line.
+    """
+
+    text: str
+    indent: int = 0
+    label: str = ""
+
+
 class Bullet(Struct, frozen=True):
-    """One numbered point and, where there is one, the command that belongs to it."""
+    """One numbered point and, where there is one, the command that belongs to it, in the line below."""
 
     text: str
     command: str = ""
@@ -72,7 +93,7 @@ class Bullets(Struct, frozen=True):
     items: tuple[Bullet, ...]
 
 
-Block: TypeAlias = Line | Gap | Table | Tree | Bullets
+Block: TypeAlias = Line | Command | Gap | Table | Tree | Bullets
 Grid = TypeVar("Grid", Table, Tree)
 
 

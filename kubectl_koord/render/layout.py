@@ -1,16 +1,23 @@
-"""Blocks laid out for a terminal: what is cut, what wraps, where the guides of a tree run."""
+"""Blocks laid out for a terminal: what wraps, what stands below, where the guides of a tree run."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Style, Table, Tree
-from kubectl_koord.render.escape import clipped, harmless, short
+from kubectl_koord.render.document import Block, Bullet, Bullets, Command, Gap, Line, Row, Style, Table, Tree
+from kubectl_koord.render.escape import clipped, harmless, head, short
 from kubectl_koord.render.escape import width as cells_of
 from kubectl_koord.render.guides import Glyphs, leads
-from kubectl_koord.render.sizes import BETWEEN, sizes
+from kubectl_koord.render.shown import folded
+from kubectl_koord.render.sizes import BETWEEN, Fit, fit
+
+_LONGEST = 400  # cells of a word: a namespace and a name take 317, a label with its value 380
+_NO_NAME = re.compile(rf"[^ ]{{{_LONGEST + 1},}}")
+
+_MOST_PASTED = 4_000
 
 
 class Span(Struct, frozen=True):
@@ -21,14 +28,25 @@ class Span(Struct, frozen=True):
 
 
 class Screen(Struct, frozen=True):
-    """Where it goes: `width` in cells, 0 for no limit; `unicode` is False for ASCII only."""
+    """Where it goes: `width` in cells, 0 for no limit; `unicode` is False for ASCII only.
+
+    names: how many a list of names in a sentence may have before it is folded, None for any number.
+    """
 
     width: int
     unicode: bool
+    names: int | None = None
 
     def clean(self, text: str) -> str:
-        """Return the text as this screen may show it."""
-        return harmless(text, ascii_only=not self.unicode)
+        """Return the text as this screen may show it; of what is longer than any name the middle is left out."""
+        safe = harmless(text, ascii_only=not self.unicode)
+        if not self.width or len(safe) <= _LONGEST:
+            return safe
+        return _NO_NAME.sub(lambda word: short(word[0], _LONGEST, self.glyphs.ellipsis), safe)
+
+    def told(self, text: str) -> str:
+        """Return words of our own as this screen may show them, long lists of names in them folded."""
+        return self.clean(folded(text, self.names))
 
     @property
     def glyphs(self) -> Glyphs:
@@ -37,12 +55,13 @@ class Screen(Struct, frozen=True):
 
 
 def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ...]]:
-    """Return the lines of the page, harmless and cut to the screen."""
+    """Return the lines of the page, harmless and no wider than the screen."""
     for block in blocks:
         match block:
-            case Line(text, style, indent):
-                for part in wrapped(screen.clean(text), _room(screen, indent), screen.glyphs.ellipsis):
-                    yield (Span(" " * indent), Span(part, style))
+            case Line():
+                yield from _line(block, screen)
+            case Command():
+                yield from _command(block, screen)
             case Gap():
                 yield ()
             case Bullets():
@@ -53,21 +72,36 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
                 assert_never(block)
 
 
-def wrapped(text: str, cells: int, ellipsis: str) -> list[str]:
-    """Return the text in lines broken between words; a word wider than a line is cut in the middle.
+def _line(line: Line, screen: Screen) -> Iterator[tuple[Span, ...]]:
+    said = screen.clean(line.text) if line.quoted else screen.told(line.text)
+    for part in wrapped(said, _room(screen, line.indent)):
+        yield (Span(" " * line.indent), Span(part, line.style))
+
+
+def _command(command: Command, screen: Screen) -> Iterator[tuple[Span, ...]]:
+    """Yield a command in one line, which may run over the edge: cut or broken it would be another command."""
+    clean = harmless(command.text, ascii_only=not screen.unicode)
+    size = cells_of(clean)
+    before = Span(" " * command.indent), Span(command.label, "dim")
+    if size <= _MOST_PASTED or not screen.width:
+        yield (*before, Span(clean, "code"))
+    else:
+        yield from _line(Line(f"(a command of {size} characters: -o json has it)", "dim", command.indent), screen)
+
+
+def wrapped(text: str, cells: int) -> list[str]:
+    """Return the text in lines broken between words; a word wider than a line goes on in the next.
 
     Args:
         text: a harmless sentence.
         cells: the width of a line, 0 for no limit.
-        ellipsis: what stands for the part that is cut out.
 
     """
     if not cells or cells_of(text) <= cells:
         return [text]
     lines: list[str] = []
     line, used = "", 0
-    for word in text.split(" "):
-        piece = short(word, cells, ellipsis)
+    for piece in (piece for word in text.split(" ") for piece in broken(word, cells)):
         size = cells_of(piece)
         if line and used + 1 + size > cells:
             lines.append(line)
@@ -75,6 +109,18 @@ def wrapped(text: str, cells: int, ellipsis: str) -> list[str]:
         else:
             line, used = (f"{line} {piece}", used + 1 + size) if line else (piece, size)
     return [*lines, line]
+
+
+def broken(word: str, cells: int) -> list[str]:
+    """Return a name in lines of so many cells, broken behind its signs where it has some; 0 for no limit."""
+    lines: list[str] = []
+    while cells and cells_of(word) > cells:
+        piece = head(word, cells) or word[:1]
+        behind = max(piece.rfind(sign) for sign in "/-.,") + 1
+        at = behind if behind > len(piece) // 2 else len(piece)
+        lines.append(word[:at])
+        word = word[at:]
+    return [*lines, word]
 
 
 def _room(screen: Screen, taken: int) -> int:
@@ -89,60 +135,68 @@ def _points(block: Bullets, screen: Screen) -> Iterator[tuple[Span, ...]]:
 def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]]:
     margin = " " * len(lead)
     room = _room(screen, len(lead))
-    text = screen.clean(item.text)
-    command = _command(screen.clean(item.command), room, screen)
-    if command and (not room or cells_of(text) + len(BETWEEN) + cells_of(command) <= room):
-        yield (Span(lead), Span(text), Span(BETWEEN), Span(command, "code"))
-        return
-    for index, part in enumerate(wrapped(text, room, screen.glyphs.ellipsis)):
+    text = screen.told(item.text)
+    for index, part in enumerate(wrapped(text, room)):
         yield (Span(margin if index else lead), Span(part))
-    if command:
-        yield (Span(margin), Span(command, "code"))
-
-
-def _command(command: str, room: int, screen: Screen) -> str:
-    # A command is there to be copied: it may run over the edge, unless it would flood the screen.
-    too_long = room and cells_of(command) > 4 * room
-    return short(command, room, screen.glyphs.ellipsis) if too_long else command
+    if item.command:
+        yield from _command(Command(item.command, len(lead)), screen)
 
 
 def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
     depths = [row.depth if isinstance(block, Tree) else 0 for row in block.rows]
     guides = leads(depths, screen.glyphs)
-    rows = [tuple(map(screen.clean, row.cells)) for row in block.rows]
-    labels = [(lead + cells[0], *cells[1:]) for lead, cells in zip(guides, rows, strict=True)]
-    headers = tuple(screen.clean(column.header) for column in block.columns)
-    widths = sizes(block.columns, [headers, *labels], _room(screen, block.indent))
-    margin = Span(" " * block.indent)
-    header = _fields(headers, block.columns, widths, screen)
-    yield from (_clip((margin, Span(line, "bold")), screen) for line in header)
+    rows = [tuple(map(screen.told, row.cells)) for row in block.rows]
+    lines = zip(block.rows, guides, rows, strict=True)
+    labels = [(lead + cells[0], *cells[1:]) for row, lead, cells in lines if not row.across]
+    titles = tuple(screen.clean(column.header) for column in block.columns)
+    grid = _Grid(block, screen, titles, fit(block.columns, titles, labels, _room(screen, block.indent)))
+    yield from (grid.line("", text, "bold") for text in grid.fields(titles, grid.fit.widths, is_header=True))
     for row, lead, cells in zip(block.rows, guides, rows, strict=True):
-        yield from (_clip((margin, *line), screen) for line in _row(row, lead, cells, (block.columns, widths, screen)))
+        yield from grid.row(row, lead, cells)
+    if grid.fit.left_out:
+        names = ", ".join(titles[index] for index in grid.fit.left_out)
+        for part in wrapped(f"(no room for {names})", _room(screen, block.indent)):
+            yield grid.line("", part, "dim")
 
 
-def _row(
-    row: Row, lead: str, cells: tuple[str, ...], grid: tuple[tuple[Column, ...], list[int], Screen]
-) -> Iterator[tuple[Span, ...]]:
-    columns, widths, screen = grid
-    inner = [max(widths[0] - len(lead), 1), *widths[1:]]
-    for index, line in enumerate(_fields(cells, columns, inner, screen)):
-        yield (Span(" " * len(lead) if index else lead, "dim"), Span(line, row.style))
+class _Grid(Struct, frozen=True):
+    """A table or tree, and how its columns share the screen."""
 
+    block: Table | Tree
+    screen: Screen
+    titles: tuple[str, ...]
+    fit: Fit
 
-def _fields(cells: tuple[str, ...], columns: tuple[Column, ...], widths: list[int], screen: Screen) -> Iterator[str]:
-    ellipsis = screen.glyphs.ellipsis
-    stacks: list[list[str]] = []
-    for cell, column, size in zip(cells, columns, widths, strict=True):
-        match column.flow:
-            case "wrap":
-                stacks.append(wrapped(cell, size, ellipsis))
-            case "cut":
-                stacks.append([clipped(cell, size, ellipsis)])
-            case _:
-                stacks.append([short(cell, size, ellipsis)])
-    for line in zip_longest(*stacks, fillvalue=""):
-        texts = [_pad(text, size, right=column.right) for text, size, column in zip(line, widths, columns, strict=True)]
-        yield BETWEEN.join(texts).rstrip()
+    def row(self, row: Row, lead: str, cells: tuple[str, ...]) -> Iterator[tuple[Span, ...]]:
+        """Yield the lines of a row: its names and numbers side by side, then the sentences below."""
+        if row.across:
+            yield self.line(lead, cells[0], row.style)
+            return
+        first, *others = self.fit.widths
+        blank = " " * len(lead)
+        for index, line in enumerate(self.fields(cells, (max(first - len(lead), 1), *others))):
+            yield self.line(blank if index else lead, line, row.style)
+        margin = blank + BETWEEN
+        for index in self.fit.below:
+            if cells[index]:
+                said = f"{self.titles[index].lower()}: {cells[index]}"
+                for part in wrapped(said, _room(self.screen, self.block.indent + len(margin))):
+                    yield self.line(margin, part, row.style)
+
+    def fields(self, cells: tuple[str, ...], widths: tuple[int, ...], *, is_header: bool = False) -> Iterator[str]:
+        """Yield the lines of the cells that stand side by side."""
+        columns = [self.block.columns[index] for index in self.fit.beside]
+        stacks = [
+            wrapped(cells[index], size) if is_header or column.flow == "wrap" else broken(cells[index], size)
+            for index, column, size in zip(self.fit.beside, columns, widths, strict=True)
+        ]
+        for line in zip_longest(*stacks, fillvalue=""):
+            texts = zip(line, widths, columns, strict=True)
+            yield BETWEEN.join(_pad(text, size, right=column.right) for text, size, column in texts).rstrip()
+
+    def line(self, lead: str, text: str, style: Style) -> tuple[Span, ...]:
+        """Return one line of it, clipped only where not even the narrowest columns fit."""
+        return _clip((Span(" " * self.block.indent), Span(lead, "dim"), Span(text, style)), self.screen)
 
 
 def _pad(text: str, size: int, *, right: bool) -> str:
@@ -151,7 +205,6 @@ def _pad(text: str, size: int, *, right: bool) -> str:
 
 
 def _clip(line: tuple[Span, ...], screen: Screen) -> tuple[Span, ...]:
-    # Only where not even the narrowest columns fit.
     if not screen.width or sum(cells_of(span.text) for span in line) <= screen.width:
         return line
     return (Span(clipped("".join(span.text for span in line), screen.width, screen.glyphs.ellipsis), line[-1].style),)

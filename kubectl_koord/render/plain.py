@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from kubectl_koord.render.document import Block, Bullets, Gap, Line, Table, Tree
+from kubectl_koord.render.document import Block, Bullets, Command, Gap, Line, Table, Tree
 from kubectl_koord.render.escape import harmless, width
 
 _BETWEEN = "   "
@@ -25,8 +25,10 @@ def to_plain(blocks: Iterable[Block], *, unicode: bool = True) -> str:
 
 def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
     match block:
-        case Line(text, _, indent):
-            return [" " * indent + harmless(text, ascii_only=ascii_only)]
+        case Line():
+            return [" " * block.indent + harmless(block.text, ascii_only=ascii_only)]
+        case Command():
+            return [" " * block.indent + harmless(block.label + block.text, ascii_only=ascii_only)]
         case Gap():
             return [""]
         case Bullets():
@@ -39,8 +41,10 @@ def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
 
 def _points(block: Bullets, *, ascii_only: bool) -> Iterator[str]:
     for number, item in enumerate(block.items, 1):
-        command = _BETWEEN + harmless(item.command, ascii_only=ascii_only) if item.command else ""
-        yield f"  {number}. {harmless(item.text, ascii_only=ascii_only)}{command}"
+        lead = f"  {number}. "
+        yield lead + harmless(item.text, ascii_only=ascii_only)
+        if item.command:
+            yield " " * len(lead) + harmless(item.command, ascii_only=ascii_only)
 
 
 def _grid(block: Table | Tree, *, ascii_only: bool) -> Iterator[str]:

@@ -20,20 +20,23 @@ from kubectl_koord.explain.reports import (
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.render.words import VERDICT_STYLE
 
 _NO_TERMINAL_WIDTH = 80
+_WHOLE = (ChangePlan, Explanation, Explanations)  # nothing in them is ever left out
 
 
 class OutputStyle(Struct, frozen=True):
-    """How text is to look: as for a pipe or a terminal, how wide (0: no limit), in colour, beyond ASCII."""
+    """How text is to look: as for a pipe or a terminal, how wide and high (0: no limit), in colour, beyond ASCII."""
 
     terminal: bool
     width: int
     colour: bool
     unicode: bool
+    height: int = 0
 
 
 class TopoOptions(Struct, frozen=True):
@@ -43,9 +46,22 @@ class TopoOptions(Struct, frozen=True):
     nodes: bool = False
 
 
-def text(report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None) -> str:
-    """Return the report as text for a person or a pipe, ending with a line break."""
-    return _written(_page(report, topo_options or TopoOptions()), style)
+def text(
+    report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None, shown: Shown | None = None
+) -> str:
+    """Return the report as text for a person or a pipe, ending with a line break.
+
+    Args:
+        report: what to tell.
+        style: how it looks.
+        topo_options: what only `topo` can be asked.
+        shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
+
+    """
+    if shown is None:
+        shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
+    height = style.height if not isinstance(report, Explanation | Explanations) else 0
+    return _written(_page(report, topo_options or TopoOptions(), shown), style, height=height, names=shown.few)
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
@@ -58,15 +74,30 @@ def news_line(time: str, news: News, *, style: OutputStyle) -> str:
     return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
 
 
-def _written(page: list[Block], style: OutputStyle) -> str:
+def _written(page: list[Block], style: OutputStyle, *, height: int = 0, names: int | None = None) -> str:
     if not style.terminal:
         return to_plain(page, unicode=style.unicode)
     parts: list[str] = []
-    to_terminal(page, width=style.width, colour=style.colour, unicode=style.unicode, write=parts.append)
+    to_terminal(
+        page,
+        width=style.width,
+        colour=style.colour,
+        unicode=style.unicode,
+        write=parts.append,
+        height=height,
+        names=names,
+    )
     return "".join(parts)
 
 
-def output_style(color_flag: str, environ: Mapping[str, str], isatty: bool, encoding: str, columns: int) -> OutputStyle:  # noqa: FBT001 - one of five facts about the output
+def output_style(
+    color_flag: str,
+    environ: Mapping[str, str],
+    isatty: bool,  # noqa: FBT001
+    encoding: str,
+    columns: int,
+    lines: int = 0,
+) -> OutputStyle:
     """Return how to write to this output.
 
     Args:
@@ -75,12 +106,14 @@ def output_style(color_flag: str, environ: Mapping[str, str], isatty: bool, enco
         isatty: whether the output is a terminal.
         encoding: of the output; what is not a Unicode encoding gets ASCII.
         columns: the width of the terminal; 0 where it does not say.
+        lines: its height; 0 where it does not say.
 
     """
     colour = _colour(color_flag, environ, isatty=isatty)
     width = (columns if columns > 0 else _NO_TERMINAL_WIDTH) if isatty else 0
     unicode = encoding.lower().replace("-", "").replace("_", "").startswith("utf")
-    return OutputStyle(terminal=isatty or colour, width=width, colour=colour, unicode=unicode)
+    height = lines if isatty else 0
+    return OutputStyle(terminal=isatty or colour, width=width, colour=colour, unicode=unicode, height=height)
 
 
 def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
@@ -93,18 +126,18 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
     return isatty and environ.get("TERM") != "dumb"
 
 
-def _page(report: Report, options: TopoOptions) -> list[Block]:
+def _page(report: Report, options: TopoOptions, shown: Shown) -> list[Block]:
     match report:
         case TopologyReport():
-            page = topo.blocks(report, depth=options.depth, nodes=options.nodes)
+            page = topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
         case WhyReport():
-            page = why.blocks(report)
+            page = why.blocks(report, shown)
         case PendingGangsReport():
-            page = pending.blocks(report)
+            page = pending.blocks(report, shown)
         case PreemptReport():
-            page = preempt.blocks(report)
+            page = preempt.blocks(report, shown)
         case WhyPreemptedReport():
-            page = why_preempted.blocks(report)
+            page = why_preempted.blocks(report, shown)
         case ChangePlan():
             page = change.blocks(report)
         case Explanation() | Explanations():

@@ -1,9 +1,9 @@
-"""Blocks for a terminal: colours, and everything cut to its width."""
+"""Blocks for a terminal: colours, and no line wider than it is."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from kubectl_koord.render.document import Block, Style
+from kubectl_koord.render.document import Block, Gap, Style
 from kubectl_koord.render.layout import Screen, Span, laid_out
 
 _RICH_LINES = 100  # Rich takes some 0.04 ms per line, our own writer next to nothing
@@ -17,7 +17,14 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 
 
 def to_terminal(
-    blocks: Iterable[Block], *, width: int, colour: bool, unicode: bool, write: Callable[[str], object]
+    blocks: Sequence[Block],
+    *,
+    width: int,
+    colour: bool,
+    unicode: bool,
+    write: Callable[[str], object],
+    height: int = 0,
+    names: int | None = None,
 ) -> None:
     """Write the page to a terminal.
 
@@ -27,9 +34,15 @@ def to_terminal(
         colour: whether escape codes for colours may be written.
         unicode: False for a terminal that knows ASCII only.
         write: takes the text, in one or more parts.
+        height: lines of the terminal, 0 for no limit. A longer page ends with its first block, the verdict, which
+            has scrolled away by then.
+        names: how many names a list in a sentence may have before it is folded, None for any number.
 
     """
-    lines = [_trimmed(line) for line in laid_out(blocks, Screen(width, unicode))]
+    screen = Screen(width, unicode, names)
+    lines = [_trimmed(line) for line in laid_out(blocks, screen)]
+    if 0 < height <= len(lines):
+        lines += [_trimmed(line) for line in laid_out([Gap(), *blocks[:1]], screen)]
     if not colour:
         write("".join("".join(span.text for span in line) + "\n" for line in lines))
     elif len(lines) <= _RICH_LINES:

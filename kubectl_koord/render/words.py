@@ -1,43 +1,18 @@
 """Small wordings that several pages share."""
 
-import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from kubectl_koord.explain.ages import between
+from kubectl_koord.explain.ages import between, spelled
 from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.explain.words import amount_of, count, paste, unit
 from kubectl_koord.render.document import Block, Gap, Line, Style
+from kubectl_koord.render.shown import Shown
+
+_LONG = 300  # the text of a scheduler that is quoted on a screen
 
 VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
 
-_MOST_PODS = 6
-_ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-
-
-def count(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def ordinal(number: int) -> str:
-    """Return `1st`, `2nd`, `11th`."""
-    teen = 10 < number % 100 < 20  # noqa: PLR2004
-    return f"{number}{'th' if teen else _ORDINALS.get(number % 10, 'th')}"
-
-
-def some(names: Collection[str], most: int = 5) -> str:
-    """Return the names with commas, the first few only where there are many."""
-    shown = list(names)[:most] if len(names) > most + 1 else list(names)
-    rest = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {rest} more" if rest else "")
-
-
-def layer_word(layer: str) -> str:
-    """Return what a person calls one domain of the layer: `spine` for SpineLayer; other names as they are."""
-    for ending in ("TopologyLayer", "Layer"):
-        if layer.endswith(ending) and layer != ending:
-            return layer.removesuffix(ending).lower()
-    return layer
 
 
 def domain_word(name: str) -> str:
@@ -51,14 +26,10 @@ def local(name: str, home: str) -> str:
     return name.removeprefix(namespace + slash) if slash else name
 
 
-def unit(resource: str) -> str:
-    """Return the short name of a resource: `CPU`, `GPU` for nvidia.com/gpu, `memory`."""
-    last = resource.rpartition("/")[2]
-    return last.upper() if last in {"cpu", "gpu", "rdma", "npu"} else last
-
-
 def amount(resource: str, number: int) -> str:
-    """Return an amount of the resource for people: CPUs instead of milli-CPU, GiB instead of bytes."""
+    """Return an amount of the resource for people: CPUs instead of milli-CPU, cards instead of shares, GiB."""
+    if unit(resource) == "GPU":
+        return amount_of(resource, number)
     if resource == "cpu":
         return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
     if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
@@ -68,34 +39,21 @@ def amount(resource: str, number: int) -> str:
     return str(number)
 
 
-def resource_words(resource: str, written: str) -> str:
-    """Return a quantity with what it is one of: `64 GPU`, `96 CPU`, `128Gi memory`."""
-    return f"{written} {unit(resource)}"
-
-
-def age(seconds: int) -> str:
-    """Return the time like kubectl: `45s`, `12m`, `5h`, `3d`."""
-    for size, sign, least in ((86400, "d", 2 * 86400), (3600, "h", 2 * 3600), (60, "m", 120)):
-        if seconds >= least:
-            return f"{seconds // size}{sign}"
-    return f"{max(seconds, 0)}s"
-
-
 def age_at(since: str, moment: str) -> str:
     """Return how long before `moment` the other moment was, empty when one of them is no time."""
     gone = between(since, moment)
-    return "" if gone is None else age(int(gone.total_seconds()))
+    return "" if gone is None else spelled(gone)
 
 
 def command(*words: str) -> str:
     """Return a command line of this plugin that may be pasted, whatever the names are."""
-    return " ".join(["kubectl koord", *map(shlex.quote, words)])
+    return paste("kubectl", "koord", *words)
 
 
 def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
     """Return the last line: the facts counted, and whose behaviour the answer reproduces."""
-    by = f"as koordinator {basis.koordinator_version} decides ({basis.version_from})"
-    return Line("; ".join([*(fact for fact in facts if fact), by]), "dim")
+    by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
+    return Line(". ".join(filter(None, ["; ".join(filter(None, facts)), by])), "dim")
 
 
 def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
@@ -104,7 +62,7 @@ def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
     return [Gap(), *lines] if lines else []
 
 
-def scheduler_line(says: SchedulerSays, moment: str) -> Line:
+def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
     """Return what the scheduler wrote on the pods, how old it is, whether it still holds and when it tries again.
 
     Without an event only the first failure has a time: the words themselves may be newer.
@@ -112,8 +70,10 @@ def scheduler_line(says: SchedulerSays, moment: str) -> Line:
     gone = age_at(says.last_seen or says.since, moment)
     since = (f"{gone} ago" if says.last_seen else f"Within the last {gone}") if gone else f"Since {says.since}"
     if not says.reads:
-        holds = {True: "which still holds", False: "which no longer holds", None: "which may no longer hold"}
-        return Line(f'{since} the scheduler said, {holds[says.agrees]}: "{_shortened(says.message)}"', "dim")
+        holds = {True: "still true", False: "no longer true", None: "may be outdated"}
+        return Line(
+            f'{since} the scheduler reported ({holds[says.agrees]}): "{_shortened(says.message, shown)}"', "dim"
+        )
     now = f"now {says.now}" if says.now else ""
     return Line("; ".join(filter(None, [f"{since} {says.reads}", now, says.retry])) + ".", "dim")
 
@@ -122,12 +82,15 @@ def raw_lines(says: SchedulerSays, home: str) -> list[Block]:
     """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
     if not says.texts:
         return []
-    lines: list[Block] = [Gap(), Line("What the scheduler wrote", "bold")]
+    lines: list[Block] = [Gap(), Line("Scheduler messages", "bold")]
     for each in says.texts:
-        pods = some([local(pod, home) for pod in each.pods], _MOST_PODS)
-        lines += [Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2), Line(each.message, indent=4)]
+        pods = ", ".join(local(pod, home) for pod in each.pods)
+        lines.append(Line(f"on {count(len(each.pods), 'pod')} ({pods}):", "dim", indent=2))
+        lines.append(Line(each.message, indent=4, quoted=True))
     return lines
 
 
-def _shortened(message: str, most: int = 300) -> str:
-    return message if len(message) <= most else message[:most].rstrip() + "..."
+def _shortened(message: str, shown: Shown) -> str:
+    if shown.lines is None or len(message) <= _LONG:
+        return message
+    return f"{message[:_LONG].rstrip()}... (--all shows the rest)"

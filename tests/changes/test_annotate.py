@@ -15,7 +15,7 @@ from kubectl_koord.changes.annotate import (
     seconds,
 )
 from kubectl_koord.explain.reports import Change, Effect, ObjectName, Outcome
-from tests.build import BLOCK, SPINE, Drawing, cluster, rules
+from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")
 JOB = ObjectName("PodGroup", "default", "job")
@@ -36,6 +36,25 @@ def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -
     return str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "wanted", "key"),
+    [
+        ("PodGroup", Wanted(mode="Strict"), "default/gone"),
+        ("ClusterNetworkTopology", Wanted(must_gather=(SPINE,)), "default/job"),
+        ("Pod", Wanted(groups=("job,gone",)), "default/job"),
+        ("PodGroup", Wanted(groups=("job,gone",)), "default/job"),
+    ],
+)
+def test_what_could_not_be_read_is_not_said_to_be_missing(kind: str, wanted: Wanted, key: str) -> None:
+    assert refusal(wanted, FREE.with_gap(kind), key) == f"{kind} could not be read: you may not read it"
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PodGroup"])
+def test_no_index_is_set_where_the_members_could_not_all_be_read(kind: str) -> None:
+    with pytest.raises(RefusedError, match=f"^{kind} could not be read: you may not read it$"):
+        index_plan(FREE.with_gap(kind), FREE.subject("job"), overwrite=False)
+
+
 def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
     spec = rules(f"MustGather {SPINE}")
     found = pod_group_plan(FREE, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)
@@ -51,6 +70,38 @@ def test_the_effect_is_what_why_pending_would_answer_then() -> None:
     assert found.effect is not None
     assert (found.effect.before.verdict, found.effect.before.cause) == ("no", "insufficient-slots")
     assert found.effect.after == Outcome("yes", None)
+
+
+FULL = FREE.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=1).with_running("c", on="n3", cpu=1)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "wanted", "answers"),
+    [
+        (FREE.cordon("n1", "n3"), Wanted(must_gather=(SPINE,)), ("yes", "no insufficient-slots", True)),
+        (FREE, Wanted(must_gather=(NODE,)), ("yes", "no never-fits", True)),
+        (FULL, Wanted(must_gather=(SPINE,)), ("no insufficient-capacity", "no insufficient-slots", False)),
+        (FULL, Wanted(must_gather=(NODE,)), ("no insufficient-capacity", "no never-fits", True)),
+        (FREE.with_gang("job", 2, 8, must_gather=NODE), Wanted(must_gather=(SPINE,)), ("no never-fits", "yes", False)),
+        (
+            FREE.with_group("gone", 2).with_running("w", on="n1", cpu=0),
+            Wanted(groups=("job,gone",)),
+            ("yes", "no group-member-too-few-pods", True),
+        ),
+        (
+            FULL.with_group("gone", 2),
+            Wanted(groups=("job,gone",)),
+            ("no insufficient-capacity", "no group-member-too-few-pods", True),
+        ),
+    ],
+)
+def test_a_change_is_worse_by_its_verdict_or_of_two_noes_by_its_cause(
+    drawing: Drawing, wanted: Wanted, answers: tuple[str, str, bool]
+) -> None:
+    effect = pod_group_plan(drawing, "default/job", wanted, overwrite=True).effect
+    assert effect is not None
+    told = tuple(f"{one.verdict} {one.cause or ''}".rstrip() for one in (effect.before, effect.after))
+    assert (*told, effect.worse) == answers
 
 
 def test_everything_may_be_set_at_once() -> None:
@@ -102,7 +153,7 @@ def test_rules_replace_rules_and_multiples_alone_keep_them(
 def test_what_is_so_already_changes_nothing() -> None:
     drawing = FREE.with_group("job", 2, mode="Strict")
     found = pod_group_plan(drawing, "default/job", Wanted(mode="Strict"), overwrite=False)
-    assert (found.changes, found.message) == ((), "nothing to change: it is so already.")
+    assert (found.changes, found.message) == ((), "default/job unchanged.")
 
 
 def test_a_value_is_overwritten_only_when_asked_to() -> None:
@@ -116,20 +167,20 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
     ("wanted", "words"),
     [
         (Wanted(must_gather=("SpinLayer",)), "layer 'SpinLayer' is not in the topology, did you mean SpineLayer?"),
-        (Wanted(multiples=("Rack=2",)), "layer 'Rack' is not in the topology, did you mean BlockLayer?"),
-        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=("=2",)), "--multiple '=2' does not read LAYER=N with N above zero"),
-        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' does not read LAYER=N with N above zero"),
+        (Wanted(multiples=("Rack=2",)), "layer 'Rack' is not in the topology"),
+        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' must be LAYER=N with N above zero"),
+        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' must be LAYER=N with N above zero"),
+        (Wanted(multiples=("=2",)), "--multiple '=2' must be LAYER=N with N above zero"),
+        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' must be LAYER=N with N above zero"),
         (Wanted(mode="strict"), "--mode 'strict' is not one of Strict, NonStrict"),
         (
             Wanted(match_policy="never"),
             "--match-policy 'never' is not one of only-waiting, waiting-and-running, once-satisfied",
         ),
-        (Wanted(groups=("job,pear",)), "gang 'default/pear' does not exist, did you mean default/job?"),
+        (Wanted(groups=("job,pear",)), "gang 'default/pear' does not exist"),
         (
             Wanted(groups=("default/peer",)),
-            "--groups must name default/job itself: the scheduler takes the list literally",
+            "--groups must include default/job itself: the scheduler takes the list literally",
         ),
         (Wanted(total=1), "--total 1 is less than minMember 2"),
         (
@@ -153,7 +204,7 @@ def test_an_unknown_pod_group_is_answered_with_the_nearest() -> None:
 
 
 def test_without_a_topology_no_layer_can_be_gathered_on() -> None:
-    words = "no layer can be gathered on: there is no ClusterNetworkTopology default"
+    words = "no layer to gather on: there is no ClusterNetworkTopology default"
     assert refusal(Wanted(must_gather=(SPINE,)), FREE.but(topologies={})) == words
 
 
@@ -166,7 +217,7 @@ def test_a_duration_is_read_in_whole_seconds(written: str, number: int) -> None:
 
 @pytest.mark.parametrize("written", ["", "s", "1.5h", "10 m", "-5", "1d", "10ms", "²"])
 def test_what_is_no_duration_is_refused(written: str) -> None:
-    with pytest.raises(RefusedError, match="is no duration such as 90s, 10m or 1h30m"):
+    with pytest.raises(RefusedError, match="is not a duration such as 90s, 10m or 1h30m"):
         seconds(written)
 
 
@@ -215,7 +266,7 @@ def test_another_rank_is_overwritten_only_when_asked_to() -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (("w-1", "master"), "pod default/master has no number at the end of its name: its index cannot be told"),
+        (("w-1", "master"), "pod default/master has no number at the end of its name: cannot derive its index"),
         (("a-1", "b-1"), "pods default/a-1 and default/b-1 end in the same number 1"),
         ((), "default/job has no pending pods"),
     ],

@@ -41,7 +41,7 @@ def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_a_terminal_and_without_yes_nothing_is_sent(koord: Run, server: ApiServer) -> None:
     for words in (("podgroup", "job", "--mode=NonStrict"), ("pods", "job", "--index")):
         said = refused(koord("annotate", *words))
-        assert said == "error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look\n"
+        assert said == "error: stdin is not a terminal; use --yes, or --dry-run=client to preview\n"
     assert not sent(server)
 
 
@@ -102,11 +102,11 @@ def test_the_change_and_its_effect_are_one_screen(koord: Run, server: ApiServer)
         "PodGroup default/job\n"
         "  + spec.scheduleTimeoutSeconds: 600\n"
         "\n"
-        "why-pending: no (insufficient-slots) -> no (insufficient-slots) (the same)\n"
-        "  before: no spine has room for its 2 pods, the best has 1.\n"
-        "  after: no spine has room for its 2 pods, the best has 1.\n"
+        "why-pending: no (insufficient-slots) -> no (insufficient-slots) (unchanged)\n"
+        "  before: no spine has room for its 2 pods; the best has 1.\n"
+        "  after: no spine has room for its 2 pods; the best has 1.\n"
         "\n"
-        "as koordinator 1.8 decides (from the image tag)\n"
+        "Evaluated as Koordinator 1.8 (from the image tag)\n"
     )
 
 
@@ -137,7 +137,7 @@ def test_a_dry_run_on_the_server_is_checked_there_and_kept_nowhere(koord: Run, s
     before = group(server)
     done = koord("annotate", "podgroup", "job", "--mode=NonStrict", "--dry-run=server")
     assert done.code == 0
-    assert done.out.startswith("Would change 1 object (server dry run: nothing was kept).\n")
+    assert done.out.startswith("Would change 1 object (server dry run: nothing was saved).\n")
     (request,) = sent(server)
     assert request.query["dryRun"] == "All"
     assert group(server) == before
@@ -153,7 +153,7 @@ def test_a_dry_run_here_sends_nothing(koord: Run, server: ApiServer, flag: str) 
 
 def test_what_is_so_already_is_not_sent(koord: Run, server: ApiServer) -> None:
     done = koord("annotate", "podgroup", "job", "--must-gather=SpineLayer", "--yes")
-    assert (done.code, done.out.partition("\n")[0]) == (0, "nothing to change: it is so already.")
+    assert (done.code, done.out.partition("\n")[0]) == (0, "default/job unchanged.")
     assert not sent(server)
 
 
@@ -166,7 +166,7 @@ def test_another_value_is_replaced_only_when_told_so(koord: Run, server: ApiServ
 
 def test_an_object_that_has_changed_meanwhile_is_left_alone(koord: Run, server: ApiServer) -> None:
     """The list is served as it was, the object is newer: as if somebody else had been faster."""
-    listed = {"items": [group(server)], "metadata": {}}
+    listed = {"kind": "PodGroupList", "items": [group(server)], "metadata": {}}
     stale = json.dumps(listed).encode()
     newer = group(server)
     newer["metadata"]["annotations"]["by"] = "somebody"
@@ -194,20 +194,23 @@ def test_a_failure_halfway_says_how_far_it_came(koord: Run, server: ApiServer) -
         ),
         (
             ["podgroup", "job", "--multiple=SpineLayer"],
-            "error: --multiple 'SpineLayer' does not read LAYER=N with N above",
+            "error: --multiple 'SpineLayer' must be LAYER=N with N above",
         ),
-        (["podgroup", "job", "--multiple=SpineLayer=0"], "error: --multiple 'SpineLayer=0' does not read LAYER=N"),
+        (["podgroup", "job", "--multiple=SpineLayer=0"], "error: --multiple 'SpineLayer=0' must be LAYER=N"),
         (["podgroup", "job", "--mode=strict"], "error: --mode 'strict' is not one of Strict, NonStrict"),
         (["podgroup", "job", "--match-policy=x"], "error: --match-policy 'x' is not one of only-waiting,"),
-        (["podgroup", "job", "--groups=job,nobody"], "error: gang 'default/nobody' does not exist, did you mean"),
-        (["podgroup", "job", "--groups=tiny"], "error: --groups must name default/job itself"),
-        (["podgroup", "job", "--waiting-time=soon"], "error: --waiting-time 'soon' is no duration such as 90s, 10m"),
+        (["podgroup", "job", "--groups=job,nobody"], "error: gang 'default/nobody' does not exist"),
+        (["podgroup", "job", "--groups=tiny"], "error: --groups must include default/job itself"),
+        (["podgroup", "job", "--waiting-time=soon"], "error: --waiting-time 'soon' is not a duration such as 90s, 10m"),
         (["podgroup", "job", "--waiting-time=0"], "error: --waiting-time '0' must be above zero"),
         (["podgroup", "job", "--total=1"], "error: --total 1 is less than minMember 2"),
         (["podgroup", "job", "--total=x"], "error: Invalid value for '--total'"),
-        (["pods", "job"], "error: --index is required: it is all that can be set on pods"),
-        (["pods", "nobody", "--index"], "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
-        (["podgroup", "job", "--mode=Strict", "--dry-run=yes"], "error: --dry-run=yes is none of none, client, server"),
+        (["pods", "job"], "error: --index is required: nothing else can be set on pods"),
+        (["pods", "nobody", "--index"], "error: no gang, pod or owner 'nobody' in namespace 'default'"),
+        (
+            ["podgroup", "job", "--mode=Strict", "--dry-run=yes"],
+            "error: --dry-run=yes is not one of none, client, server",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -221,7 +224,7 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(
 def test_a_file_is_never_changed(koord: Run, cluster: str) -> None:
     for flags in (["--yes"], ["--dry-run=server"], []):
         said = refused(koord("annotate", "podgroup", "job", "--mode=NonStrict", *flags, "--snapshot", cluster))
-        assert said == "error: a file cannot be changed: use --dry-run=client\n"
+        assert said == "error: a snapshot cannot be changed; use --dry-run=client\n"
     shown = koord("annotate", "podgroup", "job", "--mode=NonStrict", "--dry-run=client", "--snapshot", cluster)
     assert (shown.code, shown.err) == (0, "")
 
@@ -254,9 +257,24 @@ def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: b
     done = asked(answer, "annotate", "podgroup", "job", "--mode=NonStrict")
     assert done.code == 0
     assert done.err.startswith("To be changed: 1 object.\n\nPodGroup default/job\n")
-    assert done.err.endswith("Change 1 object? [y/N] ")
+    place = 'in cluster "test" (context "test", namespace "default")'
+    assert done.err.endswith(f"Change 1 object {place}? [y/N] ")
+    assert done.err.count("context") == 1
     assert done.out.startswith("Changed 1 object.\n")
     assert len(sent(server)) == 1
+
+
+def test_the_prompt_names_the_cluster_or_server_that_a_flag_means(server: ApiServer) -> None:
+    done = asked(b"n\n", "annotate", "podgroup", "job", "--mode=NonStrict", f"--server={server.url}")
+    assert done.err.endswith(f'in cluster "{server.url}" (context "test", namespace "default")? [y/N] ')
+
+
+def test_a_change_for_the_worse_is_told_before_the_question(server: ApiServer) -> None:
+    words = ("annotate", "podgroup", "tiny", "--multiple=SpineLayer=5", "--overwrite")
+    done = asked(b"n\n", *words)
+    worse = "This makes it worse: why-pending will answer no (multiple-mismatch) instead of yes.\n"
+    assert worse in done.err
+    assert not sent(server)
 
 
 @pytest.mark.parametrize("answer", [b"n\n", b"\n", b"yep\n", b"\x04"])
@@ -269,4 +287,5 @@ def test_anything_else_at_the_prompt_changes_nothing(server: ApiServer, answer: 
 def test_ctrl_c_at_the_prompt_ends_it_with_130(server: ApiServer) -> None:
     done = asked(None, "annotate", "podgroup", "job", "--mode=NonStrict")
     assert (done.code, done.out) == (130, "")
+    assert done.err.endswith("? [y/N] \ninterrupted: nothing was sent\n")
     assert not sent(server)

@@ -12,7 +12,7 @@ def test_a_code_is_explained_without_a_cluster(koord: Run, monkeypatch: pytest.M
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
     done = koord("explain", "insufficient-slots")
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("No domain has slots enough.\ninsufficient-slots (cause)\n")
+    assert done.out.startswith("No domain has enough slots.\ninsufficient-slots (cause)\n")
 
 
 def test_without_a_code_all_are_listed(koord: Run) -> None:
@@ -52,6 +52,12 @@ def test_a_mistyped_code_is_one_line_with_the_nearest(koord: Run) -> None:
     assert done.err.count("\n") == 1
 
 
+def test_a_code_that_is_like_none_brings_where_all_stand(koord: Run) -> None:
+    done = koord("explain", "xyzzy")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "error: no code 'xyzzy'; 'kubectl koord explain' lists them all\n"
+
+
 def test_hostile_text_for_a_code_is_shown_escaped(koord: Run) -> None:
     done = koord("explain", "\x1b[31mquota")
     assert (done.code, done.out) == (2, "")
@@ -60,4 +66,4 @@ def test_hostile_text_for_a_code_is_shown_escaped(koord: Run) -> None:
 
 def test_the_page_of_a_cause_says_how_to_learn_more(koord: Run, cluster: str) -> None:
     page = koord("why-pending", "few", "--snapshot", cluster).out.splitlines()
-    assert page[1] == "kubectl koord explain too-few-pods"
+    assert page[1] == "Details: kubectl koord explain too-few-pods"

@@ -57,6 +57,13 @@ def test_what_the_system_refuses_is_no_fault_of_ours(koord: Run, cluster: str, m
     assert koord("topo", "--snapshot", cluster) == (2, "", "error: [Errno 28] No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    "argv", [("topo", "--demo", "-n", "a\udcff"), ("why-pending", "\ud800"), ("__complete", "\udcff")]
+)
+def test_an_argument_that_is_no_text_is_refused(koord: Run, argv: tuple[str, ...]) -> None:
+    assert koord(*argv) == (2, "", f"error: the argument {argv[-1]!r} is not UTF-8\n")
+
+
 @pytest.mark.parametrize(("problem", "code"), [(KeyboardInterrupt(), 130), (BrokenPipeError(), 141)])
 def test_who_interrupts_it_is_told_nothing(
     koord: Run, cluster: str, monkeypatch: pytest.MonkeyPatch, problem: BaseException, code: int

@@ -20,7 +20,7 @@ def test_the_topology_is_a_tree_on_a_screen(koord: Run, cluster: str) -> None:
         "  spine-a       2          8          16\n"
         "  spine-b       2          8          16\n"
         "\n"
-        "as koordinator 1.8 decides (from the image tag)\n"
+        "Evaluated as Koordinator 1.8 (from the image tag)\n"
     )
 
 
@@ -72,12 +72,21 @@ def test_a_name_after_two_dashes_is_a_name(koord: Run, cluster: str) -> None:
 def test_a_namespace_makes_short_names_long(koord: Run, cluster: str) -> None:
     done = koord("why-pending", "job", "-n", "elsewhere", "--snapshot", cluster)
     assert done.code == 2
-    assert "no gang, pod or owner 'job' in namespace 'elsewhere', did you mean" in done.err
+    assert done.err == "error: the input holds nothing in namespace 'elsewhere'\n"
     assert koord("why-pending", "job", "-ndefault", "--snapshot", cluster).code == 1
 
 
 def test_a_gang_goes_by_its_many_names(koord: Run, cluster: str) -> None:
-    names = ("job", "default/job", "podgroup/job", "pg/job", "pod/job-0", "job-1")
+    names = (
+        "job",
+        "default/job",
+        "podgroup/job",
+        "pg/job",
+        "pod/job-0",
+        "job-1",
+        "podgroup/default/job",
+        "pod/default/job-0",
+    )
     answers = {koord("why-pending", name, "--snapshot", cluster) for name in names}
     assert len(answers) == 1
 
@@ -107,22 +116,31 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
     ("words", "said"),
     [
         (("nonsense",), "error: No such command 'nonsense'; see 'kubectl koord --help'"),
+        (("topp",), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
+        (("help", "topp"), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
+        (("annotate", "pod", "x"), "error: No such command 'pod', did you mean pods, podgroup?; see 'kubectl koord an"),
+        (("why-pending", "job", "-A"), "error: a resource cannot be retrieved by name across all namespaces"),
+        (("-A", "why-pending", "job"), "error: a resource cannot be retrieved by name across all namespaces"),
+        (("preempt", "high", "--dry-run", "-A"), "error: No such option: -A"),
         (("topo", "--nonsense"), "error: No such option: --nonsense"),
         (("topo", "surplus"), "error: Got unexpected extra argument"),
         (("topo", "--depth", "x"), "error: Invalid value for '--depth'"),
         (("preempt", "--dry-run"), "error: Missing argument 'GANG'; see 'kubectl koord preempt --help'"),
-        (("preempt", "high"), "error: --dry-run is required: the scheduler preempts, this command only shows"),
-        (("preempt", "high", "--dry-run=x"), "error: --dry-run=x is neither client nor server: the scheduler preempts"),
+        (("preempt", "high"), "error: --dry-run is required: this command only shows what the scheduler would preempt"),
+        (
+            ("preempt", "high", "--dry-run=x"),
+            "error: --dry-run=x is not one of client, server: this command only shows",
+        ),
         (("preempt", "high", "--dry-run=server"), "error: --dry-run=server needs a live cluster"),
         (("preempt", "hihg", "--dry-run"), "error: no gang, pod or owner 'hihg' in namespace 'default', did you mean"),
-        (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (("topo", "--for", "nobody"), "error: no gang, pod or owner 'nobody' in namespace 'default'"),
         (("topo", "-o", "xml"), "error: unable to match a printer suitable for the output format 'xml', allowed"),
         (("topo", "-o"), "error: flag needs an argument: -o"),
         (("topo", "--color=sometimes"), "error: --color 'sometimes' is not one of auto, always, never"),
         (("topo", "--koordinator-version", "9"), "error: --koordinator-version '9' is not one of 1.7, 1.8, main"),
-        (("topo", "--demo"), "error: --demo and --snapshot exclude each other"),
+        (("topo", "--demo"), "error: --demo and --snapshot cannot be used together"),
         (("topo", "--request-timeout=x"), "error: Invalid timeout value."),
-        (("version", "-o", "json"), "error: version has no -o"),
+        (("version", "-o", "json"), "error: version does not support -o"),
         (("annotate", "nodes", "x"), "error: No such command 'nodes'"),
     ],
 )
@@ -131,6 +149,26 @@ def test_what_is_wrong_is_told_in_one_line(koord: Run, cluster: str, words: tupl
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(said)
     assert done.err.count("\n") == 1
+
+
+def test_flags_of_a_verb_may_stand_before_it(koord: Run, cluster: str) -> None:
+    at = ("--snapshot", cluster)
+    assert koord("-A", "why-pending", *at) == koord("why-pending", "-A", *at)
+    assert koord("--all-namespaces", *at, "why-pending").code == 0
+    assert koord("--nodes", "topo", *at) == koord("topo", "--nodes", *at)
+    assert koord("--dry-run", "preempt", "high", *at) == koord("preempt", "high", "--dry-run", *at)
+
+
+@pytest.mark.usefixtures("no_kubectl")
+@pytest.mark.parametrize("words", [(), ("topo",), ("why-pending",), ("annotate",), ("annotate", "pods")])
+def test_help_is_a_verb_and_needs_no_cluster(koord: Run, words: tuple[str, ...]) -> None:
+    assert koord("help", *words) == koord(*words, "--help")
+    assert koord("help", *words).code == 0
+
+
+def test_the_version_is_told_as_a_verb_and_as_a_flag(koord: Run) -> None:
+    assert koord("--version") == koord("version")
+    assert koord("--version").out.startswith("kubectl-koord ")
 
 
 @pytest.mark.parametrize("words", [(), ("annotate",)])

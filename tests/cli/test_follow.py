@@ -22,7 +22,7 @@ from tests.cli.world import pod, pod_group, world
 KOORD = str(BIN / "kubectl-koord")
 PODS = "/api/v1/pods"
 UNTIL = ("--until", "scheduled")
-SHORT = "no spine has room for its 2 pods, the best has 1"
+MISSING = "no spine has room for its 2 pods; the best has 1"
 Started = Callable[..., AbstractContextManager["subprocess.Popen[str]"]]
 
 
@@ -81,7 +81,7 @@ def place(server: ApiServer, *names: str) -> None:
 
 def test_a_gang_is_shown_and_then_only_what_changes(server: ApiServer, started: Started) -> None:
     with started("why-pending", "job", "-w") as child:
-        assert page(child)[0] == f"default/job is pending: {SHORT}.\n"
+        assert page(child)[0] == f"default/job is pending: {MISSING}.\n"
         server.put(pod_group("unrelated", 1))
         server.put(pod("x", on="a0"))
         assert change(child).startswith("default/job  0 of 2 slots in spine-a (was 1); ")
@@ -132,7 +132,7 @@ def test_a_wait_for_what_is_already_so_ends_at_once(koord: Run, server: ApiServe
     shown = koord("why-pending", "tiny", *UNTIL, "--watch")
     assert (shown.code, shown.out.splitlines()[0]) == (
         0,
-        "default/tiny has no pending pods; 1 pod on a node, 1 needed.",
+        "default/tiny has no pending pods: 1 pod on a node, 1 needed.",
     )
     assert json.loads(koord("why-pending", "tiny", *UNTIL, "-o", "json").out)["boundPods"] == 1
 
@@ -148,7 +148,7 @@ def test_a_wait_ends_when_the_last_pod_has_a_node(server: ApiServer, started: St
 @pytest.mark.usefixtures("server")
 @pytest.mark.parametrize("timeout", ["0", "0s", "1ms", "10ms"])
 def test_a_wait_that_is_too_long_says_why_it_is_still_pending(koord: Run, timeout: str) -> None:
-    said = f"default/job is still pending after {timeout}: {SHORT}.\n"
+    said = f"default/job is still pending after {timeout}: {MISSING}.\n"
     assert koord("why-pending", "job", *UNTIL, "--timeout", timeout) == (1, said, "")
     both = koord("why-pending", "job", *UNTIL, "--timeout", timeout, "-w")
     assert (both.code, both.out.endswith(f"\n{said}")) == (1, True)
@@ -168,7 +168,7 @@ def test_a_gang_that_vanishes_ends_the_wait_with_2(server: ApiServer, started: S
         server.delete("podgroups", "default", "job")
         for name in ("job-0", "job-1"):
             server.delete("pods", "default", name)
-        said = "error: default/job is gone: it has no unfinished pods and no PodGroup any more\n"
+        said = "error: default/job no longer exists: it has no unfinished pods and no PodGroup\n"
         assert child.communicate(timeout=20) == ("", said)
     assert child.returncode == 2
 
@@ -203,9 +203,9 @@ def test_a_signal_while_waiting_ends_it_silently(server: ApiServer, started: Sta
         (UNTIL, "error: --until needs a GANG to wait for"),
         (("job", *UNTIL, "--timeout", "soon"), "error: Invalid timeout value. "),
         (("job", *UNTIL, "--timeout", "-5m"), "error: --timeout '-5m' is negative"),
-        (("job", *UNTIL, "--demo"), "error: --watch and --until follow a cluster: a file does not change"),
-        (("-w", "--snapshot", "any.json"), "error: --watch and --until follow a cluster: a file does not change"),
-        (("nobody", *UNTIL), "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean "),
+        (("job", *UNTIL, "--demo"), "error: --watch and --until need a live cluster"),
+        (("-w", "--snapshot", "any.json"), "error: --watch and --until need a live cluster"),
+        (("nobody", *UNTIL), "error: no gang, pod or owner 'nobody' in namespace 'default'"),
     ],
     ids=["goal", "timeout", "watch-timeout", "no-gang", "no-duration", "negative", "demo", "file", "unknown"],
 )
@@ -233,6 +233,26 @@ def test_another_kind_that_may_not_be_watched_makes_the_answer_unknown(server: A
     with started("why-pending", "job", "-w") as child:
         page(child)
         assert change(child) == "default/job  cannot tell: Node could not be read: cannot watch nodes"
+
+
+@pytest.mark.parametrize("watch", [True, None], ids=["watched no more", "never listed"])
+def test_whether_a_gang_is_scheduled_is_never_told_without_its_pod_group(
+    koord: Run, server: ApiServer, *, watch: bool | None
+) -> None:
+    server.rules.append(Rule("/apis/.*/podgroups", 403, "Forbidden", "no podgroups for you", watch=watch))
+    place(server, "job-0")
+    why = "PodGroup could not be read: no podgroups for you"
+    said = f"error: cannot tell whether default/job is scheduled: {why}\n"
+    assert koord("why-pending", "job", *UNTIL) == (2, "", said)
+
+
+def test_a_listing_tells_from_when_on_it_may_lack_some(server: ApiServer, started: Started) -> None:
+    server.rules.append(Rule("/apis/.*/podgroups", 403, "Forbidden", "no more podgroups", watch=True))
+    with started("why-pending", "-w") as child:
+        page(child)
+        while not (last := change(child)).startswith("others"):
+            assert "cannot tell: PodGroup could not be read: no more podgroups" in last
+        assert last == "others  may be missing: PodGroup could not be read: no more podgroups"
 
 
 @pytest.mark.usefixtures("no_kubectl")

@@ -68,7 +68,7 @@ def test_standard_input_is_a_dash(koord: Run, expected: Object, monkeypatch: pyt
         (["topo", "--snapshot", "-"], "error: standard input is closed\n"),
         (
             ["annotate", "podgroup", "job", "--mode=NonStrict"],
-            "error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look\n",
+            "error: stdin is not a terminal; use --yes, or --dry-run=client to preview\n",
         ),
     ],
     ids=["file", "question"],
@@ -83,7 +83,7 @@ def test_standard_input_that_is_closed_is_told(
 def test_the_executable_reads_standard_input_without_kubectl(installed: Run, tmp_path: Path) -> None:
     done = installed("why-pending", "job", "--snapshot", "-", stdin=json.dumps(world()), PATH=str(tmp_path))
     assert (done.code, done.err) == (1, "")
-    assert done.out.startswith("default/job is pending: no spine has room for its 2 pods, the best has 1.\n")
+    assert done.out.startswith("default/job is pending: no spine has room for its 2 pods; the best has 1.\n")
 
 
 def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
     report = json.loads(done.out)
     assert [one["code"] for one in report["warnings"]] == ["kind-not-in-input"]
     kinds = "ElasticQuota, Reservation, NodeMetric and PodGroup"
-    assert report["warnings"][0]["message"] == f"the input holds no {kinds}: taken as absent."
+    assert report["warnings"][0]["message"] == f"snapshot contains no {kinds}; assuming none exist."
 
 
 @pytest.mark.parametrize(
@@ -112,6 +112,15 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
         (gzip.compress(b'{"kind": "List", "items": []}', mtime=0)[:-6], "broken gzip: "),
         (b'{"kind": "List", "items": [7]}', "an item that is no object: "),
         (b'{"kind": "Pod", "metadata": {}}', "a Pod without metadata.name"),
+        (b"kind: []\nmetadata: {name: a}\n", "an object a: Expected `str`, got `array` - at `$.kind`"),
+        (b"kind: {a: b}\nmetadata: {name: a}\n", "Expected `str`, got `object` - at `$.kind`"),
+        (
+            b'{"kind": "Pod", "metadata": {"name": "a"}, "spec": {"priority": 99999999999999999999}}',
+            "Pod a: Expected `int` <= 2147483647 - at `$.spec.priority`",
+        ),
+        (b"kind: Node\nmetadata: {name: a}\nspec:\n", "Node a: Expected `object`, got `null` - at `$.spec`"),
+        (b"[" * 50_000 + b"a: b", "not a Kubernetes List in JSON: "),
+        (b"a: " + b"[" * 50_000, "not YAML: maximum recursion depth exceeded"),
     ],
 )
 def test_a_broken_file_is_named_in_one_line(koord: Run, tmp_path: Path, content: bytes, said: str) -> None:
@@ -146,6 +155,22 @@ def test_a_bad_value_is_told_with_its_object_and_field(koord: Run, tmp_path: Pat
     kind = koord("topo", "--snapshot", str(path))
     assert kind.err.startswith(f"error: {path}: Pod default/odd: ")
     assert "priority" in kind.err
+
+
+@pytest.mark.parametrize("amount", ["9" * 60, 10**60, 2**64, "1e999", "9" * 60 + "Ki"], ids=str)
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_an_amount_beyond_64_bits_is_one_that_no_node_has(
+    koord: Run, tmp_path: Path, amount: object, suffix: str
+) -> None:
+    """The API server takes it."""
+    objects = world()
+    objects["items"] += [pod("vast", cpu=amount), pod("vast-too", cpu=amount, on="a0")]  # type: ignore[arg-type]
+    path = tmp_path / f"vast.{suffix}"
+    path.write_text((json.dumps if suffix == "json" else yaml.safe_dump)(objects))
+
+    done = koord("why-pending", "vast", "-o", "json", "--snapshot", str(path))
+
+    assert (done.code, done.err) == (1, "")
 
 
 def test_kinds_of_others_are_passed_over(koord: Run, tmp_path: Path, expected: Object) -> None:

@@ -3,14 +3,16 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.cli.conftest import BIN, Run
-from tests.cli.world import Object, world, write
+from tests.cli.world import GATHER, Object, node, pod, pod_group, scheduler, topology, world, write
 
 ESCAPE = "\x1b"
 LINES = (
@@ -85,6 +87,45 @@ def test_a_terminal_gets_colour_unless_it_is_dumb(cluster: str) -> None:
     assert ESCAPE in on_a_terminal(*words, TERM="xterm")
     assert ESCAPE not in on_a_terminal(*words, TERM="dumb")
     assert ESCAPE not in on_a_terminal(*words, TERM="xterm", NO_COLOR="1")
+
+
+def crowded(tmp_path: Path) -> str:
+    """Write a cluster of which no page fits on a screen: 90 spines, 90 gangs, a gang that preempts on 90 nodes."""
+    items = [*scheduler(), topology(), pod_group("wide", 90), pod_group("gone", 90)]
+    for number in range(90):
+        name = f"n{number:02}"
+        items += [node(name, f"spine-{name}"), pod(f"filler-{name}", cpu="7", on=name)]
+        items += [pod(f"wide-{number:02}", "wide", priority=9), pod_group(f"g{number:02}", 2, **GATHER)]
+        items += [pod(f"g{number:02}-{member}", f"g{number:02}") for member in "ab"]
+        victim = pod(f"gone-{number:02}", "gone", on=name)
+        message = (
+            "koord-scheduler: preempting to accommodate higher priority pods, preemptor: far/big, triggerPod: far/b"
+        )
+        condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+        victim["status"] = {"phase": "Failed", "conditions": [condition | {"message": message}]}
+        items.append(victim)
+    return write(tmp_path, {"apiVersion": "v1", "kind": "List", "items": items})
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("topo",), ("why-pending",), ("why-pending", "g01"), ("preempt", "wide", "--dry-run"), ("why-preempted", "gone")],
+    ids=" ".join,
+)
+def test_a_cut_on_a_terminal_says_how_to_see_the_rest_and_all_shows_what_a_pipe_gets(
+    koord: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    path = crowded(tmp_path)
+    at = ("--snapshot", path, "--color=never")
+    cut, whole, piped = on_a_terminal(*words, *at), on_a_terminal("--all", *words, *at), koord(*words, *at).out
+    names = set(re.findall(r"[\w-]+\d\d\b", piped))
+    assert len(names) >= 90
+    assert "--all shows" in cut
+    assert names - set(re.findall(r"[\w-]+\d\d\b", cut))
+    for text in (whole, piped):
+        assert names <= set(re.findall(r"[\w-]+\d\d\b", text))
+        assert "--all" not in text
+        assert not re.search(r"\d more", text)
 
 
 def test_structured_output_has_no_colour_ever(koord: Run, cluster: str) -> None:

@@ -35,7 +35,7 @@ def test_a_closed_pipe_ends_it_silently_with_141(tmp_path: Path, unbuffered: str
     ("closed", "words", "code", "said"),
     [
         (">&-", "topo", 0, ""),
-        (">&-", "why-pending nobody", 2, "error: no gang, pod or owner 'nobody' in namespace 'default', did you mean"),
+        (">&-", "why-pending nobody", 2, "error: no gang, pod or owner 'nobody' in namespace 'default'"),
         ("2>&-", "why-pending nobody", 2, ""),
         (">&- 2>&- <&-", "why-pending job", 1, ""),
         ("<&-", "why-pending job >&-", 1, ""),
@@ -85,7 +85,7 @@ def test_the_executable_asks_the_cluster_and_leaves_nothing_behind(server: ApiSe
         env=dict(os.environ) | {"TMPDIR": str(folder)},
     )
     assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.startswith("default/job is pending: no spine has room for its 2 pods, the best has 1.\n")
+    assert done.stdout.startswith("default/job is pending: no spine has room for its 2 pods; the best has 1.\n")
     assert not list(folder.iterdir())
     assert {request.method for request in server.log} == {"GET"}
 

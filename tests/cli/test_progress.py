@@ -1,7 +1,10 @@
 """The line that tells how reading goes on: on terminals only, late, and gone at the end."""
 
 import io
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +53,26 @@ def test_the_line_is_never_wider_than_the_terminal() -> None:
     with Progress(terminal, {f"Kind{number}": number for number in range(50)}, first=0, every=60):
         assert terminal.written.wait(10)
     assert len(terminal.getvalue().split("\x1b[K")[1].rstrip("\r")) == 79
+
+
+def test_the_line_is_taken_away_when_a_signal_ends_us(tmp_path: Path) -> None:
+    program = """
+import os, signal, sys, threading
+from kubectl_koord import leaving
+from kubectl_koord.cli.progress import Progress
+leaving.on_signals()
+class Terminal:
+    written = threading.Event()
+    def isatty(self): return True
+    def fileno(self): return 2
+    def flush(self): pass
+    def write(self, text): os.write(2, text.encode()); self.written.set()
+with Progress(Terminal(), {"Node": 1}, first=0, every=60, clock=lambda: 7.0):
+    assert Terminal.written.wait(10)
+    os.kill(os.getpid(), signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, b"\r\x1b[Kreading: 1 Node (0.0 s)\r\x1b[K")
 
 
 def test_what_is_read_at_once_shows_nothing() -> None:

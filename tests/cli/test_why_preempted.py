@@ -57,7 +57,10 @@ def live(server: ApiServer) -> ApiServer:
 
 
 @pytest.mark.usefixtures("live")
-@pytest.mark.parametrize("name", ["worker", "worker-0", "pod/worker-0", "default/worker-0", "gone", "podgroup/worker"])
+@pytest.mark.parametrize(
+    "name",
+    ["worker", "worker-0", "pod/worker-0", "default/worker-0", "pod/default/worker-0", "gone", "podgroup/worker"],
+)
 def test_a_live_cluster_and_its_file_name_the_same_preemptor(koord: Run, tmp_path: Path, name: str) -> None:
     path = write(tmp_path, victims())
 
@@ -120,7 +123,7 @@ def test_nobody_of_that_name_is_one_line_with_the_nearest(koord: Run, cluster: s
     for words in ((), ("--snapshot", cluster), ("--demo",)):
         done = koord("why-preempted", "nobody", *words)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-        assert done.err.startswith("error: no gang, pod or owner 'nobody', and no event remembers one")
+        assert done.err.startswith("error: no gang, pod or owner 'nobody', and no event mentions it")
 
 
 @pytest.mark.usefixtures("live")
@@ -128,7 +131,7 @@ def test_no_sign_is_a_no(koord: Run, cluster: str) -> None:
     for words in ((), ("--snapshot", cluster)):
         done = koord("why-preempted", "few-0", *words)
         assert (done.code, done.err) == (1, "")
-        assert done.out.startswith("default/few-0: no sign that it was preempted: it has no such condition")
+        assert done.out.startswith("default/few-0: no evidence of preemption: no condition or event shows it")
 
 
 def test_a_name_in_a_file_is_found_in_any_namespace(koord: Run, tmp_path: Path) -> None:
@@ -184,5 +187,5 @@ def test_raw_prints_the_untouched_texts_and_needs_a_gang(koord: Run, tmp_path: P
     assert koord("why-pending", "--raw", "--snapshot", path) == (
         2,
         "",
-        "error: --raw needs the name of a gang, and neither --watch nor --until\n",
+        "error: --raw needs a GANG, and cannot be used with --watch or --until\n",
     )

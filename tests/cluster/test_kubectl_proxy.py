@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster import kubectl_proxy
-from kubectl_koord.cluster.connect import connect, find_kubectl
+from kubectl_koord.cluster.connect import connect, find_kubectl, target
 from kubectl_koord.cluster.connection import Connection
 from kubectl_koord.cluster.replies import failure
 from kubectl_koord.errors import KoordError
@@ -278,3 +278,14 @@ def test_lists_are_packed_on_their_way_unless_the_server_is_on_this_machine(
     assert body.read() == plain
     body.close()
     assert [request.headers["accept-encoding"] for request in server.requests(PODS)] == [asked]
+
+
+def test_a_kubectl_that_does_not_tell_the_target_in_time_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "kubectl"
+    script.write_text("#!/bin/sh\nexec sleep 600\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("KUBECTL_PATH", str(script))
+    with pytest.raises(KoordError, match="did not answer in time"):
+        target(Connection(request_timeout=0.01))

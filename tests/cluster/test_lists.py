@@ -132,7 +132,7 @@ def test_what_may_not_be_read_or_is_not_served_is_a_gap(server: ApiServer, reach
     nope = ListRequest("Nope", "/apis/nope/v1/nopes")
     lists = read_lists(reach(), [POD_LIST, nope], "red", names)
     assert lists.values["Pod"] == Gap("Pod", "forbidden", FORBIDDEN.message)
-    assert lists.values["Nope"] == Gap("Nope", "missing", "the server could not find the requested resource")
+    assert lists.values["Nope"] == Gap("Nope", "missing", "the server does not serve /apis/nope/v1/nopes")
     assert not lists.namespace_only
 
 

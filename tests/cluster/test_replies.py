@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from kubectl_koord.cluster.replies import failure, is_gap, message_of
+from kubectl_koord.cluster.replies import failure, gap_of, message_of, not_read
+from kubectl_koord.model.snapshot import Gap
 from tests.apiserver import status_body
 
 PODS = "/api/v1/pods?limit=1"
@@ -49,5 +50,34 @@ def test_the_bare_message_is_the_servers() -> None:
     assert message_of(404, b"", PODS).startswith("Error from server (NotFound)")
 
 
+GROUPS = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups?x=y"
+NOT_FOUND = status(404, "NotFound", "the server could not find the requested resource")
+
+
 def test_only_forbidden_and_missing_are_gaps() -> None:
-    assert [is_gap(code) for code in (200, 401, 403, 404, 410, 500)] == [None, None, "forbidden", "missing", None, None]
+    found = [gap_of("Pod", code, b"", PODS) for code in (200, 401, 403, 404, 410, 500)]
+    assert [gap and gap.code for gap in found] == [None, None, "forbidden", "missing", None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "body", "path", "message"),
+    [
+        ("PodGroup", 404, NOT_FOUND, GROUPS, "the PodGroup CRD is not installed"),
+        ("PodGroup", 404, b"404 page not found\n", GROUPS, "the PodGroup CRD is not installed"),
+        ("PodGroup", 404, status(404, "NotFound", "gone for\ngood"), GROUPS, "gone for good"),
+        ("Pod", 404, NOT_FOUND, PODS, "the server does not serve /api/v1/pods"),
+        ("Pod", 403, status(403, "Forbidden", "pods is forbidden"), PODS, "pods is forbidden"),
+        ("Pod", 403, b"", PODS, "/api/v1/pods is forbidden (unknown)"),
+    ],
+)
+def test_a_gap_says_why_in_the_servers_words_or_that_a_crd_is_not_installed(
+    kind: str, code: int, body: bytes, path: str, message: str
+) -> None:
+    assert gap_of(kind, code, body, path) == Gap(kind, "forbidden" if code == 403 else "missing", message)
+
+
+def test_a_kind_without_which_there_is_no_answer_is_named() -> None:
+    assert not_read(Gap("Pod", "forbidden", "pods is forbidden")).message == (
+        "Error from server (Forbidden): pods is forbidden"
+    )
+    assert not_read(Gap("Pod", "missing", "not served")).message == "error: Pod could not be read: not served"

@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -38,7 +40,7 @@ def compact(value: object) -> bytes:
 def read(content: bytes, size: int) -> tuple[list[str], str]:
     found: list[wire.Pod] = []
     told = read_page(io.BytesIO(content), wire.Pod, found.extend, size)
-    return [pod.metadata.name for pod in found], told.continue_ or ""
+    return [pod.metadata.name for pod in found], told.meta.continue_ or ""
 
 
 @settings(derandomize=True, max_examples=300, deadline=None)
@@ -165,3 +167,27 @@ def test_a_truncated_list_is_an_error_and_no_short_list(cut: int) -> None:
 def test_an_item_of_another_kind_is_an_error() -> None:
     with pytest.raises(msgspec.ValidationError, match="Expected `object`"):
         read(compact({"metadata": {}, "items": [{"metadata": 1}]}), 4096)
+
+
+def test_types_that_several_threads_read_first_at_the_same_time_end_nobody() -> None:
+    """In a process of its own: what went wrong was a crash of the interpreter."""
+    program = """
+import io, sys, threading, msgspec
+from kubectl_koord.cluster.stream import read_page
+sys.setswitchinterval(1e-6)
+page = b'{"items":[{"kind":"x","metadata":{"name":"a","owners":[{"uid":"b"}],"more":"c"}}]}'
+for _ in range(150):
+    owner = msgspec.defstruct("Owner", [("uid", str, "")])
+    meta = msgspec.defstruct("Meta", [("name", str, ""), ("owners", list[owner], []), ("more", str, "")])
+    thing = msgspec.defstruct("Thing", [("metadata", meta | None, None), ("kind", str, "")])
+    barrier, taken = threading.Barrier(8), []
+    def read():
+        barrier.wait()
+        read_page(io.BytesIO(page), thing, taken.extend)
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for each in threads: each.start()
+    for each in threads: each.join()
+    assert len(taken) == 8
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

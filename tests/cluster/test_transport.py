@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.connect import connect, current_namespace
+from kubectl_koord.cluster.connect import connect, current_namespace, target
 from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.context import Target
 from kubectl_koord.cluster.replies import failure
 from kubectl_koord.cluster.transport import USER_AGENT, is_loopback
 from kubectl_koord.errors import KoordError
@@ -267,6 +268,17 @@ def test_the_namespace_is_the_flags_then_the_contexts_then_default(
     assert reach(f"--kubeconfig={without}").namespace() == "default"
     assert current_namespace(Connection()) == "red"
     assert current_namespace(Connection((f"--kubeconfig={without}",))) == "default"
+
+
+@pytest.mark.usefixtures("server")
+def test_the_target_is_named_as_the_kubeconfig_names_it_or_by_the_flag_that_beats_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert target(Connection()) == Target("test", "test")
+    assert target(Connection(("--context=test", "--cluster=other"))) == Target("other", "test")
+    assert target(Connection(("--cluster=other", "--server=http://x"))) == Target("http://x", "test")
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    assert target(Connection()) == Target()
 
 
 def test_closing_twice_and_closing_unused_is_fine(server: ApiServer) -> None:

@@ -1,5 +1,6 @@
 """Whose behaviour it is: image tag, CRD shape, ConfigMap."""
 
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -49,9 +50,9 @@ def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("objects", "crd", "chosen", "config"),
     [
-        ([], None, "", ("1.8", "assumed: the newest release known")),
+        ([], None, "", ("1.8", "assumed: newest known release")),
         ([], "1.7", "", ("1.7", "from the CRDs")),
-        ([], "1.7", "main", ("main", "as asked")),
+        ([], "1.7", "main", ("main", "as requested")),
         ([deployment("koord-scheduler", ("scheduler", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
         (
             [deployment("koord-scheduler", ("proxy", "p:v1.8"), ("scheduler", "k:v1.7.0"))],
@@ -61,12 +62,12 @@ def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
         ),
         ([deployment("koord-scheduler", ("main", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
         ([deployment("koord-scheduler", ("scheduler", "k:private"))], "1.7", "", ("1.7", "from the CRDs")),
-        ([deployment("koord-scheduler")], None, "", ("1.8", "assumed: the newest release known")),
+        ([deployment("koord-scheduler")], None, "", ("1.8", "assumed: newest known release")),
         (
             [deployment("koord-manager", ("manager", "k:v1.7.0"))],
             None,
             "",
-            ("1.8", "assumed: the newest release known"),
+            ("1.8", "assumed: newest known release"),
         ),
     ],
 )
@@ -123,8 +124,28 @@ def test_what_the_configuration_leaves_out_is_off() -> None:
     )
 
 
+BOMB = "a: &a [x]\n" + "".join(
+    f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]\n" for before, one in pairwise("abcdefghi")
+)
+
+
 @pytest.mark.parametrize(
-    "text", [None, "", "5", "a: [", "profiles: 5", "profiles: {}", "profiles: [5]", "a: 2026-13-45"]
+    "text",
+    [
+        None,
+        "",
+        "5",
+        "a: [",
+        "profiles: 5",
+        "profiles: {}",
+        "profiles: [5]",
+        "a: 2026-13-45",
+        "a: " + "[" * 50_000,
+        "- " * 5_000,
+        "a: &a [*a]",
+        "a: 1\n---\nb: 1",
+        BOMB,
+    ],
 )
 def test_where_it_cannot_be_read_the_charts_settings_are_assumed(text: str | None) -> None:
     assert configured(text) == ASSUMED

@@ -11,7 +11,7 @@ DAY = "2026-11-19T10:00:00Z"
 
 
 @pytest.mark.parametrize(
-    ("seconds", "expected"), [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (172_800, "2 d")]
+    ("seconds", "expected"), [(0, "0s"), (119, "119s"), (120, "2m"), (7200, "2h"), (172_800, "2d")]
 )
 def test_an_age_is_told_in_its_largest_unit(seconds: int, expected: str) -> None:
     assert spelled(timedelta(seconds=seconds)) == expected
@@ -28,6 +28,6 @@ def test_only_whose_grace_period_is_over_is_overdue_and_the_latest_goes_first() 
         drawing = drawing.with_running(name, on="n1", terminating=True, gone_by=due)
     late = overdue(drawing.running["n1"], MOMENT)
     assert [pod.name for pod in late] == ["a", "b", "c"]
-    told = "default/a, default/b and default/c should have been gone 2 d ago: see what holds it"
+    told = "default/a, default/b and default/c should have terminated 2d ago: check finalizers and node"
     assert told_overdue(drawing.running["n1"], MOMENT) == told
     assert told_overdue((), MOMENT) == ""

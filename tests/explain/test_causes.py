@@ -26,13 +26,16 @@ def no(code: CauseCode, message: str, *pods: str) -> tuple[str, Cause, tuple[str
 
 def test_pods_of_another_scheduler_are_nobodys_business() -> None:
     drawing = FREE.with_gang("job", 2, scheduler="default-scheduler")
-    message = "its pods belong to scheduler default-scheduler, not to Koordinator's (koord-scheduler)."
+    message = "its pods have schedulerName default-scheduler; koord-scheduler handles only koord-scheduler."
     assert stopped(drawing) == no("other-scheduler", message, "job-0", "job-1")
 
 
 def test_members_of_another_scheduler_are_waited_for_in_vain() -> None:
     drawing = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
-    message = "1 of its 2 pods belongs to scheduler volcano: the others wait for them in vain."
+    message = (
+        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place them, and the other pods"
+        " keep waiting."
+    )
     assert stopped(drawing) == no("mixed-schedulers", message, "job-1")
 
 
@@ -51,8 +54,8 @@ def test_gated_pods_are_held_back() -> None:
     assert stopped(drawing) == no("scheduling-gated", message, "job-0", "job-1")
     report = why_of(drawing)
     assert report.unblock == ()
-    assert report.no_way_out == "what stops it must be mended first; whether that is enough is open."
-    assert report.next_steps == (WayOut("ungate", "Whoever set gate kueue must lift it: look at that controller"),)
+    assert report.no_way_out == "fix the cause first; whether that is enough is unknown."
+    assert report.next_steps == (WayOut("ungate", "Check the controller that must remove scheduling gate kueue"),)
 
 
 def test_where_some_are_gated_what_comes_of_it_is_not_known() -> None:
@@ -97,7 +100,7 @@ def test_one_pod_is_spoken_of_as_one(drawing: Drawing, message: str) -> None:
 def test_no_pod_is_left_where_some_are_deleted_and_the_others_foreign() -> None:
     drawing = FREE.with_gang("job", 2, minimum=0).change_pods("job-0", scheduler="x")
     drawing = drawing.change_pods("job-1", terminating=True)
-    message = "1 of its 2 pending pods is being deleted and not scheduled any more: too few others are left."
+    message = "1 of its 2 pending pods is being deleted: too few others are left."
     assert stopped(drawing) == no("being-deleted", message, "job-1")
     assert with_nodes(why_of(drawing), drawing, drawing.subject("job")).nodes == ()
 
@@ -110,26 +113,27 @@ def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
         "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: job,"
         " namespace: default}\\nspec: {minMember: 2}\\n' | kubectl apply -f -"
     )
-    remedy = "Create PodGroup job with spec.minMember 2 (or fewer) in namespace default"
+    remedy = "Create PodGroup job in namespace default with spec.minMember 2 or less"
     assert why_of(drawing).unblock == (WayOut("create-podgroup", remedy, command, (CreatePodGroup("default/job", 2),)),)
 
 
 @pytest.mark.parametrize(
-    ("written", "words"), [(None, "no min-available"), ("many", "min-available 'many' is no number")]
+    ("written", "words"),
+    [(None, "its pods do not set min-available"), ("many", "min-available 'many' is not a whole number")],
 )
 def test_a_gang_without_a_valid_minimum_is_never_initialised(written: str | None, words: str) -> None:
     drawing = FREE.with_light_gang("job", 1, wish=GangWish(written))
-    assert stopped(drawing) == no("gang-not-initialised", f"the gang is never initialised: {words}.", "job-0")
+    assert stopped(drawing) == no("gang-not-initialised", f"the gang is not initialised: {words}.", "job-0")
 
 
 def test_too_few_pods_wait_for_more() -> None:
     drawing = FREE.with_gang("job", 2, minimum=4)
-    assert stopped(drawing) == no("too-few-pods", "it has 2 pods of the 4 that it needs.", "job-0", "job-1")
+    assert stopped(drawing) == no("too-few-pods", "it has 2 of the 4 pods it needs.", "job-0", "job-1")
     command = 'kubectl patch podgroup job -n default --type merge -p \'{"spec":{"minMember":2}}\''
     report = why_of(drawing)
-    lower = WayOut("lower-minimum", "Let it start with 2", command, (SetMinimum("default/job", "PodGroup", 2),))
+    lower = WayOut("lower-minimum", "Lower minMember to 2", command, (SetMinimum("default/job", "PodGroup", 2),))
     assert report.unblock == (lower,)
-    assert report.next_steps == (WayOut("add-pods", "Create the 2 missing pods: look at what should create them"),)
+    assert report.next_steps == (WayOut("add-pods", "Create 2 missing pods: check the controller of the job"),)
 
 
 def test_the_minimum_of_a_gang_that_its_pods_define_is_not_lowered_on_a_pod_group() -> None:
@@ -155,7 +159,7 @@ def test_a_gang_of_the_group_that_does_not_exist_stops_all() -> None:
 
 def test_ids_of_a_group_need_their_namespace() -> None:
     report = why_of(FREE.with_gang("job", 1, groups='["default/job", "peer"]').with_gang("peer", 1))
-    message = "gang peer of its group does not exist (ids read NAMESPACE/NAME)."
+    message = "gang peer of its group does not exist (ids must be NAMESPACE/NAME)."
     assert report.cause == Cause("group-member-missing", message, ("peer",))
 
 
@@ -168,19 +172,19 @@ def test_a_gang_of_the_group_without_its_pod_group_stops_all() -> None:
 
 def test_a_gang_of_the_group_that_is_never_initialised_stops_all() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, wish=GangWish("x", groups=BOTH))
-    message = "the gang is never initialised: min-available 'x' is no number."
+    message = "the gang is not initialised: min-available 'x' is not a whole number."
     assert stopped(drawing) == no("group-member-missing", message, "peer-0")
 
 
 def test_a_gang_of_the_group_with_too_few_pods_stops_all() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, minimum=2, groups=BOTH)
-    message = "gang default/peer of its group has 1 pod of the 2 that it needs."
+    message = "gang default/peer of its group has 1 of the 2 pods it needs."
     assert stopped(drawing) == no("group-member-too-few-pods", message, "peer-0")
 
 
 def test_gangs_that_name_different_groups_do_not_come_together() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1)
-    message = "gang default/peer names another group than default/job."
+    message = "the groups annotation of default/job differs from that of default/peer."
     assert stopped(drawing) == ("no", Cause("groups-differ", message, ("default/peer",)), ())
 
 
@@ -192,14 +196,14 @@ def test_a_satisfied_group_is_not_held_up() -> None:
 def test_what_comes_of_a_gang_that_its_own_list_leaves_out_is_not_known() -> None:
     drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1)
     report = why_of(drawing)
-    message = "it depends on default/peer alone: its own groups list does not name default/job."
+    message = "it depends only on default/peer: its own groups annotation does not list default/job."
     assert (report.verdict, report.cause) == ("unknown", Cause("groups-differ", message, ("default/job",)))
     assert (report.pending_pods, report.min_member, report.also_wrong) == (("default/job-0",), 1, ())
     command = " && ".join(
         f"kubectl koord annotate podgroup {name} -n default --groups default/job,default/peer --overwrite"
         for name in ("job", "peer")
     )
-    step = "Let default/job and default/peer name the same group; best create the job anew"
+    step = "Set the same groups annotation on default/job and default/peer; recreate the job if it stays pending"
     assert report.next_steps == (WayOut("fix-groups", step, command),)
     assert why_of(drawing, "peer").verdict == "yes"
     assert [(item.gang, item.verdict) for item in every_pending(drawing).items] == [
@@ -212,7 +216,7 @@ def test_what_comes_of_a_gang_that_its_own_list_leaves_out_is_not_known() -> Non
 def test_a_gang_that_its_own_list_leaves_out_is_satisfied_with_those_of_the_same_list(running: str) -> None:
     drawing = FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]')
     report = why_of(drawing.with_running("old", on="n1", gang=f"default/{running}"))
-    message = "the group of default/job does not name default/job itself: the list is taken literally."
+    message = "the groups annotation of default/job does not list default/job itself: the scheduler takes it literally."
     assert report.verdict == "yes"
     assert [(notice.code, notice.message) for notice in report.warnings if notice.code == "groups-differ"] == [
         ("groups-differ", message)
@@ -222,7 +226,7 @@ def test_a_gang_that_its_own_list_leaves_out_is_satisfied_with_those_of_the_same
 @pytest.mark.parametrize(
     ("ids", "message", "missing"),
     [
-        ('["ghost"]', "gang ghost of its group does not exist (ids read NAMESPACE/NAME).", ("ghost",)),
+        ('["ghost"]', "gang ghost of its group does not exist (ids must be NAMESPACE/NAME).", ("ghost",)),
         ('["default/zz"]', "gang default/zz of its group does not exist.", ("default/zz",)),
         (
             '["default/job", "default/b", "other/c"]',
@@ -289,7 +293,7 @@ def test_a_spec_that_stops_its_own_gang_leaves_the_others_to_be_tried_first(
     assert (report.verdict, report.cause) == ("yes", None)
     assert "differing-specs" in [notice.code for notice in report.warnings]
     short_of_room = why_of(drawing.with_gang("peer", 2, 8, groups=BOTH, **fields))
-    message = "even an empty cluster could not take its 3 pods (8 CPU): waiting is pointless."
+    message = "its 3 pods (8 CPU) do not fit even in an empty cluster; waiting does not help."
     assert (short_of_room.verdict, short_of_room.cause and short_of_room.cause.message) == ("no", message)
 
 
@@ -342,11 +346,11 @@ def test_a_topology_gang_without_a_tree_fails(drawing: Drawing, code: CauseCode,
 def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
     report = why_of(FREE.with_gang("job", 1, must_gather="spinelayer"))
     layers = "SpineLayer, BlockLayer and NodeTopologyLayer"
-    message = f"it must gather in layer spinelayer, which the topology does not have ({layers})."
+    message = f"it must gather in layer spinelayer, which is not in the topology ({layers})."
     assert report.cause == Cause("unknown-layer", message)
     command = "kubectl koord annotate podgroup job -n default --must-gather SpineLayer --overwrite"
     edit = SetTopology("default/job", "PodGroup", rules(f"MustGather {SPINE}"))
-    message = "Gather on SpineLayer, the nearest name in the topology"
+    message = "Gather on SpineLayer, the layer with the closest name"
     assert report.unblock == (WayOut("use-layer", message, command, (edit,)),)
     wish = GangWish("1", topology=rules("MustGather spinelayer"))
     (said_by_pods,) = why_of(FREE.with_light_gang("job", 1, wish=wish, owner="Job/x")).unblock
@@ -421,8 +425,8 @@ def test_bound_members_do_not_count_for_a_gang_that_counts_only_who_waits() -> N
     drawing = FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting")
     drawing = drawing.with_running("job-9", on="n1", gang="default/job")
     message = (
-        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting those that"
-        " are bound (1) do not count."
+        "default/job has 1 pending pod, but needs 2 at once: with match policy only-waiting, bound"
+        " pods (1) do not count."
     )
     assert stopped(drawing) == no("replacement-waits", message, "job-0")
 
@@ -441,8 +445,8 @@ def test_a_gang_that_its_group_does_not_list_is_stopped_by_those_that_it_lists()
 def test_a_topology_spec_without_awareness_places_no_second_member() -> None:
     drawing = FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False)
     message = (
-        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member"
-        " but the first ever gets a node."
+        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration:"
+        " only its first pod is ever placed."
     )
     assert stopped(drawing) == no("no-topology", message)
 

@@ -8,7 +8,7 @@ from kubectl_koord.model.objects import Usage
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
 
-MAY = "default/high of higher priority may take its place: it would be placed alone."
+MAY = "default/high has higher priority and may take its place; otherwise it would be placed."
 TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
 FOUR_NODES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GATHERED = rules(f"MustGather {SPINE}")
@@ -70,7 +70,7 @@ def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> N
     drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
     drawing = job(drawing, topology=GATHERED).with_pod("high", cpu=8, priority=10)
     report = why_of(drawing)
-    message = "default/top and default/high of higher priority may take its place: it would be placed alone."
+    message = "default/top and default/high have higher priority and may take its place; otherwise it would be placed."
     assert (report.verdict, report.cause and report.cause.message) == ("unknown", message)
 
 
@@ -84,9 +84,9 @@ def test_a_way_out_must_hold_wherever_those_before_it_go() -> None:
 def test_who_would_get_first_what_becomes_free_is_named() -> None:
     drawing = job(cluster("s0: b0[n1 n2]").with_running("x", on="n1", cpu=1), topology=GATHERED)
     drawing = drawing.with_gang("top", 2, 8, priority=20, must_gather=SPINE).with_pod("high", cpu=16, priority=10)
-    told = "default/top and default/high of higher priority are tried first: what becomes free may go there."
+    told = "default/top and default/high have higher priority and may take freed resources first."
     assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [told]
-    told = "default/top of higher priority is tried first: what becomes free may go there."
+    told = "default/top has higher priority and may take freed resources first."
     assert [one.message for one in why_of(drawing, "high").warnings if one.code == "contended"] == [told]
 
 

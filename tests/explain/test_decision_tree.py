@@ -17,7 +17,7 @@ FREE = cluster("s0: b0[n1 n2] b1[n3]; s1: b2[n4]")
 BOTH = '["default/job", "default/peer"]'
 DEAD = Lease("koord-scheduler", "koord-scheduler-0_x", "2026-11-20T09:50:00Z")
 SAID = "0/4 nodes are available: 4 Insufficient cpu."
-OTHER = "its pods belong to scheduler default-scheduler, not to Koordinator's (koord-scheduler)."
+OTHER = "its pods have schedulerName default-scheduler; koord-scheduler handles only koord-scheduler."
 QUOTA = (
     "0/4 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4,memory:8Gi, used: cpu:4,"
     "memory:1Gi, pod's request: cpu:1,memory:1Gi, exceedDimensions: [cpu]. preemption: 0/4 nodes are available:"
@@ -72,7 +72,8 @@ ROWS = (
         "0 mixed",
         gang().change_pods("job-1", scheduler="volcano"),
         "mixed-schedulers",
-        "1 of its 2 pods belongs to scheduler volcano: the others wait for them in vain.",
+        "1 of its 2 pods has schedulerName volcano: koord-scheduler does not place them, and the other"
+        " pods keep waiting.",
         "job-1",
         steps=("set-scheduler-name",),
     ),
@@ -80,8 +81,10 @@ ROWS = (
         "0 no leader",
         gang().but(leases=(DEAD,)),
         "no-scheduler",
-        "no scheduler leads: lease koord-scheduler, held by koord-scheduler-0_x, was last renewed 10 min ago, and is"
-        " renewed every few seconds by one that runs.",
+        (
+            "koord-scheduler is not active: lease koord-scheduler (held by koord-scheduler-0_x) was last"
+            " renewed 10m ago; an active scheduler renews it every few seconds."
+        ),
         steps=("see-scheduler",),
     ),
     no(
@@ -105,7 +108,7 @@ ROWS = (
         "0 some deleted",
         gang().change_pods("job-0", terminating=True),
         "being-deleted",
-        "1 of its 2 pending pods is being deleted and not scheduled any more: too few others are left.",
+        "1 of its 2 pending pods is being deleted: too few others are left.",
         "job-0",
         steps=("see-finalizers",),
     ),
@@ -130,14 +133,14 @@ ROWS = (
             f"3 min-available {written!r}",
             light(written),
             "gang-not-initialised",
-            f"the gang is never initialised: {said}.",
+            f"the gang is not initialised: {said}.",
             "job-0",
             steps=("set-min-available",),
         )
         for written, said in [
-            (None, "no min-available"),
+            (None, "its pods do not set min-available"),
             *(
-                (bad, f"min-available {bad!r} is no number")
+                (bad, f"min-available {bad!r} is not a whole number")
                 for bad in ("2147483648", "1.0", " 1", "1_0", "0x1", "\u0661")
             ),
         ]
@@ -154,7 +157,7 @@ ROWS = (
         "5 too few pods",
         gang(minimum=4),
         "too-few-pods",
-        "it has 2 pods of the 4 that it needs.",
+        "it has 2 of the 4 pods it needs.",
         *JOB,
         steps=("add-pods",),
         ways=("lower-minimum",),
@@ -163,8 +166,7 @@ ROWS = (
         "5 finished pods count and never wait",
         gang(2, minimum=3).with_finished("job-9", "job", was_bound=False),
         "too-few-pods",
-        "default/job has 2 pending pods, but 3 must wait at once: its finished pods (1) count as members, but never"
-        " wait.",
+        ("default/job has 2 pending pods, but needs 3 at once: finished pods (1) count as members but never wait."),
         *JOB,
         steps=("add-pods",),
         ways=("lower-minimum",),
@@ -182,7 +184,7 @@ ROWS = (
         gang(1, groups='["default/job", "peer"]').with_gang("peer", 1, groups='["default/job", "peer"]'),
         "no",
         "group-member-missing",
-        "gang peer of its group does not exist (ids read NAMESPACE/NAME).",
+        "gang peer of its group does not exist (ids must be NAMESPACE/NAME).",
         ("peer",),
         (),
         ("fix-groups",),
@@ -200,7 +202,7 @@ ROWS = (
         "5 gang of the group never initialised",
         gang(1, groups=BOTH).with_light_gang("peer", 1, wish=GangWish("x", groups=BOTH)),
         "group-member-missing",
-        "the gang is never initialised: min-available 'x' is no number.",
+        "the gang is not initialised: min-available 'x' is not a whole number.",
         "peer-0",
         steps=("set-min-available",),
     ),
@@ -208,7 +210,7 @@ ROWS = (
         "5 gang of the group too small",
         gang(1, groups=BOTH).with_gang("peer", 1, minimum=2, groups=BOTH),
         "group-member-too-few-pods",
-        "gang default/peer of its group has 1 pod of the 2 that it needs.",
+        "gang default/peer of its group has 1 of the 2 pods it needs.",
         "peer-0",
         steps=("add-pods",),
         ways=("lower-minimum",),
@@ -217,7 +219,7 @@ ROWS = (
         "5 groups differ",
         gang(1, groups=BOTH).with_gang("peer", 1),
         "groups-differ",
-        "gang default/peer names another group than default/job.",
+        "the groups annotation of default/job differs from that of default/peer.",
         "peer",
         steps=("fix-groups",),
     ),
@@ -270,16 +272,18 @@ ROWS = (
         refused(gang(), QUOTA).with_quota("team-a", "default"),
         "unknown",
         "quota",
-        "the scheduler says since 2026-11-20T09:55:00Z that quota team-a has no room for default/job-0 (CPU: 4 of 4"
-        " used, it asks for 1); quotas are not evaluated here.",
+        "the scheduler reports since 2026-11-20T09:55:00Z that quota team-a has no room for default/job-0 (CPU: 4 of 4"
+        " used, 1 requested); quotas are not evaluated.",
         ("default/job-0",),
     ),
     no(
         "14 awareness off",
         gang(must_gather=SPINE).configured(aware_of_topology=False),
         "no-topology",
-        "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: no member but the"
-        " first ever gets a node.",
+        (
+            "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration:"
+            " only its first pod is ever placed."
+        ),
         steps=("set-topology-aware",),
     ),
     Row(
@@ -293,15 +297,14 @@ ROWS = (
         "15 unknown layer",
         gang(must_gather="Rack"),
         "unknown-layer",
-        "it must gather in layer Rack, which the topology does not have (SpineLayer, BlockLayer and"
-        " NodeTopologyLayer).",
+        "it must gather in layer Rack, which is not in the topology (SpineLayer, BlockLayer and NodeTopologyLayer).",
         ways=("use-layer",),
     ),
     no(
         "15 slots",
         gang(3, cpu=8, must_gather=BLOCK).with_running("low", on="n2"),
         "never-fits",
-        "even an empty block could not take its 3 pods (8 CPU): waiting is pointless.",
+        "its 3 pods (8 CPU) do not fit even in an empty block; waiting does not help.",
         "job-0",
         "job-1",
         "job-2",
@@ -311,7 +314,7 @@ ROWS = (
         "15 slots for the minimum alone",
         gang(3, cpu=8, must_gather=SPINE, minimum=2).with_running("low", on="n3", priority=9, cpu=8),
         "insufficient-slots",
-        "no spine has room for its 3 pods, the best has 2.",
+        "no spine has room for its 3 pods; the best has 2.",
         "job-0",
         "job-1",
         "job-2",
@@ -322,7 +325,7 @@ ROWS = (
         "17 no node",
         gang(1, cpu=8).taint("n1", "x").taint("n2", "x").taint("n3", "x").taint("n4", "x"),
         "no-feasible-node",
-        "no node takes default/job-0 (8 CPU): taint x:NoSchedule (4 nodes).",
+        "no node fits default/job-0 (8 CPU): taint x:NoSchedule (4 nodes).",
         "job-0",
         ways=("tolerate",),
     ),
@@ -332,7 +335,7 @@ ROWS = (
         .but(nodes={"n1": FREE.nodes["n1"]})
         .with_running("low", on="n1", cpu=8, terminating=True, preempted=True, priority=-1),
         "waiting-for-preemption",
-        "it waits for 1 preempted pod to be gone: default/low.",
+        "it waits for 1 preempted pod to terminate: default/low.",
         "low",
         ways=("wait-for-terminating", "add-nodes"),
     ),
@@ -340,8 +343,10 @@ ROWS = (
         "21 only those that wait count",
         gang(1, minimum=2, match_policy="only-waiting").with_running("job-9", on="n1", gang="default/job"),
         "replacement-waits",
-        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting those that are bound"
-        " (1) do not count.",
+        (
+            "default/job has 1 pending pod, but needs 2 at once: with match policy only-waiting, bound"
+            " pods (1) do not count."
+        ),
         "job-0",
         steps=("set-match-policy",),
     ),
@@ -351,8 +356,10 @@ ROWS = (
         .with_running("job-8", on="n1", gang="default/job")
         .with_running("job-9", on="n1", gang="default/job"),
         "surplus-pods",
-        "default/job has 1 pending pod, but 2 must wait at once: with match policy only-waiting those that are bound"
-        " (2) do not count.",
+        (
+            "default/job has 1 pending pod, but needs 2 at once: with match policy only-waiting, bound"
+            " pods (2) do not count."
+        ),
         "job-0",
         steps=("set-match-policy",),
     ),
@@ -361,7 +368,8 @@ ROWS = (
         refused(gang(must_gather=SPINE)),
         "yes",
         "waiting-for-retry",
-        "it would be placed now; the scheduler has not tried again yet: it does within 5 minutes, or at once when its"
+        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or"
+        " at once when its"
         " PodGroup changes or a pod joins it.",
         ("default/job-0", "default/job-1"),
         (),
@@ -373,8 +381,10 @@ ROWS = (
         refused(gang()),
         "yes",
         "waiting-for-retry",
-        "it would be placed now; the scheduler has not tried again yet: it does within 5 minutes, or at once when what"
-        " it was refused for changes.",
+        (
+            "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes,"
+            " or at once when the cluster changes."
+        ),
         ("default/job-0", "default/job-1"),
     ),
     no(
@@ -383,7 +393,7 @@ ROWS = (
         .but(leases=(DEAD,))
         .change_pods(scheduler="x", terminating=True),
         "other-scheduler",
-        "its pods belong to scheduler x, not to Koordinator's (koord-scheduler).",
+        "its pods have schedulerName x; koord-scheduler handles only koord-scheduler.",
         "job-0",
         also=(
             "no-scheduler",
@@ -430,12 +440,15 @@ OLD = "2026-11-20T09:00:00Z"
         (
             HALF.change_pods("job-1", scheduler="volcano"),
             "mixed-schedulers",
-            "1 of its 2 pending pods belongs to scheduler volcano (default/job-1).",
+            "1 of its 2 pending pods has schedulerName volcano (default/job-1).",
         ),
         (
             HALF.change_pods("job-1", terminating=True),
             "being-deleted",
-            ("1 of its 2 pending pods is being deleted (default/job-1): counted as members still, and not scheduled."),
+            (
+                "1 of its 2 pending pods is being deleted (default/job-1): they still count as members"
+                " but are not scheduled."
+            ),
         ),
         (
             gang(minimum=0),
@@ -445,20 +458,20 @@ OLD = "2026-11-20T09:00:00Z"
         (
             gang(phase="Finished"),
             "stale-phase",
-            "the phase of PodGroup default/job, Finished, is of an earlier run: it is stale and decides nothing.",
+            "phase Finished of PodGroup default/job is from an earlier run: it is stale and has no effect.",
         ),
         (
             gang(phase="Running"),
             "stale-phase",
-            "the phase of PodGroup default/job, Running, is of an earlier run: it is stale and decides nothing.",
+            "phase Running of PodGroup default/job is from an earlier run: it is stale and has no effect.",
         ),
         (
             gang(created=OLD).version("1.7"),
             "stuck-representative",
             (
-                "the scheduler has said nothing of it. 1.7 tries a group through one representative pod, and"
-                " never names another when that one once failed the check of the gang: delete the pod that came"
-                " first, or restart the scheduler."
+                "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group"
+                " through one representative pod and never replaces it after a failed gang check:"
+                " delete the oldest pod, or restart the scheduler."
             ),
         ),
         (
@@ -470,7 +483,7 @@ OLD = "2026-11-20T09:00:00Z"
             gang(1, minimum=2).with_running("job-9", on="n1", gang="default/job"),
             "replacement-waits",
             (
-                "should it stay pending, the scheduler has forgotten in a restart that the gang ran, and waits"
+                "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits"
                 " for as many new pods as the minimum: touch the PodGroup."
             ),
         ),
@@ -478,16 +491,16 @@ OLD = "2026-11-20T09:00:00Z"
             gang(must_gather=SPINE, minimum=1),
             "surplus-pods",
             (
-                "only 1 of its 2 pods are certain to be bound at once: the round ends when the minimum is met,"
-                " the others follow some minutes later."
+                "only 1 of its 2 pods are certain to be bound at once: the round ends when the"
+                " minimum is met, and the others follow some minutes later."
             ),
         ),
         (
             gang().but(leases=()),
             "lease-missing",
             (
-                "there is no lease koord-scheduler in koordinator-system: no scheduler has led yet, or it runs"
-                " elsewhere or without leader election."
+                "lease koord-scheduler does not exist in koordinator-system: the scheduler has never"
+                " been active, runs elsewhere, or runs without leader election."
             ),
         ),
     ],
@@ -589,12 +602,12 @@ def test_a_lease_is_old_after_some_15_seconds_of_the_servers_time(
 ) -> None:
     report = why_of(gang().but(leases=(Lease("koord-scheduler", "", renewed, "", seconds, seen),)))
     assert (report.verdict == "no") == is_silent
-    assert (report.cause is not None and "held by nobody" in report.cause.message) == is_silent
+    assert (report.cause is not None and "(no holder)" in report.cause.message) == is_silent
 
 
 @pytest.mark.parametrize(
     ("renewed", "words"),
-    [("2026-11-20T09:59:00Z", "60 s"), ("2026-11-20T07:00:00Z", "3 h"), ("2026-11-10T10:00:00Z", "10 d")],
+    [("2026-11-20T09:59:00Z", "60s"), ("2026-11-20T07:00:00Z", "3h"), ("2026-11-10T10:00:00Z", "10d")],
 )
 def test_the_age_of_a_lease_is_told(renewed: str, words: str) -> None:
     cause = why_of(gang().but(leases=(Lease("koord-scheduler", "", renewed),))).cause

@@ -58,7 +58,7 @@ def test_what_is_not_evaluated_is_named_once(drawing: Drawing, what: str) -> Non
 
 def test_a_yes_that_rests_on_it_is_unknown() -> None:
     report = why_of(FREE.with_quota("default"))
-    words = "it depends on quota default, which is not evaluated here."
+    words = "it depends on quota default, which is not evaluated."
     assert (report.verdict, report.cause) == ("unknown", Cause("not-evaluated", words))
 
 

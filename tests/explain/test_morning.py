@@ -22,15 +22,15 @@ def test_what_waits_is_grouped_by_cause_the_worst_first_and_the_oldest_first_wit
     )
     gangs = ("default/old", "default/young")
     assert every_pending(drawing).causes == (
-        CauseGroup("never-fits", "no", gangs, 7, {"cpu": "56"}, "2026-11-19T00:00:00Z"),
-        CauseGroup("too-few-pods", "no", ("default/short",), 1, {"cpu": "1"}, ""),
-        CauseGroup("", "yes", ("default/lone", "default/small"), 2, {"cpu": "3"}, ""),
+        CauseGroup("never-fits", "no", gangs, 7, {"cpu": "56"}, "2026-11-19T00:00:00Z", "56 CPU"),
+        CauseGroup("too-few-pods", "no", ("default/short",), 1, {"cpu": "1"}, "", "1 CPU"),
+        CauseGroup("", "yes", ("default/lone", "default/small"), 2, {"cpu": "3"}, "", "3 CPU"),
     )
 
 
 def test_requests_are_summed_and_spelled_exactly() -> None:
     pods = (pending("a", 0.4, requests=(("cpu", 400), ("memory", 1 << 30), ("nvidia.com/gpu", 8))),) * 2
-    assert asked_for(pods) == {"cpu": "800m", "memory": "2Gi", "nvidia.com/gpu": "16"}
+    assert asked_for(pods) == ({"cpu": "800m", "memory": "2Gi", "nvidia.com/gpu": "16"}, "16 GPU")
 
 
 def test_gangs_of_one_priority_that_want_one_place_are_shown_as_such() -> None:
@@ -43,7 +43,7 @@ def test_gangs_of_one_priority_that_want_one_place_are_shown_as_such() -> None:
     report = every_pending(drawing)
     assert [item.verdict for item in report.items] == ["yes", "yes", "yes"]
     assert report.contending == (Contention("default/two", ("default/one",)),)
-    message = "default/two of the same priority wants the same place: whoever is tried first gets it."
+    message = "default/two has the same priority and needs the same room: the one tried first gets it."
     assert Notice("contended", message) in why_of(drawing, "one").warnings
     assert [notice for notice in why_of(drawing, "single").warnings if notice.code == "contended"] == []
 

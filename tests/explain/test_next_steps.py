@@ -13,7 +13,7 @@ from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
 
 FREE = cluster("s0: b0[n1 n2]")
 BOTH = '["default/job", "default/peer"]'
-SHORT = '["default/job", "peer"]'
+MISSING = '["default/job", "peer"]'
 MANIFEST = (
     "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: peer,"
     " namespace: default, annotations: {gang.scheduling.koordinator.sh/groups:"
@@ -44,7 +44,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             [("fix-groups", ""), ("create-podgroup", MANIFEST)],
         ),
         (
-            FREE.with_gang("job", 1, groups=SHORT),
+            FREE.with_gang("job", 1, groups=MISSING),
             [
                 (
                     "fix-groups",
@@ -52,7 +52,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
                 )
             ],
         ),
-        (FREE.with_light_gang("job", 1, wish=GangWish("1", groups=SHORT)), [("fix-groups", "")]),
+        (FREE.with_light_gang("job", 1, wish=GangWish("1", groups=MISSING)), [("fix-groups", "")]),
         (
             FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups='["default/peer"]'),
             [
@@ -103,7 +103,7 @@ def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[
 
 def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
     _, step = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
-    message = "Create PodGroup $(reboot) with spec.minMember 1 (or fewer) in namespace default, and its pods"
+    message = "Create PodGroup $(reboot) in namespace default with spec.minMember 1 or less, and create its pods"
     edit = CreatePodGroup("default/$(reboot)", 1, ("default/$(reboot)", "default/job"))
     assert step == WayOut("create-podgroup", message, edits=(edit,))
 
@@ -117,7 +117,7 @@ def test_the_manifest_of_a_missing_pod_group_reads_as_it_should() -> None:
 
 def test_a_pod_group_that_joins_the_group_of_its_pods_is_a_way_out() -> None:
     report = why_of(FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer"))
-    message = "Create PodGroup peer with spec.minMember 1 (or fewer) in namespace default"
+    message = "Create PodGroup peer in namespace default with spec.minMember 1 or less"
     edit = CreatePodGroup("default/peer", 1, ("default/job", "default/peer"))
     assert report.unblock == (WayOut("create-podgroup", message, MANIFEST, (edit,)),)
 
@@ -127,8 +127,8 @@ def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
     drawing = FREE.with_gang("job", 1, groups=ids).with_gang("peer", 1, groups=BOTH)
     step = why_of(drawing).next_steps[0]
     assert step.message == (
-        "Take default/zz out of the groups list of default/job, so that it reads default/job, default/peer; create"
-        " the job anew if it stays pending"
+        "Remove default/zz from the groups annotation of default/job (new list: default/job,"
+        " default/peer); recreate the job if it stays pending"
     )
     both = why_of(drawing.with_group("peer", 1, groups=ids)).next_steps[0]
     assert both.command == " && ".join(
@@ -139,7 +139,7 @@ def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
 
 def test_the_owners_template_is_what_names_the_scheduler() -> None:
     (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).next_steps
-    message = "Set schedulerName koord-scheduler in the pod template of Job/train and create the pods anew"
+    message = "Set schedulerName koord-scheduler in the pod template of Job/train and recreate the pods"
     assert step == WayOut("set-scheduler-name", message)
 
 
@@ -157,7 +157,7 @@ def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_a
     drawing: Drawing, how: str, command: str
 ) -> None:
     way = next(way for way in why_of(drawing).unblock if way.action == "fewer-pods")
-    assert way == WayOut("fewer-pods", f"Run it with 2 pods instead of 3{how}", command, (DeletePod("default/job-2"),))
+    assert way == WayOut("fewer-pods", f"Run with 2 pods instead of 3{how}", command, (DeletePod("default/job-2"),))
 
 
 @pytest.mark.parametrize(

@@ -45,14 +45,14 @@ def test_what_is_not_a_pod_is_named_by_its_reason() -> None:
 def test_what_a_user_can_lift_is_named_where_an_empty_cluster_is_not_enough() -> None:
     tainted = THREE.taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
     assert way(tainted.with_running("low", on="n4")) == (
-        "taint gpu:NoSchedule (2 nodes), cordoned (1 node) and too little CPU (1 node)"
+        "taint gpu:NoSchedule (2 nodes), cordoned (1 node) and insufficient CPU (1 node)"
     )
     assert way(THREE, node_selector=(("pool", "a"),)) == "node selector or affinity (4 nodes)"
-    assert way(tainted, pods=5) == "has 4 nodes with room for 4 when empty: can never take 5"
+    assert way(tainted, pods=5) == "fits at most 4 of 5 pods even when empty (4 nodes)"
 
 
 def test_members_that_keep_each_other_off_a_node_can_never_share_it() -> None:
-    never = "has 4 nodes with room for 4 when empty: can never take 5"
+    never = "fits at most 4 of 5 pods even when empty (4 nodes)"
     assert way(THREE, pods=5, cpu=1, ports=(HostPort(80),)) == never
 
 
@@ -81,7 +81,7 @@ def test_the_funnel_of_a_plain_gang_is_counted_before_its_own_members_take_their
     report = why_of(THREE.with_running("low", on="n1").with_gang("job", 3, 8))
     assert (report.verdict, report.funnel) == (
         "yes",
-        Funnel(4, (("too little CPU", 1),), 3, (("with 8 CPU free", 3),)),
+        Funnel(4, (("insufficient CPU", 1),), 3, (("with 8 CPU free", 3),)),
     )
 
 
@@ -99,11 +99,11 @@ def nodes_of(drawing: Drawing) -> tuple[NodeReason, ...]:
 
 
 MIXED = cluster("s0: b0[n1 n2:16]; -: b1[n3]").cordon("n1")
-SEEN = (NodeReason("n1", "b0", 0, "cordoned"), NodeReason("n2", "b0", 2, "too little CPU"))
+SEEN = (NodeReason("n1", "b0", 0, "cordoned"), NodeReason("n2", "b0", 2, "insufficient CPU"))
 
 
 def test_every_node_is_told_with_what_it_takes_and_why_the_next_pod_does_not_fit() -> None:
-    outside = NodeReason("n3", "", 1, "too little CPU")
+    outside = NodeReason("n3", "", 1, "insufficient CPU")
     assert nodes_of(MIXED.with_gang("job", 3, 8, must_gather=SPINE)) == (*SEEN, outside)
     assert nodes_of(MIXED.with_gang("job", 3, 8)) == (*SEEN, outside)
 
@@ -124,20 +124,20 @@ def test_without_a_tree_nodes_have_no_domain() -> None:
 def test_slots_enough_on_nodes_that_no_multiple_divides_are_told_as_such() -> None:
     drawing = cluster("s0: b0[n1:8]").with_gang("job", 1, 8, topology=rules(f"MustGather {SPINE} x2"))
     (row,) = why_of(drawing).domains
-    assert (row.short, row.in_the_way) == (1, "the pods cannot be divided up by podCountMultiple")
+    assert (row.short, row.in_the_way) == (1, "the pods cannot be split by podCountMultiple 2 of SpineLayer")
 
 
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (reasons.TooManyPods(3), "with a pod place free"),
-        (reasons.SidecarsUnknown(), "that know sidecars"),
+        (reasons.TooManyPods(3), "below their pod limit"),
+        (reasons.SidecarsUnknown(), "that support sidecars"),
         (reasons.PortTaken(80), "with its ports free"),
-        (reasons.NoClaim("data"), "that reach its volumes"),
+        (reasons.NoClaim("data"), "with access to its volumes"),
         (reasons.SpreadLabelMissing("zone"), "within its topology spread"),
-        (reasons.NotAffine(), "that pod affinity allows"),
+        (reasons.NotAffine(), "allowed by pod affinity"),
         (reasons.Overloaded("cpu", 90, 65), "below the load thresholds"),
-        (reasons.NotSelected(), "selected"),
+        (reasons.NotSelected(), "matching its node selector and affinity"),
     ],
 )
 def test_a_stage_of_the_funnel_names_who_passes(reason: Reason, words: str) -> None:

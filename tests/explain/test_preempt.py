@@ -74,24 +74,24 @@ def test_what_fits_needs_no_preemption() -> None:
 
 def test_nothing_pending_preempts_nobody() -> None:
     drawing = FREE.with_running("done", on="n1")
-    message = "default/done: nobody would be preempted: nothing is pending."
+    message = "default/done would preempt no pods: it has no pending pods."
     report = preempt_of(drawing, "done")
     assert (report.verdict, report.reason, report.priority, report.message) == ("yes", "no-pending-pods", None, message)
 
 
 def test_what_keeps_a_gang_from_being_tried_keeps_it_from_preempting() -> None:
     drawing = TAKEN.with_group("job", 5)
-    message = "default/job: nobody would be preempted: it has 1 pod of the 5 that it needs."
+    message = "default/job would preempt no pods: it has 1 of the 5 pods it needs."
     assert refused(drawing) == ("no", "too-few-pods", False, message)
 
 
 def test_where_preemption_is_off_nobody_dies() -> None:
-    message = "default/job: nobody would be preempted: enablePreemption is off."
+    message = "default/job would preempt no pods: enablePreemption is off."
     assert refused(TAKEN.configured(preemption=False)) == ("no", "preemption-disabled", False, message)
 
 
 def test_what_could_not_be_read_leaves_it_open() -> None:
-    message = "default/job: it cannot be told whom it would preempt: Node could not be read."
+    message = "default/job: cannot tell which pods it would preempt: Node could not be read: you may not read it."
     assert refused(TAKEN.with_gap("Node")) == ("unknown", None, None, message)
 
 
@@ -99,8 +99,8 @@ def test_several_pods_of_a_gang_that_ran_once_preempt_for_themselves_which_is_le
     ran = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8, priority=9).with_finished("first", gang="job")
     ran = ran.with_running("wall", on="n2", cpu=8, priority=9)
     message = (
-        "default/job: it cannot be told whom it would preempt: the gang ran once, so each of its pods is tried,"
-        " and preempts, for itself; that is not evaluated here."
+        "default/job: cannot tell which pods it would preempt: the gang ran before, so each of its"
+        " pods preempts on its own; this is not evaluated."
     )
     assert refused(ran.with_running("low", on="n1", cpu=8)) == ("unknown", None, None, message)
     nobody = preempt_of(ran.with_running("peer", on="n1", cpu=8, priority=9))
@@ -120,19 +120,19 @@ def test_a_single_pod_of_a_gang_that_ran_once_preempts_like_a_lone_one() -> None
         (
             FREE.with_running("saint", on="n1", cpu=8, protected=True),
             "no-victims",
-            "no node holds pods of lower priority that may be preempted",
+            "no node has lower-priority pods that may be preempted",
         ),
         (
             TAKEN.with_running("saint", on="n1", cpu=1, protected=True),
             "not-helpful",
-            "even without all pods of lower priority there is no room",
+            "it would not fit even without all lower-priority pods",
         ),
     ],
 )
 def test_a_preemption_without_effect_says_why(drawing: Drawing, reason: str, words: str) -> None:
     report = preempt_of(drawing)
     assert (report.verdict, report.reason, report.helps, report.victims) == ("no", reason, False, ())
-    assert report.message == f"default/job: nobody would be preempted: {words}."
+    assert report.message == f"default/job would preempt no pods: {words}."
 
 
 def test_while_victims_terminate_nobody_else_dies_and_then_it_runs() -> None:
@@ -161,7 +161,7 @@ def test_victims_may_die_in_two_attempts() -> None:
 def test_victims_may_die_in_vain() -> None:
     report = preempt_of(WASTEFUL.with_running("saint", on="n1", cpu=4, protected=True))
     assert (report.verdict, report.helps, [victim.wasted for victim in report.victims]) == ("no", False, [True])
-    assert report.message == "default/job would preempt 1 pod in vain: it would not run after that either."
+    assert report.message == "default/job would preempt 1 pod and still not run."
     assert [notice.code for notice in report.warnings] == ["wasted-victims"]
 
 
@@ -175,7 +175,7 @@ def test_a_budget_is_shown_and_whether_it_would_be_violated() -> None:
         BudgetHit("default/web", violated=False),
         BudgetHit("default/web", violated=True),
     ]
-    words = "job preemption ignores PodDisruptionBudgets (default/web); it would violate default/web."
+    words = "job preemption ignores PodDisruptionBudgets (default/web); this would violate default/web."
     assert report.warnings == (Notice("ignores-budgets", words),)
 
 
@@ -235,9 +235,9 @@ def test_a_tie_that_only_the_schedulers_cache_decides_is_left_open() -> None:
 
 def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
     report = preempt_of(TAKEN.change_pods("job-0").but(devices=frozenset({"n1"})).with_quota("default"))
-    words = "it depends on quota default, which is not evaluated here."
+    words = "it depends on quota default, which is not evaluated."
     assert (report.verdict, report.helps, report.warnings) == ("unknown", None, (Notice("not-evaluated", words),))
-    assert report.message == "default/job: it cannot be told whether preemption helps."
+    assert report.message == "default/job: cannot tell whether preemption helps."
 
 
 def test_but_leaves_a_no_a_no() -> None:

@@ -9,12 +9,12 @@ from kubectl_koord.explain.reports import Cause, Notice, SlotRow, WayOut, WhyRep
 from kubectl_koord.explain.subjects import again
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import GangWish
-from tests.build import BLOCK, SPINE, Drawing, cluster, why_of
+from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
 
 EMPTY = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GANG = EMPTY.with_gang("job", 2, 8, must_gather=SPINE, never_preempts=True)
 FULL = GANG.with_running("low-1", on="n1", cpu=8).with_running("low-3", on="n3", cpu=8)
-SHORT = "no spine has room for its 2 pods, the best has"
+MISSING = "no spine has room for its 2 pods; the best has"
 
 
 def told(before: Drawing, after: Drawing, name: str = "job") -> str:
@@ -42,10 +42,10 @@ def test_nothing_is_told_where_nothing_that_counts_has_changed() -> None:
 def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> None:
     fuller = FULL.with_running("low-2", on="n2", cpu=8)
     low_1, low_2 = (f"default/low-{number} on n{number} (8 CPU, priority 0)" for number in (1, 2))
-    both = f"Free 2 pods of any priority in spine s0: {low_1} and {low_2}"
-    prefer = "Prefer the layer instead of insisting on it"
-    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (and 1 more)"
-    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (and 4 more)"
+    both = f"Evict 2 pods in spine s0: {low_1} and {low_2}"
+    prefer = "Use PreferGather instead of MustGather"
+    assert told(FULL, fuller) == f"0 of 2 slots in s0 (was 1); now helps: {both} (the first of 2)"
+    assert told(fuller, FULL) == f"1 of 2 slots in s0 (was 0); now helps: {prefer} (the first of 5)"
 
 
 def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
@@ -57,9 +57,9 @@ def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
 
 def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
     assert told(FULL, GANG) == "would be placed now: 2 pods on n1 and n2"
-    gained = "now helps: Prefer the layer instead of insisting on it (and 8 more)"
-    assert told(GANG, FULL) == f"pending: {SHORT} 1; {gained}"
-    unseen = "it depends on reservations (Reservation objects could not be read), which is not evaluated here"
+    gained = "now helps: Use PreferGather instead of MustGather (the first of 9)"
+    assert told(GANG, FULL) == f"pending: {MISSING} 1; {gained}"
+    unseen = "it depends on reservations (Reservation objects could not be read), which is not evaluated"
     assert told(FULL, FULL.with_gap("Reservation")) == f"cannot tell: {unseen}"
     assert told(GANG, GANG.with_gap("Reservation")) == f"cannot tell: {unseen}"
 
@@ -69,37 +69,44 @@ def test_a_gang_without_topology_would_be_placed_nobody_knows_where() -> None:
     for name in ("n1", "n2", "n3"):
         plain = plain.cordon(name)
     assert told(plain, EMPTY.with_gang("job", 2, 8, never_preempts=True)) == "would be placed now"
-    assert told(EMPTY.with_gang("job", 2, 8), plain).startswith("pending: 1 of its 2 pods fit at once, 2 must")
+    assert told(EMPTY.with_gang("job", 2, 8), plain).startswith(
+        "pending: only 1 of its 2 pods fit at the same time, 2 must"
+    )
 
 
 def test_another_reason_of_the_same_cause_is_told_beside_the_slots() -> None:
     base = why_of(FULL)
     assert base.cause is not None
-    other = replace(base.cause, message="default/high of higher priority takes its place: it would be placed alone.")
+    other = replace(
+        base.cause, message="default/high has higher priority and takes its place; otherwise it would be placed."
+    )
     rows = (replace(base.domains[0], offer_slots=0), base.domains[1])
     after = replace(base, cause=other, domains=rows)
     assert progress.news(base, after) == (
-        "0 of 2 slots in s0 (was 1); pending: default/high of higher priority takes its place: it would be placed alone"
+        "0 of 2 slots in s0 (was 1); pending: default/high has higher priority and takes its place;"
+        " otherwise it would be placed"
     )
     assert progress.news(base, replace(base, cause=replace(base.cause, message="no spine."))) == "pending: no spine"
 
 
-def test_many_domains_are_counted() -> None:
+def test_of_many_domains_each_is_told() -> None:
     rows = tuple(SlotRow(BLOCK, f"b{number}", number, 5 - number) for number in range(5))
     before = replace(why_of(FULL), domains=tuple(replace(row, offer_slots=9) for row in rows[1:]), unblock=())
     after = replace(before, domains=rows, desired_offer_slot=None)
-    slots = "4 slots in b4 (was 9); 3 slots in b3 (was 9); 2 slots in b2 (was 9)"
-    assert progress.news(before, after) == f"{slots}; other slots in 2 more domains"
+    slots = "4 slots in b4 (was 9); 3 slots in b3 (was 9); 2 slots in b2 (was 9); 1 slots in b1 (was 9)"
+    assert progress.news(before, after) == f"{slots}; 0 slots in b0 (new)"
     new = replace(before, domains=(*before.domains, replace(rows[0], name="")))
     assert progress.news(before, new) == "0 of 2 slots in the block (new)"
 
 
 def test_pods_that_come_and_get_nodes_are_counted() -> None:
     third = FULL.with_pod("job-2", "job", 8, never_preempts=True)
-    assert told(FULL, third).startswith("3 pods pending (was 2); pending: even an empty spine could not take its 3")
+    assert told(FULL, third).startswith(
+        "3 pods pending (was 2); pending: its 3 pods (8 CPU) do not fit even in an empty spine"
+    )
     assert told(FULL, bound(FULL, "job-0")).startswith("1 of 2 pods on a node (was 0); ")
     plain = EMPTY.with_gang("job", 4, 1)
-    assert told(plain, without(plain, "job-3")).startswith("3 pods pending (was 4); pending: it has 3 pods of the 4")
+    assert told(plain, without(plain, "job-3")).startswith("3 pods pending (was 4); pending: it has 3 of the 4 pods")
 
 
 def test_a_gang_of_which_nobody_is_pending_is_scheduled_if_it_has_its_minimum() -> None:
@@ -128,7 +135,7 @@ def test_a_reason_may_be_a_warning_or_missing() -> None:
 def test_ways_out_of_another_verdict_are_not_told_as_lost() -> None:
     base = replace(why_of(FULL), unblock=())
     before = replace(base, verdict="unknown", unblock=(WayOut("touch-podgroup", "Touch it"),))
-    assert progress.news(before, base) == f"pending: {SHORT} 1"
+    assert progress.news(before, base) == f"pending: {MISSING} 1"
 
 
 # --- listings -------------------------------------------------------------------------------
@@ -141,7 +148,7 @@ def listed(before: Drawing, after: Drawing) -> tuple[News, ...]:
 def test_a_listing_tells_who_begins_to_wait_and_for_what_else() -> None:
     assert listed(FULL, FULL) == ()
     assert listed(FULL, FULL.with_running("low-2", on="n2", cpu=8)) == ()  # slots are for those who ask for the gang
-    assert listed(EMPTY, FULL) == (News("default/job", f"pending: {SHORT} 1", "no"),)
+    assert listed(EMPTY, FULL) == (News("default/job", f"pending: {MISSING} 1", "no"),)
     assert listed(FULL, GANG) == (News("default/job", "would be placed now: 2 pods on n1 and n2", "yes"),)
     assert listed(EMPTY, EMPTY.with_pod("one", "", 8)) == (News("pod/default/one", "would be placed now", "yes"),)
 
@@ -209,16 +216,16 @@ def report(drawing: Drawing, **fields: object) -> WhyReport:
     [
         (report(bound(GANG, "job-0", "job-1")), True, "default/job is scheduled: 2 pods on a node."),
         (report(GANG, lone_pod=True), True, "pod default/job is scheduled: it is on a node."),
-        (report(FULL), False, f"default/job is still pending after 5m: {SHORT} 1."),
+        (report(FULL), False, f"default/job is still pending after 5m: {MISSING} 1."),
         (
             report(FULL, verdict="unknown", cause=Cause("not-evaluated", "it depends.")),
             False,
-            "default/job is still pending after 5m: cannot tell, it depends.",
+            "default/job is still pending after 5m: cannot tell: it depends.",
         ),
         (
             report(GANG),
             False,
-            "default/job is still pending after 5m: it would be placed now, the scheduler has not tried again yet.",
+            "default/job is still pending after 5m: it would be placed now, but the scheduler has not retried yet.",
         ),
         (
             report(without(GANG, "job-0", "job-1")),
@@ -232,10 +239,22 @@ def test_a_wait_ends_with_one_sentence(ended: WhyReport, said: str, *, reached: 
     assert progress.outcome(ended, reached=reached, waited="5m") == said
 
 
+def test_a_listing_tells_once_that_others_may_be_missing_and_calls_nobody_gone_who_may_be_there() -> None:
+    seen = every_pending(GANG.with_pods(pending("one", 1)))
+    blind = EMPTY.with_gap("PodGroup")
+    news = [
+        News("others", "may be missing: PodGroup could not be read: you may not read it", "unknown"),
+        News("default/job", "no unfinished pods any more", "unknown"),
+        News("pod/default/one", "gone", "unknown"),
+    ]
+    assert list(progress.listing_news(blind, seen, every_pending(blind))) == news
+    assert progress.listing_news(blind, every_pending(blind), every_pending(blind)) == ()
+
+
 def test_what_is_gone_is_told_as_far_as_it_can_be_seen() -> None:
     gang, pod = GANG.subject("job"), EMPTY.with_pod("one", "", 8).subject("one")
-    sentence = "default/job is gone: it has no unfinished pods and no PodGroup any more"
+    sentence = "default/job no longer exists: it has no unfinished pods and no PodGroup"
     assert progress.gone(EMPTY, gang) == sentence
-    unseen = "default/job has no unfinished pods any more, and PodGroups could not be read"
+    unseen = "default/job has no unfinished pods left, and PodGroups could not be read"
     assert progress.gone(EMPTY.with_gap("PodGroup"), gang) == unseen
-    assert progress.gone(EMPTY, pod) == "pod default/one is gone or has finished"
+    assert progress.gone(EMPTY, pod) == "pod default/one was deleted or has finished"

@@ -38,12 +38,12 @@ def refused(message: str, drawing: Drawing = FREE, since: str = "2026-11-20T09:0
         (
             OWN,
             (
-                "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, it asks for 1 and GPU: 8 of 8 used,"
-                " it asks for 1)"
+                "quota team-a has no room for default/job-0 (CPU: 4 of 4 used, 1 requested and GPU: 8 of 8 used,"
+                " 1 requested)"
             ),
         ),
-        (PARENT, "quota root team-a has no room for default/job-0 (CPU: 0 of 0 used, it asks for 1)"),
-        (GUARANTEED, "quota team-a has no room for default/job-0 (CPU: 2 of 2 used, it asks for 1)"),
+        (PARENT, "quota root team-a has no room for default/job-0 (CPU: 0 of 0 used, 1 requested)"),
+        (GUARANTEED, "quota team-a has no room for default/job-0 (CPU: 2 of 2 used, 1 requested)"),
         (NOTHING_NAMED, "quota team-a has no room for default/job-0"),
     ],
 )
@@ -52,14 +52,14 @@ def test_the_cause_names_quota_numbers_and_since_when(message: str, words: str) 
     assert report.verdict == "unknown"
     assert report.cause is not None
     assert (report.cause.code, report.cause.pods) == ("quota", ("default/job-0",))
-    told = f"the scheduler says since 2026-11-20T09:00:00Z that {words}; quotas are not evaluated here."
+    told = f"the scheduler reports since 2026-11-20T09:00:00Z that {words}; quotas are not evaluated."
     assert report.cause.message == told
 
 
 def test_a_refusal_without_time_is_told_without() -> None:
     cause = why_of(refused(NOTHING_NAMED, since="")).cause
     assert cause is not None
-    assert cause.message.startswith("the scheduler says that quota team-a")
+    assert cause.message.startswith("the scheduler reports that quota team-a")
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from kubectl_koord.explain.said import with_texts
 from tests.build import SPINE, Drawing, cluster, why_of
 
 SINCE, SEEN = "2026-11-20T09:55:00Z", "2026-11-20T09:59:00.5Z"
-SELDOM = "it tries again within about 5 minutes, or when a member comes or the PodGroup changes"
-SOON = "it tries again as soon as something is freed or changes, after 5 minutes at the latest"
+SELDOM = "it retries within about 5 minutes, or when a pod joins or the PodGroup changes"
+SOON = "it retries when resources are freed or the cluster changes, after 5 minutes at the latest"
 TWO = cluster("s0: b0[n1 n2 n3]; s1: b1[n4 n5 n6 n7]")
 JOB = TWO.with_gang("job", 4, 8, must_gather=SPINE)
 STUCK = TWO.with_running("x", "n7", 8).with_gang("job", 4, 8, must_gather=SPINE)
@@ -42,10 +42,10 @@ def test_slots_that_have_grown_are_told_beside_those_of_then_with_the_next_try()
 @pytest.mark.parametrize(
     ("message", "agrees", "now", "retry"),
     [
-        (plan(3, 3), True, "it is the same", ""),
+        (plan(3, 3), True, "it is unchanged", ""),
         (plan(4, 1), False, "it is 3 of 4", SELDOM),
         (plan(2, 3), False, "the most is 3 of 4 in s0", SELDOM),
-        ("0/7 nodes are available: 7 Insufficient cpu.", None, "it still would not be placed", ""),
+        ("0/7 nodes are available: 7 Insufficient cpu.", None, "it would still not be placed", ""),
     ],
 )
 def test_what_holds_now_is_told_in_words(message: str, *, agrees: bool | None, now: str, retry: str) -> None:
@@ -59,14 +59,14 @@ def test_what_holds_now_is_told_in_words(message: str, *, agrees: bool | None, n
     [
         ("0/7 nodes are available: 5 a, 2 b.", "the scheduler found no node: 5 a and 2 b", SOON),
         ("no cluster network topology", "the scheduler had no topology tree", SELDOM),
-        ("preempted", "the scheduler took the place of this waiting pod for another", ""),
+        ("preempted", "the scheduler gave the place of this waiting pod to another", ""),
         ("no such words", "", ""),
         (
             (
                 "Insufficient quotas, quotaNameTopo: [root q], runtime: cpu:8, used: <empty>, pod's request: cpu:9,"
                 " exceedDimensions: [cpu]"
             ),
-            "the scheduler found quota root/q exhausted: cpu 0 used and 9 asked for of 8",
+            "the scheduler found quota root/q exhausted: cpu 0 used, 9 requested, limit 8",
             SOON,
         ),
         (
@@ -74,10 +74,7 @@ def test_what_holds_now_is_told_in_words(message: str, *, agrees: bool | None, n
                 "Insufficient non-preemptible quotas, quotaName: q, min: cpu:8, nonPreemptibleUsed: cpu:8,"
                 " pod's request: cpu:9, exceedDimensions: [cpu]"
             ),
-            (
-                "the scheduler found quota for pods that may not be preempted, q exhausted:"
-                " cpu 8 used and 9 asked for of 8"
-            ),
+            ("the scheduler found non-preemptible quota q exhausted: cpu 8 used, 9 requested, limit 8"),
             SOON,
         ),
     ],
@@ -97,8 +94,12 @@ def test_words_that_no_longer_hold_say_when_the_next_try_comes(message: str, rea
             "counted at most 3 of 4 slots in each of 2 domains",
             "the most is 4 of 4 in s1",
         ),
-        ("", "found no domain of the wanted layer", "the most is 4 of 4 in s1"),
-        ("x", "found no domain of the wanted layer (part of its list could not be read)", "the most is 4 of 4 in s1"),
+        ("", "found no domain in the requested layer", "the most is 4 of 4 in s1"),
+        (
+            "x",
+            "found no domain in the requested layer (part of its list could not be read)",
+            "the most is 4 of 4 in s1",
+        ),
     ],
     ids=["only the best", "unknown layer", "unread"],
 )
@@ -217,5 +218,5 @@ def test_unreadable_events_are_told_only_where_they_would_have_told_something() 
 
     assert (silent.verdict, silent.warnings) == ("yes", ())
     assert told.verdict == "yes"
-    message = "Event: you may not read it: when the scheduler last said so is not known."
+    message = "Event: you may not read it: the time of the scheduler's last message is unknown."
     assert told.warnings == (Notice("forbidden-list", message),)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.subjects import Subject, Unknown, find, find_anywhere, pending_subjects
+from kubectl_koord.explain.subjects import Subject, Unknown, find, find_anywhere, homes, pending_subjects
 from tests.build import Drawing, cluster
 
 DRAWN = (
@@ -16,6 +16,11 @@ DRAWN = (
     .with_gang("ml/deep", 1)
     .with_pod("pod/odd")
 )
+
+
+def test_of_a_name_in_two_parts_the_first_is_a_kind_that_is_known_or_perhaps_a_namespace() -> None:
+    assert homes("job", "default") == homes("pod/job", "default") == homes("Job/job", "default") == ("default",)
+    assert homes("ml/job", "default") == ("ml", "default")
 
 
 def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str | None:
@@ -75,7 +80,7 @@ def test_the_namespace_of_the_context_counts() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
-    assert find(DRAWN, "trian", "default") == Unknown("trian", ("default/train", "default/single", "default/lone"))
+    assert find(DRAWN, "trian", "default") == Unknown("trian", ("default/train",))
 
 
 def test_with_a_namespace_that_exists_the_name_is_taken_as_written() -> None:
@@ -88,6 +93,36 @@ def test_a_kind_is_not_taken_for_a_namespace() -> None:
     found = find(DRAWN, "job/trian", "default")
     assert isinstance(found, Unknown)
     assert found.nearest[0] == "default/train"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("podgroup/ml/deep", "ml/deep"),
+        ("pg/ml/deep", "ml/deep"),
+        ("pod/default/lone", "default/lone"),
+        ("pod/pod/odd", "pod/odd"),
+        ("pod/default/train-9", "default/train"),
+        ("job/default/one", "default/single"),
+        ("pytorchjob/default/bert", "default/train"),
+    ],
+)
+def test_a_name_may_have_a_kind_and_a_namespace_as_listings_print_it(name: str, key: str) -> None:
+    found = find(DRAWN, name, "elsewhere")
+    assert isinstance(found, Subject)
+    assert found.key == key
+
+
+@pytest.mark.parametrize(
+    "name", ["pod/ml/lone", "podgroup/default/deep", "job/ml/one", "/deep", "pod//lone", "a/b/c/d"]
+)
+def test_a_name_in_full_means_nobody_else(name: str) -> None:
+    assert isinstance(find(DRAWN, name, "default"), Unknown)
+
+
+def test_a_mistyped_name_in_full_is_answered_with_the_nearest() -> None:
+    assert find(DRAWN, "podgroup/ml/deap", "default") == Unknown("podgroup/ml/deap", ("ml/deep",))
+    assert find(DRAWN, "nobody", "default") == Unknown("nobody", ())
 
 
 def test_in_an_empty_cluster_nothing_is_near() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.explain.reports import DomainName, DomainRow, NodeRow, Notice, OutsideNode
+from kubectl_koord.explain.reports import Amount, DomainName, DomainRow, NodeRow, Notice, OutsideNode
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.model.objects import Layer
 from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus
@@ -19,16 +19,16 @@ def test_the_tree_shows_what_is_free_and_who_is_out_of_use() -> None:
     report = topo(DRAWN.cordon("n2").change("n3", ready=False))
     assert (report.verdict, report.layers, report.resource) == ("yes", (SPINE, BLOCK, NODE), "cpu")
     assert report.domains == (
-        DomainRow(ROOT, "", None, 3, 18000, 20000, cordoned=1, not_ready=1),
-        DomainRow(SPINE, "s0", TOP, 2, 10000, 12000, cordoned=1),
-        DomainRow(BLOCK, "b0", S0, 2, 10000, 12000, cordoned=1),
-        DomainRow(SPINE, "s1", TOP, 1, 8000, 8000, not_ready=1),
-        DomainRow(BLOCK, "b1", DomainName(SPINE, "s1"), 1, 8000, 8000, not_ready=1),
+        DomainRow(ROOT, "", None, 3, 6000, 20000, cordoned=1, not_ready=1, withheld=12000),
+        DomainRow(SPINE, "s0", TOP, 2, 6000, 12000, cordoned=1, withheld=4000),
+        DomainRow(BLOCK, "b0", S0, 2, 6000, 12000, cordoned=1, withheld=4000),
+        DomainRow(SPINE, "s1", TOP, 1, 0, 8000, not_ready=1, withheld=8000),
+        DomainRow(BLOCK, "b1", DomainName(SPINE, "s1"), 1, 0, 8000, not_ready=1, withheld=8000),
     )
     assert report.nodes == (
         NodeRow("n1", B0, 6000, 8000),
-        NodeRow("n2", B0, 4000, 4000, "cordoned"),
-        NodeRow("n3", B1, 8000, 8000, "not ready"),
+        NodeRow("n2", B0, 0, 4000, "cordoned", withheld=4000),
+        NodeRow("n3", B1, 0, 8000, "not ready", withheld=8000),
     )
     assert (report.gang, report.desired_offer_slot, report.warnings) == (None, None, ())
 
@@ -55,8 +55,8 @@ def test_a_node_without_slots_says_why() -> None:
     drawing = DRAWN.with_gang("job", 1, 8, must_gather=SPINE)
     report = topo(drawing, drawing.subject("job"))
     assert [(row.offer_slots, row.reason) for row in report.nodes] == [
-        (0, "too little CPU"),
-        (0, "too little CPU"),
+        (0, "insufficient CPU"),
+        (0, "insufficient CPU"),
         (1, ""),
     ]
 
@@ -77,6 +77,10 @@ def test_what_is_overfull_has_nothing_free() -> None:
         ({"n1": "nvidia.com/gpu"}, "nvidia.com/gpu"),
         ({"n1": "amd.com/gpu", "n2": "nvidia.com/gpu", "n3": "nvidia.com/gpu"}, "nvidia.com/gpu"),
         ({"n1": "huawei.com/Ascend910"}, "huawei.com/Ascend910"),
+        ({"n1": "huawei.com/npu"}, "huawei.com/npu"),
+        ({"n1": "nvidia.com/mig-1g.5gb"}, "nvidia.com/mig-1g.5gb"),
+        ({"n1": "koordinator.sh/gpu-core"}, "koordinator.sh/gpu-core"),
+        ({"n1": "koordinator.sh/rdma"}, "cpu"),
     ],
 )
 def test_the_resource_that_is_counted_is_the_gpu_that_most_nodes_have(resources: dict[str, str], counted: str) -> None:
@@ -84,6 +88,49 @@ def test_the_resource_that_is_counted_is_the_gpu_that_most_nodes_have(resources:
     for name, resource in resources.items():
         drawing = drawing.change(name, allocatable=(*cpus(8), (resource, 8), ("pods", 10)))
     assert topo(drawing).resource == counted
+
+
+def with_cards(drawing: Drawing, **nodes: dict[str, int]) -> Drawing:
+    for name, amounts in nodes.items():
+        drawing = drawing.change(name, allocatable=(*cpus(8), *sorted(amounts.items()), ("pods", 10)))
+    return drawing
+
+
+BOTH = {"koordinator.sh/gpu-core": 800, "koordinator.sh/gpu-memory-ratio": 800, "nvidia.com/gpu": 8}
+
+
+def test_cards_that_go_by_two_names_are_counted_once() -> None:
+    drawing = with_cards(DRAWN, n1=BOTH, n2=BOTH)
+    drawing = drawing.with_running("a", on="n1", requests=(("nvidia.com/gpu", 1),))
+    drawing = drawing.with_running(
+        "b", on="n1", requests=(("koordinator.sh/gpu-core", 200), ("koordinator.sh/gpu-memory-ratio", 200))
+    )
+    report = topo(drawing.cordon("n2"))
+    assert (report.resource, report.resources) == ("nvidia.com/gpu", ("nvidia.com/gpu",))
+    assert [(row.free, row.total, row.withheld) for row in report.nodes] == [(5, 8, 0), (0, 8, 8), (0, 0, 0)]
+
+
+def test_shared_cards_are_counted_in_hundredths() -> None:
+    drawing = with_cards(DRAWN, n1=BOTH).with_running("a", on="n1", requests=(("koordinator.sh/gpu-core", 50),))
+    report = topo(drawing)
+    assert report.resource == "koordinator.sh/gpu-core"
+    assert (report.domains[0].free, report.domains[0].total) == (750, 800)
+
+
+def test_each_family_of_cards_has_its_amounts() -> None:
+    drawing = with_cards(DRAWN, n1={"nvidia.com/gpu": 8}, n2={"nvidia.com/gpu": 4, "nvidia.com/mig-1g.5gb": 7})
+    report = topo(drawing.with_running("a", on="n2", requests=(("nvidia.com/mig-1g.5gb", 2),)))
+    assert report.resources == ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb")
+    assert (report.domains[0].free, report.domains[0].total) == (12, 12)
+    assert report.domains[0].others == {"nvidia.com/mig-1g.5gb": Amount(5, 7)}
+    assert [row.others["nvidia.com/mig-1g.5gb"] for row in report.nodes] == [Amount(0, 0), Amount(5, 7), Amount(0, 0)]
+
+
+def test_what_went_unseen_is_free_nowhere() -> None:
+    drawing = with_cards(DRAWN, n1={"nvidia.com/gpu": 8}, n2={"nvidia.com/mig-1g.5gb": 7}).with_gap("Pod")
+    root = topo(drawing).domains[0]
+    assert (root.free, root.total, root.withheld) == (None, 8, None)
+    assert root.others == {"nvidia.com/mig-1g.5gb": Amount(None, 7)}
 
 
 @pytest.mark.parametrize(
@@ -115,17 +162,20 @@ def test_what_the_input_does_not_hold_is_absent() -> None:
 def test_nodes_outside_the_tree_are_named() -> None:
     report = topo(cluster("s0: b0[n1]; -: b1[n2] -[n3]"))
     assert report.outside == (OutsideNode("n2", (SPINE_KEY,)), OutsideNode("n3", (SPINE_KEY,)))
-    words = "2 nodes outside the tree: no topology gang is ever placed there."
+    words = "2 nodes are outside the tree: gangs with a topology spec are never placed there."
     assert report.warnings == (Notice("outside-nodes", words),)
 
 
 def test_nodes_without_the_lowest_label_are_named() -> None:
-    words = "1 node without the label of the lowest layer: a domain of its own each (n2)."
+    words = "1 node lacks the label of the lowest layer: each is a domain of its own (n2)."
     assert warned(cluster("s0: b0[n1] -[n2]")) == (Notice("virtual-domains", words),)
 
 
 def test_a_name_below_two_parents_is_named_with_both() -> None:
-    words = "BlockLayer b0 stands below s0 and s1: one domain for the scheduler, below whichever node it met first."
+    words = (
+        "BlockLayer b0 has several parents (s0 and s1): the scheduler treats it as one domain,"
+        " below the parent that it reads first."
+    )
     assert warned(cluster("s0: b0[n1]; s1: b0[n2]")) == (Notice("merged-domains", words),)
 
 
@@ -139,9 +189,9 @@ def test_a_status_that_is_as_the_labels_are_is_not_stale() -> None:
 @pytest.mark.parametrize(
     ("status", "words"),
     [
-        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (nodes then: 4, now: 3)"),
-        (STATUS[:3], "2 domains, such as BlockLayer b1 (nodes then: 0, now: 1)"),
-        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (nodes then: 1, now: 0)"),
+        (((ROOT, "", 4), *STATUS[1:]), "1 domain, such as ClusterTopologyLayer (root) (status: 4 nodes, now: 3)"),
+        (STATUS[:3], "2 domains, such as BlockLayer b1 (status: 0 nodes, now: 1)"),
+        ((*STATUS, (SPINE, "s9", 1)), "1 domain, such as SpineLayer s9 (status: 1 nodes, now: 0)"),
     ],
 )
 def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...], words: str) -> None:

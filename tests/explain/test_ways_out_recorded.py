@@ -23,7 +23,7 @@ def cases() -> dict[str, Case]:
 
 
 NAMES = tuple(sorted(case.name for case in read_cases(FOLDER)))
-UNMENDED = "what stops it must be mended first; whether that is enough is open."
+UNMENDED = "fix the cause first; whether that is enough is unknown."
 UNPROVEN = {
     "gang-annotation-bad-min": UNMENDED,
     "gang-group-one-missing": UNMENDED,
@@ -32,7 +32,7 @@ UNPROVEN = {
     "gated": UNMENDED,
     "topology-broken-chain": UNMENDED,
     "topology-cnt-other-name": UNMENDED,
-    "filters-overhead-sidecar": "no single change and no pair of changes that was tried lets it start.",
+    "filters-overhead-sidecar": "none of the changes tried lets it start, alone or in pairs.",
 }
 
 

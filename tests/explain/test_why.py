@@ -35,7 +35,7 @@ def test_a_gang_that_fits_is_told_where_it_would_go() -> None:
     assert report.domains == (
         SlotRow(SPINE, "spine-0", 5, 0),
         SlotRow(SPINE, "spine-1", 4, 0),
-        SlotRow(SPINE, "spine-2", 3, 1, "has 3 nodes with room for 3 when empty: can never take 4"),
+        SlotRow(SPINE, "spine-2", 3, 1, "fits at most 3 of 4 pods even when empty (3 nodes)"),
     )
     assert (report.pending_pods, report.min_member, report.bound_pods, report.gang_group, report.requests) == (
         PODS,
@@ -48,16 +48,16 @@ def test_a_gang_that_fits_is_told_where_it_would_go() -> None:
 
 def test_a_gang_that_is_short_of_slots_is_shown_what_is_in_the_way() -> None:
     report = why_of(FULL.with_gang("job", 4, 8, must_gather=SPINE, priority=1000))
-    cause = Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", PODS)
+    cause = Cause("insufficient-slots", "no spine has room for its 4 pods; the best has 3.", PODS)
     assert (report.verdict, report.cause, report.placement) == ("no", cause, None)
     low_0, low_1 = "node-0: low-0 (8 CPU, priority 0)", "node-1: low-1 (8 CPU, priority 0)"
-    never = "has 3 nodes with room for 3 when empty: can never take 4"
+    never = "fits at most 3 of 4 pods even when empty (3 nodes)"
     assert report.domains == (
         SlotRow(SPINE, "spine-0", 3, 1, f"{low_0}, {low_1}", WhatIf(3, 3, 5, 5)),
         SlotRow(SPINE, "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 0)", WhatIf(3, 3, 4, 4)),
         SlotRow(SPINE, "spine-2", 3, 1, never, WhatIf(3, 3, 3, 3)),
     )
-    assert report.funnel == Funnel(12, (("too little CPU", 3),), 9, (("with 8 CPU free", 9),))
+    assert report.funnel == Funnel(12, (("insufficient CPU", 3),), 9, (("with 8 CPU free", 9),))
 
 
 def test_without_a_hard_layer_the_cluster_is_what_is_short() -> None:
@@ -69,7 +69,7 @@ def test_without_a_hard_layer_the_cluster_is_what_is_short() -> None:
 def test_a_number_that_is_no_multiple_is_named_as_such() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1", cpu=1)
     report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
-    message = "2 pods cannot be divided up by podCountMultiple, though 2 would fit."
+    message = "its 2 pods cannot be split by podCountMultiple 3 of BlockLayer (room for 2)."
     assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
     assert report.domains == (SlotRow(BLOCK, "b0", 0, 2, "n1: low (1 CPU, priority 0)", WhatIf(0, 0, 0, 3)),)
 
@@ -77,7 +77,7 @@ def test_a_number_that_is_no_multiple_is_named_as_such() -> None:
 def test_slots_enough_that_cannot_be_divided_up_are_a_multiple_mismatch() -> None:
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=1)
     report = why_of(drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3")))
-    message = "2 pods cannot be divided up by podCountMultiple, though 2 would fit."
+    message = "its 2 pods cannot be split by podCountMultiple 3 of BlockLayer (room for 2)."
     assert report.cause == Cause("multiple-mismatch", message, ("default/job-0", "default/job-1"))
 
 
@@ -88,10 +88,10 @@ BY_TWO = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")
 @pytest.mark.parametrize(
     ("topology", "message"),
     [
-        (BY_TWO, "no spine has room for its 4 pods, the best has 2, though 4 would fit without podCountMultiple."),
+        (BY_TWO, "no spine has room for its 4 pods; the best has 2 (4 without podCountMultiple)."),
         (
             rules(f"PreferGather {BLOCK} x2"),
-            "the cluster has room for 2 of its 4 pods, though 4 would fit without podCountMultiple.",
+            "the cluster has room for 2 of its 4 pods (4 without podCountMultiple).",
         ),
     ],
 )
@@ -104,9 +104,9 @@ def test_slots_that_rounding_takes_from_a_number_that_is_a_multiple_are_short(to
 
 def test_a_multiple_that_rounding_leaves_too_little_for_on_empty_nodes_never_fits() -> None:
     report = why_of(ROUNDED.with_gang("job", 4, 4, topology=BY_TWO))
-    message = "even an empty spine could not take its 4 pods (4 CPU): waiting is pointless."
+    message = "its 4 pods (4 CPU) do not fit even in an empty spine; waiting does not help."
     assert report.cause == Cause("never-fits", message, PODS)
-    never = "has 3 nodes with room for 4 when empty, 2 by podCountMultiple: can never take 4"
+    never = "fits at most 2 of 4 pods even when empty (3 nodes; 4 without podCountMultiple)"
     assert [row.in_the_way for row in report.domains] == [never]
 
 
@@ -114,20 +114,20 @@ def test_the_multiple_of_a_layer_above_the_hard_one_divides_nothing() -> None:
     drawing = cluster("s0: b0[n1:12 n2:4 n3:4]").with_running("low", on="n1", cpu=4)
     topology = rules(f"MustGather {BLOCK}", f"PreferGather {SPINE} x2", f"PreferGather {NODE} x3")
     report = why_of(drawing.with_gang("job", 3, 4, topology=topology))
-    message = "no block has room for its 3 pods, the best has 0, though 4 would fit without podCountMultiple."
+    message = "no block has room for its 3 pods; the best has 0 (4 without podCountMultiple)."
     assert report.cause == Cause("insufficient-slots", message, PODS[:3])
 
 
 def test_what_not_even_an_empty_domain_takes_never_fits() -> None:
     report = why_of(WORKED.with_gang("job", 6, 8, must_gather=SPINE))
-    message = "even an empty spine could not take its 6 pods (8 CPU): waiting is pointless."
+    message = "its 6 pods (8 CPU) do not fit even in an empty spine; waiting does not help."
     assert report.cause is not None
     assert (report.cause.code, report.cause.message) == ("never-fits", message)
 
 
 def test_what_not_even_an_empty_cluster_takes_never_fits() -> None:
     report = why_of(WORKED.with_gang("job", 1, 9))
-    message = "even an empty cluster could not take its 1 pod (9 CPU): waiting is pointless."
+    message = "its 1 pod (9 CPU) does not fit even in an empty cluster; waiting does not help."
     assert report.cause is not None
     assert (report.cause.code, report.cause.message) == ("never-fits", message)
 
@@ -171,14 +171,14 @@ def test_a_cordon_is_not_what_makes_a_gang_never_fit() -> None:
 
 def test_a_plain_gang_of_which_too_few_fit_is_short_of_capacity() -> None:
     report = why_of(cluster("s0: b0[n1 n2 n3]").with_running("low", on="n1").with_gang("job", 3, 8))
-    message = "2 of its 3 pods fit at once, 3 must (8 CPU each)."
+    message = "only 2 of its 3 pods fit at the same time, 3 must (8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-0",))
-    assert report.funnel == Funnel(3, (("too little CPU", 1),), 2, (("with 8 CPU free", 2),))
+    assert report.funnel == Funnel(3, (("insufficient CPU", 1),), 2, (("with 8 CPU free", 2),))
 
 
 def test_a_plain_gang_of_which_nobody_fits_has_no_feasible_node() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8))
-    message = "no node takes default/job-0 (8 CPU): too little CPU (1 node)."
+    message = "no node fits default/job-0 (8 CPU): insufficient CPU (1 node)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-0",))
 
 
@@ -186,18 +186,18 @@ def test_a_member_that_no_node_takes_is_named_though_others_find_a_place() -> No
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n1", cpu=4)
     drawing = drawing.with_gang("job", 2, 1, minimum=3).with_pod("job-2", gang="job", cpu=16)
     report = why_of(drawing)
-    message = "no node takes default/job-2 (16 CPU): too little CPU (2 nodes)."
+    message = "no node fits default/job-2 (16 CPU): insufficient CPU (2 nodes)."
     assert report.cause == Cause("no-feasible-node", message, ("default/job-2",))
-    assert report.funnel == Funnel(2, (("too little CPU", 2),), 0, (("with 16 CPU free", 0),))
+    assert report.funnel == Funnel(2, (("insufficient CPU", 2),), 0, (("with 16 CPU free", 0),))
 
 
 def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None:
     drawing = cluster("s0: b0[n1:16 n2:8]").with_running("low", on="n2", cpu=1)
     drawing = drawing.with_gang("job", 1, 12, minimum=2).with_pod("job-1", gang="job", cpu=8)
     report = why_of(drawing)
-    message = "1 of its 2 pods fit at once, 2 must (8 CPU each)."
+    message = "only 1 of its 2 pods fit at the same time, 2 must (8 CPU each)."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-1",))
-    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
+    assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),))
 
 
 def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:
@@ -211,18 +211,18 @@ def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:
 def test_the_funnel_of_a_gang_behind_another_is_that_of_the_nodes_it_leaves() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("high", 1, 8, priority=9).with_gang("job", 2, 8)
     report = why_of(drawing)
-    message = "default/high of higher priority takes its place: it would be placed alone."
+    message = "default/high has higher priority and takes its place; otherwise it would be placed."
     assert report.cause == Cause("insufficient-capacity", message, ("default/job-0", "default/job-1"))
-    assert report.funnel == Funnel(2, (("too little CPU", 1),), 1, (("with 8 CPU free", 1),))
+    assert report.funnel == Funnel(2, (("insufficient CPU", 1),), 1, (("with 8 CPU free", 1),))
 
 
 def test_taints_and_selectors_are_named_and_do_not_make_a_gang_never_fit() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").taint("n1", "gpu").taint("n2", "gpu").change("n3", unschedulable=True)
-    message = "no node takes default/job-0 (8 CPU): taint gpu:NoSchedule (2 nodes) and cordoned (1 node)."
+    message = "no node fits default/job-0 (8 CPU): taint gpu:NoSchedule (2 nodes) and cordoned (1 node)."
     assert why_of(drawing.with_gang("job", 1, 8)).cause == Cause("no-feasible-node", message, ("default/job-0",))
     planned = why_of(drawing.with_gang("job", 1, 8, must_gather=SPINE)).cause
-    lost = "nodes lost: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
-    message = f"no spine has room for its 1 pod, the best has 0; {lost}."
+    lost = "excluded nodes: taint gpu:NoSchedule (2 nodes) and cordoned (1 node)"
+    message = f"no spine has room for its 1 pod; the best has 0; {lost}."
     assert planned == Cause("insufficient-slots", message, ("default/job-0",))
 
 
@@ -236,7 +236,7 @@ def test_multiples_are_never_given_up_silently_for_another_layer() -> None:
 def test_a_lone_pod_is_spoken_of_as_it() -> None:
     report = why_of(cluster("s0: b0[n1]").with_running("low", on="n1").with_pod("lone", cpu=8), "lone")
     assert report.cause == Cause(
-        "no-feasible-node", "no node takes it (8 CPU): too little CPU (1 node).", ("default/lone",)
+        "no-feasible-node", "no node fits it (8 CPU): insufficient CPU (1 node).", ("default/lone",)
     )
     assert (report.lone_pod, report.min_member, report.gang_group) == (True, 1, ())
 
@@ -249,7 +249,7 @@ def unequal(drawing: Drawing, layer: str) -> Drawing:
 def test_a_plan_that_fails_on_execution_fails_again_and_again() -> None:
     drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16)
     report = why_of(unequal(drawing, NODE))
-    message = "the plan fails again and again: default/c does not fit where its slot was counted."
+    message = "every attempt fails: default/c does not fit on its planned node."
     assert report.cause == Cause("insufficient-slots", message, ("default/c",))
     assert [(one.when, one.cause and one.cause.code) for one in report.alternatives] == [
         ("the scheduler tries default/a first (2 CPU)", "insufficient-slots"),
@@ -260,7 +260,7 @@ def test_a_plan_that_fails_on_execution_fails_again_and_again() -> None:
 def test_dying_victims_on_a_nominated_node_are_waited_for() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1", cpu=8, terminating=True, preempted=True)
     report = why_of(drawing.with_gang("job", 1, 8, priority=9, nominated="n1"))
-    message = "it waits for 1 preempted pod to be gone: default/low."
+    message = "it waits for 1 preempted pod to terminate: default/low."
     assert report.cause == Cause("waiting-for-preemption", message, ("default/low",))
 
 
@@ -268,9 +268,9 @@ def test_a_victim_that_does_not_go_is_told_with_how_long_it_is_overdue() -> None
     drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, nominated="n1")
     late = "2026-11-20T07:00:00Z"
     report = why_of(drawing.with_running("low", "n1", 8, terminating=True, preempted=True, gone_by=late))
-    message = "default/low should have been gone 3 h ago: see what holds it."
+    message = "default/low should have terminated 3h ago: check finalizers and node."
     assert report.cause
-    assert report.cause.message == f"it waits for 1 preempted pod to be gone: default/low; {message}"
+    assert report.cause.message == f"it waits for 1 preempted pod to terminate: default/low; {message}"
 
 
 def test_a_gang_of_unequal_pods_may_have_several_outcomes() -> None:
@@ -289,7 +289,7 @@ def big_master(*running: str) -> Drawing:
 
 def test_where_it_depends_on_who_is_tried_first_all_outcomes_are_shown() -> None:
     report = why_of(big_master("low"))
-    words = "it depends on which pod the scheduler tries first, which no object shows."
+    words = "it depends on which pod the scheduler tries first; no object shows this."
     assert (report.verdict, report.cause) == ("unknown", Cause("several-outcomes", words))
     assert [(one.when, one.verdict, [row.offer_slots for row in one.domains]) for one in report.alternatives] == [
         ("the scheduler tries default/job-1 first (2 CPU)", "yes", [3]),
@@ -425,7 +425,7 @@ def test_a_kind_that_the_input_holds_nothing_of_counts_as_absent_with_a_warning(
     report = why_of(WORKED.with_gang("job", 1, 8).with_gap("PodGroup", "not-in-input", "the input holds no PodGroup"))
     assert report.verdict == "yes"
     assert [(notice.code, notice.message) for notice in report.warnings] == [
-        ("kind-not-in-input", "the input holds no PodGroup: taken as absent.")
+        ("kind-not-in-input", "snapshot contains no PodGroup; assuming none exist.")
     ]
 
 
@@ -460,10 +460,10 @@ def test_every_node_is_told_with_what_it_takes_and_why_it_takes_no_more() -> Non
     drawing = drawing.with_gang("job", 2, 8, must_gather=SPINE)
     report = with_nodes(why_of(drawing), drawing, drawing.subject("job"))
     assert report.nodes == (
-        NodeReason("n1", "b0", 1, "too little CPU"),
+        NodeReason("n1", "b0", 1, "insufficient CPU"),
         NodeReason("n2", "b0", 0, "cordoned"),
-        NodeReason("n3", "b1", 0, "too little CPU"),
-        NodeReason("out", "", 1, "too little CPU"),
+        NodeReason("n3", "b1", 0, "insufficient CPU"),
+        NodeReason("out", "", 1, "insufficient CPU"),
     )
 
 

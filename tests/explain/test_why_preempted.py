@@ -209,20 +209,21 @@ def test_a_preemptor_in_a_namespace_that_may_not_be_read_is_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("hp-0", "it has no such condition"), ("hp", "no pod of it has such a condition")]
+    ("name", "words"),
+    [("hp-0", "no condition or event shows it"), ("hp", "no condition or event of its pods shows it")],
 )
 def test_nothing_found_is_a_no_with_the_honest_reason(name: str, words: str) -> None:
     found = report(HP, name)
 
     assert (found.verdict, found.pods) == ("no", ())
-    assert found.message == f"{words}, and no event tells of one (events are kept for about an hour)."
+    assert found.message == f"{words} (events are kept for about 1 hour)."
 
 
 @pytest.mark.parametrize("kind", ["Event", "Pod"])
 def test_where_events_or_pods_could_not_be_read_nothing_found_is_unknown(kind: str) -> None:
     found = report(HP.but(gaps=(Gap(kind, "forbidden", "not yours", "default"),)), "hp-0")
 
-    assert (found.verdict, found.message) == ("unknown", f"{kind} objects could not be read: not yours")
+    assert (found.verdict, found.message) == ("unknown", f"{kind} could not be read: not yours")
     assert [(one.code, one.message) for one in found.warnings] == [("forbidden-list", f"{kind}: not yours")]
 
 
@@ -253,9 +254,9 @@ def test_names_mean_gangs_pods_owners_and_what_only_events_remember() -> None:
         Asked("gang", "default/ghost"),
         Asked("pod", "default/hp-0"),
     ]
-    assert whom(drawing, "pod/nobody", "default") == Unknown(
-        "pod/nobody", ("default/low", "default/low-0", "default/hp")
-    )
+    assert whom(drawing, "pod/nobody", "default") == Unknown("pod/nobody", ())
+    assert whom(drawing, "pod/default/ghost-0", "away") == Asked("pod", "default/ghost-0")
+    assert whom(drawing, "podgroup/default/low", "away") == Asked("gang", "default/low")
     assert isinstance(whom(drawing, "nobody", "default"), Unknown)
     assert isinstance(whom(drawing, "", "default"), Unknown)
 
@@ -265,3 +266,10 @@ def test_in_a_file_a_name_is_looked_for_in_every_namespace() -> None:
 
     assert whom_anywhere(drawing, "far") == Asked("pod", "away/far")
     assert whom_anywhere(drawing, "twice") is None
+
+
+def test_whether_enough_of_the_preemptor_run_is_not_told_without_its_pod_group() -> None:
+    placed = both(both(cluster("s0: b0[n1 n2]"), "hp-0", "hp", on="n1"), "hp-1", "hp", on="n2", uid="uid-hp-1")
+    drawing = both(placed, "low-0", "low", on="n1", preempted=JOB, uid="u0")
+    assert report(drawing.with_group("hp", 2), "low-0").preemptors[0].state == "placed"
+    assert report(drawing.with_gap("PodGroup"), "low-0").preemptors[0].state == "unknown"

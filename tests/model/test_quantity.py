@@ -38,7 +38,7 @@ def test_a_quantity_is_read_exactly(text: str, nano: int) -> None:
     assert quantity.parse(text) == nano
 
 
-@pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e22, 10**22 * NANO)])
+@pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e18, 10**18 * NANO)])
 def test_a_json_number_reads_like_its_text(number: float, nano: int) -> None:
     assert quantity.parse(number) == nano
 
@@ -46,6 +46,20 @@ def test_a_json_number_reads_like_its_text(number: float, nano: int) -> None:
 @pytest.mark.parametrize(("text", "nano"), [("0.1n", 1), ("1.0000000001", NANO + 1), ("-0.1n", -1)])
 def test_what_is_finer_than_a_billionth_is_rounded_away_from_zero(text: str, nano: int) -> None:
     assert quantity.parse(text) == nano
+
+
+@pytest.mark.parametrize("text", ["9223372036854775807", "9" * 60, "1e999", "8Ei", "9999Ei", 10**60, 1e308, 2**63])
+def test_an_amount_is_no_more_than_an_int64_holds(text: str | float) -> None:
+    assert quantity.parse(text) == (2**63 - 1) * NANO
+
+
+def test_a_negative_amount_is_held_likewise() -> None:
+    assert quantity.parse("-1e30") == -(2**63 - 1) * NANO
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    with pytest.raises(QuantityError):
+        quantity.parse(10**5000)
 
 
 @pytest.mark.parametrize(

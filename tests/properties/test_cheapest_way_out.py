@@ -19,7 +19,7 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Taint, Toleration
-from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, node, rules, why_of
+from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, why_of
 
 LAYERS = (SPINE, BLOCK, NODE)
 MINE = 5
@@ -82,10 +82,29 @@ def random_small(rng: Random) -> Small:
             cpu=rng.randint(1, 4),
             priority=rng.choice((0, 1, 3, 5, 9)),
             terminating=rng.random() < 0.15,
+            **_of_others(rng, number),
         )
+    # A budget and a gang that bear no disruption at all: what pods harm is then the sum of what each harms alone.
+    drawing = drawing.with_budget("strict", having(app="strict"), 0).with_budget("lax", having(app="lax"), 9)
+    for number in range(6):
+        drawing = drawing.with_group(f"gang-{number}", 1)
     strategy = rng.choice(("", "MustGather", "MustGather", "PreferGather"))
     multiple = rng.choice((1, 1, 1, 2, 3)) if strategy else 1
     return Small(drawing, rng.randint(1, 5), rng.choice((1, 2, 2, 3, 4)), strategy, rng.choice(LAYERS), multiple)
+
+
+def _of_others(rng: Random, number: int) -> dict[str, Any]:
+    """Return whose a running pod is: under a budget, the only one of a gang, protected, or a daemon."""
+    fields: dict[str, Any] = {}
+    if rng.random() < 0.3:
+        fields["labels"] = (("app", rng.choice(("strict", "lax"))),)
+    if rng.random() < 0.2:
+        fields["gang"] = f"default/gang-{number}"
+    if rng.random() < 0.15:
+        fields["protected"] = True
+    if rng.random() < 0.1:
+        fields["of_daemon_set"] = True
+    return fields
 
 
 def _labels(rng: Random) -> tuple[tuple[str, str], ...]:
@@ -94,7 +113,7 @@ def _labels(rng: Random) -> tuple[tuple[str, str], ...]:
 
 
 def waiting(small: Small) -> Cost:
-    dying = [pod.key for pod in _running(small) if pod.terminating]
+    dying = [pod.key for pod in _running(small) if pod.terminating and not pod.shape.of_daemon_set]
     return True if dying and small.but(drawing=small.drawing.without_running(*dying)).starts() else None
 
 
@@ -146,8 +165,9 @@ def asking_less(small: Small) -> Cost:
 
 
 def freeing(small: Small) -> Cost:
-    mortal = [pod for pod in _running(small) if not pod.terminating]
-    return _freeing(small, [pod for pod in mortal if pod.priority < MINE]) or _freeing(small, mortal)
+    mortal = [pod for pod in _running(small) if not pod.terminating and not pod.shape.of_daemon_set]
+    lower = [pod for pod in mortal if pod.priority < MINE and not pod.protected]
+    return _freeing(small, lower) or _freeing(small, mortal)
 
 
 def _freeing(small: Small, mortal: Iterable[RunningPod]) -> Cost:
@@ -157,9 +177,11 @@ def _freeing(small: Small, mortal: Iterable[RunningPod]) -> Cost:
     return None
 
 
-def _worth(pods: Iterable[RunningPod]) -> tuple[int, int]:
-    priorities = [pod.priority for pod in pods]
-    return len(priorities), sum(priorities)
+def _worth(pods: Iterable[RunningPod]) -> tuple[int, int, int, int]:
+    every = list(pods)
+    spared = [pod for pod in every if pod.protected]
+    harmed = [pod for pod in every if not pod.protected and (pod.gang or pod.labels == (("app", "strict"),))]
+    return len(spared), len(harmed), len(every), sum(pod.priority for pod in every)
 
 
 def adding(small: Small) -> Cost:
@@ -213,7 +235,7 @@ def offered(small: Small, ways: Iterable[WayOut]) -> dict[str, Cost]:
 
 
 def _said(small: Small, way: WayOut) -> Cost:  # noqa: PLR0911 - one case a family
-    priorities = {pod.key: pod.priority for pod in _running(small)}
+    by_key = {pod.key: pod for pod in _running(small)}
     match way.action, way.edits:
         case "tolerate", (Tolerate(key=key, value=value, effect=effect),):
             return {Taint(key, value, effect)}
@@ -228,8 +250,7 @@ def _said(small: Small, way: WayOut) -> Cost:  # noqa: PLR0911 - one case a fami
         case "smaller-request", (SetRequest(amount=amount),):
             return quantity.amount("cpu", quantity.parse(amount)) // 1000
         case "free-pods", edits:
-            freed = [priorities[edit.pod] for edit in edits if isinstance(edit, DeletePod)]
-            return len(freed), sum(freed)
+            return _worth(by_key[edit.pod] for edit in edits if isinstance(edit, DeletePod))
         case (("uncordon" | "add-nodes"), edits):
             return len(edits)
         case _:
@@ -254,7 +275,13 @@ def compare(small: Small) -> None:
         assert said["free-pods"] >= found["free-pods"]
         said["free-pods"] = found["free-pods"]
     assert said == found
-    assert list(said) == list(found)
+    assert list(said) == sorted(found, key=lambda name: name == "free-pods" and _harm(found[name]))
+
+
+def _harm(cost: tuple[int, int, int, int]) -> int:
+    """Return what comes last: what costs a protected pod, before it what harms a budget or a gang."""
+    protected, harmed, *_ = cost
+    return 2 if protected else min(harmed, 1)
 
 
 small_clusters = st.randoms(use_true_random=False).map(random_small)

@@ -106,7 +106,7 @@ WHY = WhyReport(
         SlotRow("SpineLayer", "spine-1", 3, 1, "node-5: low-5 (8 CPU, priority 1000)", WhatIf(3, 3, 4, 4)),
     ),
     placement=None,
-    cause=Cause("insufficient-slots", "no spine has room for its 4 pods, the best has 3.", ("default/job-0",)),
+    cause=Cause("insufficient-slots", "no spine has room for its 4 pods; the best has 3.", ("default/job-0",)),
     also_wrong=("quota",),
     unblock=(
         WayOut(
@@ -114,8 +114,8 @@ WHY = WhyReport(
             "Wait: the scheduler will preempt default/low-5 and place the gang in spine-1",
             "kubectl koord preempt job --dry-run",
         ),
-        WayOut("free-pods", "Free 1 pod of lower priority in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)"),
-        WayOut("free-pods", "Free 1 pod of lower priority in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)"),
+        WayOut("free-pods", "Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU, priority 1000)"),
+        WayOut("free-pods", "Evict 1 lower-priority pod in spine-1: default/low-5 on node-5 (8 CPU, priority 1000)"),
     ),
     scheduler_says=SchedulerSays(
         "no candidate topology nodes can take job",
@@ -137,13 +137,14 @@ WHY = WhyReport(
         ),
         WhyAlternative("job-1 is tried first", "no", cause=Cause("quota", "the quota team-a is used up.", ("a/b",))),
     ),
-    funnel=Funnel(12, (("cordoned", 1), ("too little CPU", 2)), 9, (("not cordoned", 11), ("with 8 CPU free", 9))),
+    funnel=Funnel(12, (("cordoned", 1), ("insufficient CPU", 2)), 9, (("not cordoned", 11), ("with 8 CPU free", 9))),
     requests="8 CPU",
-    next_steps=(WayOut("add-pods", "Create the missing pod: look at what should create them"),),
+    next_steps=(WayOut("add-pods", "Create 1 missing pod: check the controller of the job"),),
     waiting={"cpu": "32", "memory": "8Gi"},
+    waiting_for="32 CPU",
     waiting_since="2026-11-20T09:30:00Z",
     nodes=(
-        NodeReason("node-0", "block-0", 0, "too little CPU"),
+        NodeReason("node-0", "block-0", 0, "insufficient CPU"),
         NodeReason("node-1", "block-0", 4, ""),
     ),
 )
@@ -167,7 +168,7 @@ PLACED = WhyReport(
 )
 LONE = WhyReport(
     verdict="unknown",
-    basis=Basis("1.7", "as asked", "2026-11-20T10:00:00Z", "snapshot.json"),
+    basis=Basis("1.7", "as requested", "2026-11-20T10:00:00Z", "snapshot.json"),
     warnings=(Notice("forbidden-list", "ElasticQuotas may not be read."),),
     gang="default/single",
     gang_group=(),
@@ -182,10 +183,11 @@ LONE = WhyReport(
     also_wrong=(),
     unblock=(),
     scheduler_says=SchedulerSays("0/12 nodes are available", "2026-11-18T10:00:00Z", agrees=None),
-    funnel=Funnel(12, (("too little CPU", 11), ("cordoned", 1)), 0, (("not cordoned", 11), ("with 8 CPU free", 0))),
+    funnel=Funnel(12, (("insufficient CPU", 11), ("cordoned", 1)), 0, (("not cordoned", 11), ("with 8 CPU free", 0))),
     requests="8 CPU",
     lone_pod=True,
     waiting={"nvidia.com/gpu": "8", "cpu": "8"},
+    waiting_for="8 GPU",
     waiting_since="2026-11-18T10:00:00Z",
     no_way_out="whether anything helps depends on quotas, which is not evaluated.",
 )
@@ -289,7 +291,7 @@ CHANGE = ChangePlan(
 PREEMPTED = WhyPreemptedReport(
     verdict="yes",
     basis=BASIS,
-    warnings=(Notice("member-by-name", "of what is gone only the name tells that it was a member: default/low-1."),),
+    warnings=(Notice("member-by-name", "membership of deleted pods is inferred from their names: default/low-1."),),
     asked="default/low",
     is_pod=False,
     pods=(

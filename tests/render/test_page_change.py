@@ -1,3 +1,6 @@
+from msgspec.structs import replace
+
+from kubectl_koord.explain.reports import Effect, Outcome
 from kubectl_koord.render.show import text
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
@@ -18,7 +21,7 @@ why-pending: no (unknown-layer) -> yes
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(CHANGE, style=TERMINAL) == expected
 
@@ -38,6 +41,18 @@ why-pending: no (unknown-layer) -> yes
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(CHANGE, style=PIPE) == expected
+
+
+def test_a_change_for_the_worse_says_so_in_a_line_of_its_own() -> None:
+    effect = Effect(Outcome("no", "insufficient-slots", "3 of 4."), Outcome("no", "never-fits", "never."), worse=True)
+    expected = """
+why-pending: no (insufficient-slots) -> no (never-fits)
+  before: 3 of 4.
+  after: never.
+This makes it worse: why-pending will answer no (never-fits) instead of no (insufficient-slots).
+"""
+    assert expected in text(replace(CHANGE, effect=effect), style=PIPE)
+    assert "worse" not in text(CHANGE, style=PIPE)

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain.reports import Cause, Notice, PendingGangsReport, SlotRow, Verdict, Victim, WhyAlternative
 from kubectl_koord.render.show import text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.render.structured import Report
 from tests.render.samples import BASIS, CHANGE, LONE, NO_TOPO, NOT_NEEDED, PENDING, PIPE, PLACED, PREEMPT, TOPO, WHY
 
@@ -15,27 +16,27 @@ def first_line(report: Report) -> str:
 
 def test_of_many_domains_the_best_are_shown() -> None:
     domains = tuple(SlotRow("rack", f"rack-{number}", number, 40 - number) for number in range(40))
-    written = text(replace(WHY, domains=domains, desired_offer_slot=None), style=PIPE)
-    assert "  RACK      SLOTS   SHORT\n  rack-39   39          1\n" in written
-    assert "  rack-25   25         15\n  and 25 more, with 24 slots or fewer each\n" in written
+    written = text(replace(WHY, domains=domains, desired_offer_slot=None), style=PIPE, shown=ON_A_SCREEN)
+    assert "  RACK      SLOTS   MISSING\n  rack-39   39            1\n" in written
+    assert "  rack-25   25           15\n  ... and 25 more, with 24 slots or fewer each (--all shows them)\n" in written
 
 
 def test_domains_of_several_layers_are_told_apart() -> None:
     domains = (SlotRow("SpineLayer", "a", 1, 3), SlotRow("ClusterTopologyLayer", "", 2, 2))
     written = text(replace(WHY, domains=domains), style=PIPE)
-    assert "  DOMAIN            SLOTS   SHORT\n  cluster cluster   2/4         2\n" in written
+    assert "  DOMAIN            SLOTS   MISSING\n  cluster cluster   2/4           2\n" in written
 
 
 def test_a_placement_on_many_nodes_is_folded() -> None:
     placement = {f"default/job-{number}": f"node-{number // 2:02}" for number in range(40)}
-    written = text(replace(PLACED, placement=placement), style=PIPE)
+    written = text(replace(PLACED, placement=placement), style=PIPE, shown=ON_A_SCREEN)
     assert written.startswith("default/job would be placed now: 40 pods on 20 nodes.\n")
-    assert "  node-14   job-28, job-29\n  and 10 pods on 5 more nodes\n" in written
+    assert "  node-14   job-28, job-29\n  ... and 10 pods on 5 more nodes (--all shows them)\n" in written
 
 
 def test_a_gang_with_nothing_pending_is_not_called_pending() -> None:
     report = replace(PLACED, pending_pods=(), placement=None, cause=None, bound_pods=3)
-    assert first_line(report) == "default/job has no pending pods; 3 pods on a node, 3 needed."
+    assert first_line(report) == "default/job has no pending pods: 3 pods on a node, 3 needed."
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,7 @@ def test_a_plain_gang_that_fits_is_told_without_nodes() -> None:
 
 def test_several_outcomes_without_a_cause_are_counted() -> None:
     report = replace(WHY, verdict="unknown", cause=None)
-    assert first_line(report) == "default/job: cannot tell, 2 outcomes are possible."
+    assert first_line(report) == "default/job: cannot tell: 2 outcomes are possible."
 
 
 def test_pods_that_the_sentence_names_are_not_named_twice() -> None:
@@ -62,32 +63,35 @@ def test_pods_that_the_sentence_names_are_not_named_twice() -> None:
 
 @pytest.mark.parametrize(
     ("verdict", "sentence"),
-    [("yes", "No gang has pending pods."), ("unknown", "No gang has pending pods as far as can be seen.")],
+    [
+        ("yes", "No gang has pending pods."),
+        ("unknown", "No gang has pending pods among the objects that could be read."),
+    ],
 )
 def test_without_pending_gangs_there_is_no_table(verdict: str, sentence: str) -> None:
     report = PendingGangsReport("yes" if verdict == "yes" else "unknown", BASIS, (), ())
-    assert text(report, style=PIPE) == f"{sentence}\n\nas koordinator 1.8 decides (from the image tag)\n"
+    assert text(report, style=PIPE) == f"{sentence}\n\nEvaluated as Koordinator 1.8 (from the image tag)\n"
 
 
 def test_one_gang_is_one() -> None:
     assert first_line(replace(PENDING, items=(WHY,))) == "1 gang has pending pods: 1 cannot start now."
-    assert first_line(replace(PENDING, items=(LONE,))) == "1 lone pod is pending: 1 unknown."
+    assert first_line(replace(PENDING, items=(LONE,))) == "1 pod is pending: 1 unknown."
 
 
 def test_of_many_victims_the_first_are_shown() -> None:
     victims = tuple(Victim(f"a/p-{i:03}", f"node-{i:03}", 1, None, None, None, None) for i in range(100))
-    written = text(replace(PREEMPT, victims=victims, rounds=(), nominations={}), style=PIPE)
-    assert "1st attempt: kills 100 pods\n  VICTIM    NODE       PRIORITY\n" in written
-    assert "  a/p-039   node-039          1\n  and 60 more victims (-o json has all)\n" in written
+    written = text(replace(PREEMPT, victims=victims, rounds=(), nominations={}), style=PIPE, shown=ON_A_SCREEN)
+    assert "Attempt 1: preempts 100 pods\n  VICTIM    NODE       PRIORITY\n" in written
+    assert "  a/p-058   node-058          1\n  ... and 41 more victims (--all shows them)\n" in written
 
 
 def test_what_next_depends_on_whether_it_helps() -> None:
     helps = text(replace(PREEMPT, verdict="yes", helps=True), style=PIPE)
     in_vain = text(replace(PREEMPT, verdict="no", helps=False), style=PIPE)
     open_yet = text(replace(PREEMPT, verdict="unknown", reason="not-needed"), style=PIPE)
-    assert "1. Wait: the scheduler does this by itself when it next tries the gang." in helps
-    assert "1. These victims do not help: see what else stops the gang." in in_vain
-    assert "1. Whether preemption helps cannot be told: see what stops the gang." in open_yet
+    assert "1. Wait: the scheduler preempts these pods when it next tries the gang." in helps
+    assert "1. Preempting these pods does not help: check why the gang is pending." in in_vain
+    assert "1. Cannot tell whether preemption helps: check why the gang is pending." in open_yet
 
 
 @pytest.mark.parametrize(
@@ -105,13 +109,13 @@ def test_a_preemption_without_a_message_gets_one(verdict: str, sentence: str) ->
         "unknown": replace(NOT_NEEDED, verdict="unknown", reason=None),
     }
     assert first_line(reports[verdict]) == sentence
-    assert "Preemption is not the question yet: see what stops the gang." in text(reports["no"], style=PIPE)
+    assert "The gang is stopped before preemption: check why it is pending." in text(reports["no"], style=PIPE)
 
 
 def test_a_change_says_what_became_of_it() -> None:
     assert first_line(replace(CHANGE, applied=True)) == "Changed 1 object."
     assert first_line(replace(CHANGE, dry_run="none")) == "Nothing was written; 1 object would change."
-    assert first_line(replace(CHANGE, changes=())) == "Nothing to change: everything is as asked for already."
+    assert first_line(replace(CHANGE, changes=())) == "Nothing to change."
     assert first_line(replace(CHANGE, message="Declined.")) == "Declined."
     assert text(replace(CHANGE, verdict="no", message="Declined."), style=PIPE) == "Declined.\n"
     assert "why-pending" not in text(replace(CHANGE, effect=None), style=PIPE)
@@ -124,9 +128,11 @@ def test_nodes_outside_the_tree_are_told_once() -> None:
 
 def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
     notices = (Notice("assumed-config", "assumed."), Notice("one-namespace-list", "Node: forbidden."))
-    report = replace(NO_TOPO, verdict="unknown", warnings=notices)
+    report = replace(NO_TOPO, verdict="unknown", warnings=notices, message="Node could not be read: forbidden")
     written = text(report, style=PIPE)
-    assert written.startswith("Cannot tell the topology tree: Node: forbidden.\n\nWarning: assumed. (assumed-config)\n")
+    assert written.startswith("Cannot tell the topology tree: Node could not be read: forbidden.\n\nWarning: assumed.")
+    slots = text(replace(report, gang="default/job"), style=PIPE)
+    assert slots.startswith("Cannot tell the slots for default/job: Node could not be read: forbidden.\n")
     assert first_line(replace(NO_TOPO, warnings=())) == "The topology tree cannot be built: no reason was found."
 
 
@@ -137,15 +143,15 @@ def test_an_outcome_without_a_cause_is_told_by_its_verdict() -> None:
     assert [line.strip() for line in lines if " it is:" in line] == [
         "1. If yes it is: it would be placed.",
         "2. If no it is: it stays pending.",
-        "3. If unknown it is: nobody can tell.",
+        "3. If unknown it is: unknown.",
     ]
 
 
 def test_an_attempt_without_nominations_shows_no_empty_table() -> None:
     bare = replace(PREEMPT, rounds=tuple(replace(one, nominations={}) for one in PREEMPT.rounds), nominations={})
-    assert "NOMINATED FOR IT" not in text(bare, style=PIPE)
+    assert "NOMINATED PODS" not in text(bare, style=PIPE)
 
 
 def test_an_attempt_that_only_waits_for_dying_pods_kills_nobody() -> None:
     idle = replace(PREEMPT, rounds=tuple(replace(one, victims=()) for one in PREEMPT.rounds), victims=())
-    assert "1st attempt: kills nobody" in text(idle, style=PIPE)
+    assert "Attempt 1: preempts no pods" in text(idle, style=PIPE)

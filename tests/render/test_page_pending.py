@@ -6,6 +6,7 @@ from kubectl_koord.explain.codes import CauseCode, WarningCode, members
 from kubectl_koord.explain.morning import by_cause
 from kubectl_koord.explain.reports import Cause, Contention, Notice, PendingGangsReport, Verdict
 from kubectl_koord.render.show import OutputStyle, text
+from kubectl_koord.render.shown import ON_A_SCREEN
 from tests.render.samples import ASCII_TERMINAL, BASIS, PENDING, PIPE, TERMINAL, WHY
 
 BASIS_WARNINGS = (Notice("assumed-config", "The scheduler's configuration is assumed as the Helm chart sets it."),)
@@ -13,75 +14,81 @@ BASIS_WARNINGS = (Notice("assumed-config", "The scheduler's configuration is ass
 
 def test_all_pending_gangs_in_a_pipe() -> None:
     expected = """\
-2 gangs have pending pods, 1 lone pod is pending: 1 cannot start now, 1 would be placed now, 1 unknown.
+2 gangs and 1 pod have pending pods: 1 cannot start now, 1 would be placed now, 1 unknown.
 
 CAUSE / GANG              PODS   WAITING FOR   AGE   WHY
 insufficient-slots           4   32 CPU        30m
-  default/job (+1 gang)      4   32 CPU        30m   no spine has room for its 4 pods, the best has 3.
+  default/job (+1 gang)      4   32 CPU        30m   no spine has room for its 4 pods; the best has 3.
 (unknown)                    1   8 GPU          2d
   pod/default/single         1   8 GPU          2d   ElasticQuotas may not be read.
 (would start)                3
   default/job                3                       The scheduler has not tried again yet.
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first gets it.
+default/job and default/a, default/b need the same room: the one tried first gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=PIPE) == expected
 
 
 def test_all_pending_gangs_on_a_terminal() -> None:
     expected = """\
-2 gangs have pending pods, 1 lone pod is pending: 1 cannot start now, 1 would be
-placed now, 1 unknown.
+2 gangs and 1 pod have pending pods: 1 cannot start now, 1 would be placed now,
+1 unknown.
 
-CAUSE / GANG               PODS   WAITING FOR   AGE   WHY
+CAUSE / GANG               PODS   WAITING FOR   AGE
 insufficient-slots            4   32 CPU        30m
-└─ default/job (+1 gang)      4   32 CPU        30m   no spine has room for its…
+└─ default/job (+1 gang)      4   32 CPU        30m
+      why: no spine has room for its 4 pods; the best has 3.
 (unknown)                     1   8 GPU          2d
-└─ pod/default/single         1   8 GPU          2d   ElasticQuotas may not be…
+└─ pod/default/single         1   8 GPU          2d
+      why: ElasticQuotas may not be read.
 (would start)                 3
-└─ default/job                3                       The scheduler has not tri…
+└─ default/job                3
+      why: The scheduler has not tried again yet.
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first
+default/job and default/a, default/b need the same room: the one tried first
 gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=TERMINAL) == expected
 
 
 def test_all_pending_gangs_on_an_ascii_terminal() -> None:
     expected = """\
-2 gangs have pending pods, 1 lone pod is pending: 1 cannot start now, 1 would be
-placed now, 1 unknown.
+2 gangs and 1 pod have pending pods: 1 cannot start now, 1 would be placed now,
+1 unknown.
 
-CAUSE / GANG               PODS   WAITING FOR   AGE   WHY
+CAUSE / GANG               PODS   WAITING FOR   AGE
 insufficient-slots            4   32 CPU        30m
-`- default/job (+1 gang)      4   32 CPU        30m   no spine has room for i...
+`- default/job (+1 gang)      4   32 CPU        30m
+      why: no spine has room for its 4 pods; the best has 3.
 (unknown)                     1   8 GPU          2d
-`- pod/default/single         1   8 GPU          2d   ElasticQuotas may not b...
+`- pod/default/single         1   8 GPU          2d
+      why: ElasticQuotas may not be read.
 (would start)                 3
-`- default/job                3                       The scheduler has not t...
+`- default/job                3
+      why: The scheduler has not tried again yet.
 
-kubectl koord why-pending GANG tells more about one of them.
+Details: kubectl koord why-pending GANG
 
-default/job and default/a, default/b want the same place: whoever is tried first
+default/job and default/a, default/b need the same room: the one tried first
 gets it.
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(PENDING, style=ASCII_TERMINAL) == expected
 
@@ -93,11 +100,11 @@ def test_hundreds_of_gangs_fit_on_a_screen_and_every_cause_is_there() -> None:
     assert len(page) < 60
     assert [line for line in page if line.endswith(" gangs") or "and " in line] == [
         "insufficient-slots           688   5504 CPU      30m   172 gangs",
-        "└─ and 158 more",
+        "└─ ... and 156 more (--all shows them)",
         "no-podgroup                  456   3648 CPU      30m   114 gangs",
-        "└─ and 101 more",
+        "└─ ... and 99 more (--all shows them)",
         "too-few-pods                 456   3648 CPU      30m   114 gangs",
-        "└─ and 101 more",
+        "└─ ... and 99 more (--all shows them)",
     ]
 
 
@@ -129,26 +136,26 @@ def test_the_page_stays_below_60_lines_whatever_waits_and_for_whatever(
     causes: int, warnings: int, style: OutputStyle
 ) -> None:
     for gangs in (causes, causes + 1, 2 * causes, 5 * causes, 450):
-        page = text(crowd(causes, gangs, warnings), style=style).splitlines()
+        page = text(crowd(causes, gangs, warnings), style=style, shown=ON_A_SCREEN).splitlines()
         assert len(page) < 60
         assert not [line for line in page if "and 1 more" in line]
 
 
 def test_with_more_causes_fewer_gangs_of_each_are_shown() -> None:
-    page = text(crowd(12, 450), style=PIPE)
-    crowded = text(crowd(28, 450), style=PIPE)
+    page = text(crowd(12, 450), style=PIPE, shown=ON_A_SCREEN)
+    crowded = text(crowd(28, 450), style=PIPE, shown=ON_A_SCREEN)
 
-    assert page.count("and 36 more\n") == 2
-    assert page.count("and 35 more\n") == 10
+    assert page.count("... and 36 more (--all shows them)\n") == 2
+    assert page.count("... and 35 more (--all shows them)\n") == 10
     assert crowded.count("16 gangs\n") + crowded.count("17 gangs\n") == 28
-    assert crowded.count(" more\n") == 12
+    assert crowded.count(" more (--all shows them)\n") == 12
 
 
 def test_causes_for_which_there_is_no_room_are_counted() -> None:
     page = text(crowd(56, 56, 30), style=TERMINAL)
 
-    assert page.count(" 1 gang\n") == 11
-    assert "\nand 45 more causes\n" in page
+    assert page.count(" 1 gang\n") == 10
+    assert "\n... and 46 more causes (--all shows them)\n" in page
 
 
 def test_each_kind_of_warning_about_gangs_is_told_once_with_the_gangs() -> None:
@@ -167,22 +174,22 @@ def test_each_kind_of_warning_about_gangs_is_told_once_with_the_gangs() -> None:
 
     assert [line for line in page.splitlines() if line.startswith("Warning")] == [
         "Warning: No lease. (lease-missing)",
-        "Warning: That of ns/a. Also: ns/b, ns/c, ns/d and 2 more. (topology-spec-unreadable)",
+        "Warning: That of ns/a. Also: ns/b, ns/c, ns/d, ns/e, ns/f. (topology-spec-unreadable)",
         "Warning: ns/z: Alone. (foreign-gang-marker)",
-        "Warning: ns/a: Fit. Also: ns/b, ns/c, ns/d and 2 more. (worst-fit)",
+        "Warning: ns/a: Fit. Also: ns/b, ns/c, ns/d, ns/e, ns/f. (worst-fit)",
     ]
 
 
 def test_of_many_kinds_of_warnings_the_first_are_told() -> None:
-    page = text(crowd(1, 1, 30), style=PIPE)
+    page = text(crowd(1, 1, 30), style=PIPE, shown=ON_A_SCREEN)
 
-    assert page.count("Warning: ns/gang-000: ") == 6
+    assert page.count("Warning: ns/gang-000: ") == 5
     assert "(foreign-gang-marker)\n" in page
-    assert "more kinds of warnings about gangs (-o json has all).\n" in page
+    assert " more kinds of warnings about gangs (--all shows them)\n" in page
 
 
 def test_only_the_first_contentions_are_told() -> None:
     fights = tuple(Contention(f"ns/gang-{number}", ("ns/first",)) for number in range(7))
-    page = text(replace(PENDING, contending=fights), style=PIPE)
-    assert page.count("want the same place") == 5
-    assert "and 2 more gangs that would find their place taken.\n" in page
+    page = text(replace(PENDING, contending=fights), style=PIPE, shown=ON_A_SCREEN)
+    assert page.count("need the same room") == 5
+    assert "... and 2 more gangs that compete for room (--all shows them)\n" in page

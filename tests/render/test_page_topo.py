@@ -14,10 +14,10 @@ cluster          4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, where no topology gang is ever placed:
+2 nodes outside the tree (gangs with a topology spec are never placed there):
   node-8, node-9: lack the label network.topology/spine
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO, style=TERMINAL) == expected
 
@@ -33,10 +33,10 @@ cluster         4         12          32       3   1 cordoned
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-2 nodes outside the tree, where no topology gang is ever placed:
+2 nodes outside the tree (gangs with a topology spec are never placed there):
   node-8, node-9: lack the label network.topology/spine
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO, style=PIPE) == expected
 
@@ -57,10 +57,10 @@ cluster            4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, where no topology gang is ever placed:
+2 nodes outside the tree (gangs with a topology spec are never placed there):
   node-8, node-9: lack the label network.topology/spine
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO, style=TERMINAL, topo_options=TopoOptions(nodes=True)) == expected
 
@@ -81,24 +81,24 @@ cluster            4         12          32       3   1 cordoned
 Warning: The scheduler's configuration is assumed as the Helm chart sets it.
 (assumed-config)
 
-2 nodes outside the tree, where no topology gang is ever placed:
+2 nodes outside the tree (gangs with a topology spec are never placed there):
   node-8, node-9: lack the label network.topology/spine
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO, style=ASCII_TERMINAL, topo_options=TopoOptions(nodes=True)) == expected
 
 
 def test_topo_shows_the_slots_of_a_gang() -> None:
     expected = """\
-default/job needs 2 slots (room for one pod each). Domains with that many: 1 of 2 spines.
+default/job needs 2 slots (1 slot = room for 1 pod). Domains with enough slots: 1 of 2 spines.
 
 DOMAIN      NODES   FREE CPU   TOTAL CPU   SLOTS   NOTES
 cluster         4          6          32     3/2   1 cordoned
   spine-0       2          2          16     1/2   1 cordoned, 1 not ready
   spine-1       2          4          16     2/2
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO_FOR, style=PIPE) == expected
 
@@ -112,10 +112,10 @@ cluster       4         12          32       3   1 cordoned
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-2 nodes outside the tree, where no topology gang is ever placed:
+2 nodes outside the tree (gangs with a topology spec are never placed there):
   node-8, node-9: lack the label network.topology/spine
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(TOPO, style=PIPE, topo_options=TopoOptions(depth=0)) == expected
 
@@ -126,6 +126,6 @@ The topology tree cannot be built: there is no ClusterNetworkTopology named defa
 
 Warning: The scheduler's configuration is assumed as the Helm chart sets it. (assumed-config)
 
-as koordinator 1.8 decides (from the image tag)
+Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(NO_TOPO, style=PIPE) == expected

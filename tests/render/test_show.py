@@ -3,10 +3,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from kubectl_koord.explain import manual
 from kubectl_koord.explain.progress import News
 from kubectl_koord.render.show import OutputStyle, news_line, output_style, sentence, text
-from tests.render.samples import PIPE, WHY
+from kubectl_koord.render.structured import Report
+from tests.render.samples import PIPE, TERMINAL, WHY
 
 ROOT = Path(__file__).parents[2]
 
@@ -91,3 +94,21 @@ def test_what_comes_from_the_cluster_is_harmless_in_a_single_line_as_well() -> N
         "10:02:11  a/\\x1b[2J  b\\x0ac\\u202e\n"
     )
     assert sentence("a\x1b", "yes", style=PIPE) == "a\\x1b\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "more"),
+    [(WHY, 1), (WHY, 0), (WHY, -1), (manual.contents(), -1)],
+    ids=["longer than the page", "as high as the page", "one line too low", "a list of codes"],
+)
+def test_a_page_that_scrolls_away_ends_with_its_verdict(report: Report, more: int) -> None:
+    whole = text(report, style=TERMINAL)
+    height = whole.count("\n") + more
+    last = whole.splitlines()[0]
+    ending = "" if more > 0 or report is not WHY else f"\n{last}\n"
+    assert text(report, style=replace(TERMINAL, height=height)) == whole + ending
+
+
+def test_only_a_terminal_has_a_height() -> None:
+    assert output_style("auto", {}, isatty=True, encoding="utf-8", columns=80, lines=24).height == 24
+    assert output_style("always", {}, isatty=False, encoding="utf-8", columns=80, lines=24).height == 0

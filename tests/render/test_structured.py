@@ -62,12 +62,13 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "nextSteps",
         "waiting",
         "waitingSince",
+        "waitingFor",
         "nodes",
         "node",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]
-    assert list(parsed["unblock"][0]) == ["action", "message", "command", "edits"]
+    assert list(parsed["unblock"][0]) == ["action", "message", "command", "edits", "freed", "brokenGangs"]
     says = ["message", "since", "agrees", "pod", "lastSeen", "reads", "now", "retry", "texts"]
     assert list(parsed["schedulerSays"]) == says
 

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, text
@@ -13,7 +13,7 @@ PAGE: list[Block] = [
     Line("A sentence that is a little too long for forty cells.", "bad"),
     Gap(),
     Table(
-        (Column("NAME"), Column("N", right=True), Column("节", flow="cut"), Column("WHY", flow="wrap")),
+        (Column("NAME"), Column("N", right=True), Column("节"), Column("WHY", flow="wrap")),
         (Row(("a-very-long-name-of-a-node", "1", "点", "short")), Row(("b", "10", "", "one two three four"), "good")),
     ),
     Tree(
@@ -51,24 +51,26 @@ cluster   1
     x     3
   b       4
     y     5
-  1. First do this or that and also this   kubectl koord topo
-  2. Then   run it
+  1. First do this or that and also this
+     kubectl koord topo
+  2. Then
+     run it
 """
     )
 
 
-def test_a_narrow_terminal_wraps_between_words_and_cuts_names() -> None:
+def test_a_narrow_terminal_puts_sentences_below_and_breaks_names() -> None:
     assert (
         on_terminal(PAGE, width=40)
         == """\
 A sentence that is a little too long for
 forty cells.
 
-  NAME                N   节   WHY
-  a-very-l…-a-node    1   点   short
-  b                  10        one two
-                               three
-                               four
+  NAME                          N   节
+  a-very-long-name-of-a-node    1   点
+     why: short
+  b                            10
+     why: one two three four
 DOMAIN    N
 cluster   1
 ├─ a      2
@@ -77,7 +79,8 @@ cluster   1
    └─ y   5
   1. First do this or that and also this
      kubectl koord topo
-  2. Then   run it
+  2. Then
+     run it
 """
     )
 
@@ -89,11 +92,12 @@ def test_an_ascii_terminal_gets_ascii_only() -> None:
 A sentence that is a little too long for
 forty cells.
 
-  NAME             N   \u8282   WHY
-  a-ver...-node    1   \u70b9   short
-  b               10            one two
-                                three
-                                four
+  NAME                        N   \u8282
+  a-very-long-name-of-a-      1   \u70b9
+  node
+     why: short
+  b                          10
+     why: one two three four
 DOMAIN    N
 cluster   1
 |- a      2
@@ -102,7 +106,8 @@ cluster   1
    `- y   5
   1. First do this or that and also this
      kubectl koord topo
-  2. Then   run it
+  2. Then
+     run it
 """
     )
 
@@ -111,6 +116,20 @@ def test_no_line_is_wider_than_the_terminal() -> None:
     wide: list[Block] = [block for block in PAGE if not isinstance(block, Bullets)]
     for width in range(1, 90):
         assert max(map(len, on_terminal(wide, width=width, unicode=False).splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [0, 1, 20, 80, 200])
+def test_a_command_is_in_a_line_of_its_own_and_whole_however_narrow_the_terminal(width: int) -> None:
+    long = f"kubectl create --raw /api/v1/namespaces/default/pods/{'x' * 300}/eviction -f -"
+    page: list[Block] = [Bullets((Bullet("Evict it", long),)), Command(long, indent=2)]
+    assert f"\n     {long}\n  {long}\n" in on_terminal(page, width=width)
+    assert to_plain(page) == f"  1. Evict it\n     {long}\n  {long}\n"
+
+
+def test_a_command_that_would_flood_a_terminal_is_not_cut_but_left_to_json() -> None:
+    flood: list[Block] = [Command("x" * 4001)]
+    assert on_terminal(flood, width=80) == "(a command of 4001 characters: -o json has it)\n"
+    assert on_terminal(flood, width=0) == to_plain(flood) == "x" * 4001 + "\n"
 
 
 def test_a_width_of_0_cuts_nothing() -> None:

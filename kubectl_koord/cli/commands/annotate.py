@@ -6,12 +6,14 @@ from urllib.parse import quote
 
 import typer
 
+from kubectl_koord import leaving
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.context import Target
     from kubectl_koord.explain.reports import Change, ChangePlan
     from kubectl_koord.model.snapshot import Snapshot
 
@@ -24,17 +26,15 @@ Examples:
 """
 
 app = typer.Typer(
-    help="Set gang and topology annotations safely: validated, shown with their effect, then asked.",
+    help="Set gang and topology annotations: check them, show their effect, ask, then write.",
     epilog=EXAMPLES,
     rich_markup_mode=None,
     no_args_is_help=True,
 )
 _DRY_RUNS = ("none", "client", "server")
-_DryRun = Annotated[
-    str, typer.Option("--dry-run", metavar="[none|client|server]", help="Show (client) or let the server check.")
-]
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace values that are set already.")]
+_DryRun = Annotated[str, typer.Option("--dry-run", metavar="[none|client|server]", help="Only preview the change.")]
+_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]
 
 
 @app.command("podgroup", epilog=EXAMPLES)
@@ -42,19 +42,19 @@ def podgroup(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME")],
     must_gather: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER", help="All pods in one domain of this layer.")
+        list[str] | None, typer.Option(metavar="LAYER", help="Require all pods in one domain of this layer.")
     ] = None,
-    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="The same as a preference.")] = None,
+    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="Prefer one domain.")] = None,
     multiple: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER=N", help="Pods per domain: a multiple of N.")
+        list[str] | None, typer.Option(metavar="LAYER=N", help="Place a multiple of N pods per domain.")
     ] = None,
     mode: Annotated[str, typer.Option(help="Strict or NonStrict.")] = "",
     match_policy: Annotated[str, typer.Option(help="only-waiting, waiting-and-running or once-satisfied.")] = "",
     groups: Annotated[
-        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, this one too.")
+        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, including this one.")
     ] = None,
-    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Sets spec.scheduleTimeoutSeconds.")] = "",
-    total: Annotated[int | None, typer.Option(help="Number of members, for information.")] = None,
+    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Set spec.scheduleTimeoutSeconds.")] = "",
+    total: Annotated[int | None, typer.Option(help="Set the total number of pods (informational).")] = None,
     dry_run: _DryRun = "none",
     yes: _Yes = False,
     overwrite: _Overwrite = False,
@@ -76,6 +76,11 @@ def podgroup(
 
     def plan(snapshot: "Snapshot") -> "ChangePlan":
         key = name if "/" in name else f"{session.namespace()}/{name}"
+        home = key.partition("/")[0]
+        if key not in snapshot.pod_groups and snapshot.sees("PodGroup", home):
+            nowhere = session.no_namespace(snapshot, home)
+            if nowhere:
+                raise nowhere
         return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
 
     _carry_out(session, plan, dry_run, yes=yes)
@@ -86,7 +91,7 @@ def pods(
     context: typer.Context,
     gang: Annotated[str, typer.Argument(metavar="GANG")],
     index: Annotated[
-        bool, typer.Option("--index", help="Set each pod's topology index to the number its name ends in.")
+        bool, typer.Option("--index", help="Set each pod's topology index to the number at the end of its name.")
     ] = False,
     dry_run: _DryRun = "none",
     yes: _Yes = False,
@@ -97,7 +102,7 @@ def pods(
 
     session: Session = context.obj
     if not index:
-        raise KoordError("error: --index is required: it is all that can be set on pods")
+        raise KoordError("error: --index is required: nothing else can be set on pods")
 
     def plan(snapshot: "Snapshot") -> "ChangePlan":
         return index_plan(snapshot, session.subject(snapshot, gang), overwrite=overwrite)
@@ -113,11 +118,11 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     from kubectl_koord.cluster import source
 
     if dry_run not in _DRY_RUNS:
-        raise KoordError(f"error: --dry-run={dry_run} is none of {', '.join(_DRY_RUNS)}")
+        raise KoordError(f"error: --dry-run={dry_run} is not one of {', '.join(_DRY_RUNS)}")
     if dry_run != "client" and not session.options.is_live:
-        raise KoordError("error: a file cannot be changed: use --dry-run=client")
+        raise KoordError("error: a snapshot cannot be changed; use --dry-run=client")
     if dry_run == "none" and not yes and not (sys.stdin and sys.stdin.isatty()):
-        raise KoordError("error: standard input is no terminal to ask on: use --yes, or --dry-run=client to look")
+        raise KoordError("error: stdin is not a terminal; use --yes, or --dry-run=client to preview")
     try:
         planned = structs.replace(plan(session.snapshot(source.GANG_KINDS)), dry_run=dry_run)
     except RefusedError as refused:
@@ -125,26 +130,40 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     if not planned.changes or dry_run == "client":
         session.show(planned)
         return
-    if dry_run == "none" and not yes and not _confirmed(planned):
+    if dry_run == "none" and not yes and not _confirmed(session, planned):
         session.show(structs.replace(planned, verdict="no", message="declined: nothing was sent."))
         return
     _send(session, planned)
     session.show(structs.replace(planned, applied=dry_run == "none"))
 
 
-def _confirmed(planned: "ChangePlan") -> bool:
+def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
+    from kubectl_koord.cluster.connect import target
+    from kubectl_koord.explain.words import count
+    from kubectl_koord.render.escape import harmless
     from kubectl_koord.render.pages.change import blocks
     from kubectl_koord.render.plain import to_plain
-    from kubectl_koord.render.words import count
 
     objects = count(len(planned.changes), "object")
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
-    sys.stderr.write(f"Change {objects}? [y/N] ")
+    namespaces = {change.object.namespace for change in planned.changes}
+    leaving.say(f"\n{leaving.NOTHING_SENT}")
+    sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
     sys.stderr.flush()
     _until_typed()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+    answer = sys.stdin.readline()
+    leaving.say(leaving.NOTHING_SENT)
+    return answer.strip().lower() in {"y", "yes"}
+
+
+def _place(target: "Target", namespaces: "Iterable[str]") -> str:
+    """Return where objects are to be changed, by the names that kubectl has for it."""
+    cluster = f' in cluster "{target.cluster}"' if target.cluster else ""
+    names = [f'context "{target.context}"'] if target.context else []
+    names += [f'namespace "{name}"' for name in sorted(namespaces)]
+    return f"{cluster} ({', '.join(names)})"
 
 
 def _until_typed() -> None:
@@ -166,13 +185,36 @@ def _until_typed() -> None:
 
 def _send(session: "Session", planned: "ChangePlan") -> None:
     from kubectl_koord.cluster.apply import patch
+    from kubectl_koord.cluster.transport import TooLate
 
     for done, change in enumerate(planned.changes):
+        leaving.say(_last_words(planned, done, is_sending=True))
         try:
             patch(session.live_transport(), _path(change), change.patch, dry_run_server=planned.dry_run == "server")
         except KoordError as error:
             so_far = f" ({done} of {len(planned.changes)} changed before that)" if done else ""
-            raise KoordError(error.message + so_far) from None
+            unsure = " (what was sent may have been changed)" if isinstance(error, TooLate) else ""
+            raise KoordError(error.message + unsure + so_far) from None
+    leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+
+
+def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
+    """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
+    import shlex
+
+    from kubectl_koord.render.escape import harmless
+
+    if planned.dry_run == "server":
+        return "interrupted: nothing was changed, it was a dry run\n"
+    names = [f"{change.object.kind} {change.object.namespace}/{change.object.name}" for change in planned.changes]
+    lines = [f"changed: {', '.join(names[:done])}"] if done else []
+    if is_sending:
+        target = planned.changes[done].object
+        look = shlex.join(["kubectl", "get", target.kind.lower(), target.name, "-n", target.namespace, "-o", "yaml"])
+        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
+    if unsent := names[done + is_sending :]:
+        lines.append(f"not sent: {', '.join(unsent)}")
+    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
 
 
 def _path(change: "Change") -> str:

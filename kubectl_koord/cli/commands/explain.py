@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord explain                      every code, one line each
-  kubectl koord explain insufficient-slots   what it means, how to see it, what to do
+  kubectl koord explain                      all codes
+  kubectl koord explain insufficient-slots   what it means and what to do next
 """
 
 
 def command(
     context: typer.Context,
-    code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code, as answers print it.")] = "",
+    code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code from an answer.")] = "",
 ) -> None:
-    """Say what a cause, warning, reason or way out means, how the scheduler comes to it, and what to do."""
+    """Explain a cause, warning, reason or way out: what it means, why it happens, and what to do next."""
     from kubectl_koord.explain import manual
     from kubectl_koord.explain.reports import Explanation
 
@@ -30,5 +30,6 @@ def command(
         return
     found = manual.explained(code)
     if not isinstance(found, Explanation):
-        raise KoordError(f"error: no code {code!r}, did you mean {', '.join(found)}?")
+        meant = f", did you mean {', '.join(found)}?" if found else "; 'kubectl koord explain' lists them all"
+        raise KoordError(f"error: no code {code!r}{meant}")
     session.show(found)

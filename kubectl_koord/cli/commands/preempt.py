@@ -1,9 +1,10 @@
-"""`kubectl koord preempt --dry-run`: whom the scheduler would kill, and whether it helps."""
+"""`kubectl koord preempt --dry-run`: which pods the scheduler would preempt, and whether it helps."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -12,29 +13,31 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord preempt job --dry-run           whom the scheduler would kill for gang job
-  kubectl koord preempt job --dry-run=server    and what budgets and permissions say to each eviction
+  kubectl koord preempt job --dry-run           which pods the scheduler would preempt for gang job
+  kubectl koord preempt job --dry-run=server    also ask the API server about each eviction
 """
 
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")],
+    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)],
     dry_run: Annotated[
-        str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this only shows.")
+        str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
     ] = "",
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
-    """Show whom job preemption would kill for a gang, attempt by attempt, and whether that helps."""
+    """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.preempt import preempt
 
     session: Session = context.obj
+    session.everything = everything
     if dry_run not in {"client", "server"}:
-        given = f"--dry-run={dry_run} is neither client nor server" if dry_run else "--dry-run is required"
-        raise KoordError(f"error: {given}: the scheduler preempts, this command only shows")
+        given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
+        raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
-    snapshot = session.snapshot(source.PREEMPTION_KINDS)
+    snapshot = session.snapshot(source.DISRUPTION_KINDS)
     report = preempt(snapshot, session.subject(snapshot, gang))
     session.show(_asked_of_server(session, report) if dry_run == "server" else report)
 

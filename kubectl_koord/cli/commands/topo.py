@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP
+
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord topo                     the tree, free and total
+  kubectl koord topo                     the tree, with free and total resources
   kubectl koord topo --for job           how many pods of gang job fit in each domain
   kubectl koord topo --nodes             down to the nodes
   kubectl koord topo --demo              the same on the embedded demo cluster
@@ -18,17 +20,19 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Option("--for", metavar="GANG", help="Add the offer slots for this gang.")] = "",
-    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: what fits on a screen).")] = None,
+    gang: Annotated[str, typer.Option("--for", metavar="GANG", help="Also show the slots for this gang.")] = "",
+    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: on a terminal what fits).")] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
-    """Show the topology tree: nodes, what is free, and what is wrong with the labels."""
+    """Show the topology tree: nodes, free resources, and nodes with missing labels."""
     from kubectl_koord.cluster import source
     from kubectl_koord.engine import tree
     from kubectl_koord.explain.topo import topo
     from kubectl_koord.render.show import TopoOptions
 
     session: Session = context.obj
+    session.everything = everything
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     snapshot = session.snapshot(
         source.GANG_KINDS if gang else source.TOPOLOGY_KINDS,

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -11,51 +12,55 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-pending              every pending gang of the namespace, one line each
-  kubectl koord why-pending -A           of all namespaces
-  kubectl koord why-pending job          why gang job is pending, and what helps
-  kubectl koord why-pending pod/job-0    by the name of a pod; pytorchjob/x by an owner
-  kubectl koord why-pending job --nodes  and why each node is out
-  kubectl koord why-pending job -w       and every change, as it happens
+  kubectl koord why-pending              all pending gangs of the namespace
+  kubectl koord why-pending -A           all pending gangs of all namespaces
+  kubectl koord why-pending job          why gang job is pending, and what to do next
+  kubectl koord why-pending pod/job-0    by pod name; pytorchjob/x: by owner
+  kubectl koord why-pending job --nodes  also why each node does not fit
+  kubectl koord why-pending job -w       also every change, as it happens
   kubectl koord why-pending job --until scheduled --timeout 30m
-                                         wait: 0 scheduled, 1 not within the time, 2 failure
-  kubectl koord why-pending job --raw    with the scheduler's own texts, untouched
+                                         wait; exit code 0 scheduled, 1 timed out, 2 failed
+  kubectl koord why-pending job --raw    also the scheduler's own messages
 """
 
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="[GANG]", help="NAME, NAMESPACE/NAME, pod/NAME or OWNER/NAME.")] = "",
+    gang: Annotated[str, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = "",
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on, and print what changes.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
         str,
-        typer.Option("--until", metavar="scheduled", help="Wait until the gang has its pods on nodes: exit code 0."),
+        typer.Option("--until", metavar="scheduled", help="Wait until the gang is scheduled, then exit with 0."),
     ] = "",
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="30m", help="Wait no longer (default: for ever): exit code 1.")
+        str, typer.Option("--timeout", metavar="30m", help="Stop waiting, and exit with 1 (default: no limit).")
     ] = "",
-    nodes: Annotated[bool, typer.Option("--nodes", help="Add why each node takes no more of its pods.")] = False,
-    raw: Annotated[bool, typer.Option("--raw", help="Add what the scheduler wrote on the pods, untouched.")] = False,
+    nodes: Annotated[bool, typer.Option("--nodes", help="Also show why no more pods fit on each node.")] = False,
+    raw: Annotated[bool, typer.Option("--raw", help="Also show the scheduler's own messages, unchanged.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
-    """Say why a gang is pending: slots per domain, what is in the way, and what helps."""
+    """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cluster import source
     from kubectl_koord.explain.said import with_texts
     from kubectl_koord.explain.why import every_pending, why, with_nodes
 
     session: Session = context.obj
+    session.everything = everything
+    if gang and every:
+        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
     if (raw or nodes) and (not gang or wish is not None):
         flag = "--raw" if raw else "--nodes"
-        raise KoordError(f"error: {flag} needs the name of a gang, and neither --watch nor --until")
+        raise KoordError(f"error: {flag} needs a GANG, and cannot be used with --watch or --until")
     if wish is not None and gang:
         follow.follow_gang(session, gang, wish)
         return
     if wish is not None:
         follow.follow_listing(session, "" if every else session.namespace())
         return
-    snapshot = session.snapshot(source.GANG_KINDS)
+    snapshot = session.snapshot(source.DISRUPTION_KINDS if gang else source.GANG_KINDS)
     if gang:
         subject = session.subject(snapshot, gang)
         if session.options.is_live and subject.pending:
@@ -68,4 +73,7 @@ def command(
         wanted = (
             "" if every or (snapshot.source != "cluster" and not session.connection.namespace) else session.namespace()
         )
-        session.show(every_pending(snapshot, wanted))
+        listing = every_pending(snapshot, wanted)
+        if wanted and not listing.items and (nowhere := session.no_namespace(snapshot, wanted)):
+            raise nowhere
+        session.show(listing)

@@ -11,7 +11,7 @@ from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.explain import next_steps, obstacles
+from kubectl_koord.explain import disruption, next_steps, obstacles
 from kubectl_koord.explain.ages import overdue, told_overdue
 from kubectl_koord.explain.changed import deleted
 from kubectl_koord.explain.question import Question, every_course
@@ -19,7 +19,7 @@ from kubectl_koord.explain.remedies.search import Search
 from kubectl_koord.explain.remedies.tally import Short, Tally, in_domain
 from kubectl_koord.explain.reports import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.explain.words import count, listed, paste
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.selectors import Taint
 
 _MOST_NAMED = 3
@@ -36,16 +36,21 @@ _FINALIZERS = "jsonpath={.metadata.finalizers}"
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where pods that terminate already make room enough."""
-    dying = obstacles.dying(search.question.view)
+    dying = leaving(search.question.view)
     edits = deleted(dying)
     if dying and search.works(edits):
-        verb = "makes" if len(dying) == 1 else "make"
-        message = f"Wait: {count(len(dying), 'pod')} already terminating {verb} room enough"
+        verb = "frees" if len(dying) == 1 else "free"
+        message = f"Wait: {count(len(dying), 'terminating pod')} {verb} enough room"
         moment = search.question.snapshot.moment
         late = told_overdue(dying, moment)
         looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
         command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
         yield WayOut("wait-for-terminating", f"{message}; {late}" if late else message, command, edits)
+
+
+def leaving(view: View) -> list[RunningPod]:
+    """Return the pods that terminate, without those that come back at once on the same node."""
+    return [pod for pod in obstacles.dying(view) if not disruption.comes_back_there(pod)]
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
@@ -70,12 +75,15 @@ def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
     if not search.works(edits):
         return
     namespace, _, name = question.subject.key.partition("/")
-    who = listed([victim.key for victim in course.killed], _MOST_NAMED)
+    who = listed([victim.key for victim in course.killed])
     where = _domain_words(question, course.rounds[-1])
     whom = "the gang" if question.subject.group is not None else "it"
-    message = f"Wait: the scheduler will preempt {who or 'pods that terminate already'} and place {whom}{where}"
+    message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
-    yield WayOut("wait-for-preemption", message, command, edits)
+    freed = disruption.freed(question.snapshot, course.killed)
+    broken = disruption.broken_gangs(question.snapshot, course.killed)
+    message = f"{message}{disruption.told_of_preemption(freed, broken)}"
+    yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 
 def _domain_words(question: Question, last: Preemption) -> str:
@@ -119,8 +127,8 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
     """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
     names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
     others = [name for name in alone if name not in names]
-    instead = f" (or {listed(others, _MOST_NAMED)})" if others else ""
-    which = names[0] if len(names) == 1 else f"all of {listed(names, 6)}"
+    instead = f" (or {listed(others)})" if others else ""
+    which = names[0] if len(names) == 1 else f"all of {listed(names)}"
     return WayOut("uncordon", f"Uncordon {which}{instead}", paste("kubectl", "uncordon", *names), tuple(edits))
 
 
@@ -136,7 +144,7 @@ def tolerating(search: Search) -> Iterator[WayOut]:
         message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
         command = _toleration(search, taint)
-        where = "" if command else f": spec.tolerations in {next_steps.written_in(search.members)}"
+        where = "" if command else f": add it to spec.tolerations in {next_steps.written_in(search.members)}"
         yield WayOut("tolerate", f"{message}{where}", command, edits)
 
 

@@ -10,14 +10,14 @@ from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import next_steps, obstacles, surplus
+from kubectl_koord.explain import cards, next_steps, obstacles, surplus
 from kubectl_koord.explain.changed import asking
 from kubectl_koord.explain.codes import ActionCode
 from kubectl_koord.explain.question import Question
 from kubectl_koord.explain.remedies.search import Search, largest
 from kubectl_koord.explain.remedies.tally import held
 from kubectl_koord.explain.reports import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
-from kubectl_koord.explain.words import count, paste, resource_name
+from kubectl_koord.explain.words import amount_of, count, paste, resource_name
 from kubectl_koord.model import quantity
 
 _MEBI = 1 << 20
@@ -45,7 +45,7 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         edits = _with_rules(question, _gathered_on(must, layer))
         yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
     edits = _with_rules(question, _preferring)
-    yield _changing_spec(question, "prefer-gather", "Prefer the layer instead of insisting on it", edits)
+    yield _changing_spec(question, "prefer-gather", "Use PreferGather instead of MustGather", edits)
 
 
 def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
@@ -84,7 +84,7 @@ def smaller_multiple(search: Search) -> Iterator[WayOut]:
 def lower_multiple(question: Question, layer: str, multiple: int, number: int) -> WayOut:
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(question, _multiplied(layer, number))
-    message = f"Lower the podCountMultiple of {layer} from {multiple} to {number}"
+    message = f"Lower podCountMultiple of {layer} from {multiple} to {number}"
     return _changing_spec(question, "smaller-multiple", message, edits)
 
 
@@ -174,9 +174,9 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     fields = [_minimum(gang, minimum) for minimum in minimums]
     fields += filter(None, [next_steps.scaled_down(gone)])
     how = f" ({'; '.join(fields)})" if fields else ""
-    message = f"Run it with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
+    message = f"Run with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
     if not gone:
-        message = f"Let it start with {count(number, 'pod')}{how}: the others follow when there is room"
+        message = f"Start with {count(number, 'pod')}{how}; the others start when there is room"
     is_said_by_pods = gang.defined_by != "PodGroup" and minimums
     commands = [_lowered(gang, minimum) for minimum in minimums]
     commands += filter(None, [next_steps.delete(gone)])
@@ -203,13 +203,13 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
         if isinstance(reason, Insufficient)
         for resource, amount, _ in reason.short
     }
-    for resource in sorted(short, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name)):
+    for resource in sorted(short, key=lambda name: (not cards.family(name), name != "cpu", name)):
         pods = search.question.subject.pending
         now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
         found = _largest_request(search, resource, now)
         if found * _LEAST_SHARE >= now:
-            spelled = quantity.spell(resource, found)
-            less = f"Request {spelled} {resource_name(resource)} per pod instead of {quantity.spell(resource, now)}"
+            name, before = resource_name(resource), amount_of(resource, now)
+            less = f"Request {amount_of(resource, found)} {name} per pod instead of {before}"
             message = f"{less} (resources.requests in the pod template)"
             yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
 

@@ -2,20 +2,19 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from itertools import combinations
-from typing import TypeAlias
+from itertools import chain, combinations, product
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption import possible_victims
-from kubectl_koord.explain import competition
+from kubectl_koord.explain import disruption
 from kubectl_koord.explain.changed import deleted
-from kubectl_koord.explain.next_steps import deletion
 from kubectl_koord.explain.obstacles import scarce
 from kubectl_koord.explain.remedies.search import Search
 from kubectl_koord.explain.remedies.tally import Short, Tally
-from kubectl_koord.explain.reports import DeletePod, Edit, MovePod, WayOut
+from kubectl_koord.explain.remedies.worth import NOTHING, Cost, Worth, plus
+from kubectl_koord.explain.reports import BrokenGang, DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.explain.words import count, listed, paste, requests
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -28,9 +27,8 @@ _MOST_CELLS = 8_000
 _MOST_MOVED = 3
 _MOST_NAMED = 3
 _MOST_IN_COMMAND = 20
+_UNTIL_GONE = "10m"
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
-_Cost: TypeAlias = tuple[int, int, int, int]
-_NOTHING: _Cost = (0, 0, 0, 0)
 
 
 class _Piece(Struct, frozen=True):
@@ -38,7 +36,7 @@ class _Piece(Struct, frozen=True):
 
     gain: int
     pods: tuple[RunningPod, ...]
-    cost: _Cost
+    cost: Cost
 
 
 def free_lower(search: Search) -> Iterator[WayOut]:
@@ -49,11 +47,11 @@ def free_lower(search: Search) -> Iterator[WayOut]:
 def free_any(search: Search) -> Iterator[WayOut]:
     """Yield the same for pods of any priority, where those of lower are too few."""
     if not search.once("free lower", _freed_lower):
-        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "of any priority")
+        yield from _freed(search, partial(_others, search), _MOST_FREED_AT_ANY_PRIORITY, "pod")
 
 
 def _freed_lower(search: Search) -> tuple[WayOut, ...]:
-    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "of lower priority"))
+    return tuple(_freed(search, partial(_lower, search), _MOST_FREED, "lower-priority pod"))
 
 
 def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
@@ -73,12 +71,8 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     return tuple(
         pod
         for pod in pods
-        if pod.namespace and pod.gang not in own and not _comes_back_there(pod) and not pod.terminating
+        if pod.namespace and pod.gang not in own and not disruption.comes_back_there(pod) and not pod.terminating
     )
-
-
-def _comes_back_there(pod: RunningPod) -> bool:
-    return pod.shape.of_daemon_set or pod.owner.startswith("Node/")
 
 
 class _Plan(Struct, frozen=True):
@@ -89,37 +83,41 @@ class _Plan(Struct, frozen=True):
     chosen: tuple[_Piece, ...]
 
     @property
-    def cost(self) -> tuple[bool, _Cost]:
+    def cost(self) -> tuple[bool, Cost]:
         """What the chosen pods cost; what counting does not find comes last."""
-        return not self.chosen, reduce(_sum, (piece.cost for piece in self.chosen), _NOTHING)
+        return not self.chosen, reduce(plus, (piece.cost for piece in self.chosen), NOTHING)
+
+    @property
+    def number(self) -> int:
+        """How many pods are chosen."""
+        return sum(len(piece.pods) for piece in self.chosen)
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    own = competition.priority(search.question.subject)
-    found: dict[int | None, tuple[_Cost, Short, tuple[RunningPod, ...]]] = {}
+    worth = Worth(search.question)
+    found: dict[int | None, tuple[Cost, Short, tuple[RunningPod, ...]]] = {}
     for tally in search.tallies:
-        plans = (plan for plan in _plans(tally, pods_on) if plan.cost[1][0] <= most)
+        plans = (plan for plan in _plans(tally, pods_on, worth) if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
-            at, cost = search.domain(plan.short), _cost(pods, own)
+            at, cost = search.domain(plan.short), worth.together(pods)
             if pods and (at not in found or cost < found[at][0]):
                 found[at] = (cost, plan.short, pods)
-    for short, pods in _single(search, pods_on):
-        at, cost = search.domain(short), _cost(pods, own)
+    for short, pods in _single(search, pods_on, worth):
+        at, cost = search.domain(short), worth.together(pods)
         found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
     for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
         yield _free(search, short, pods, kind)
 
 
 def _single(
-    search: Search, pods_on: Callable[[str], Sequence[RunningPod]]
+    search: Search, pods_on: Callable[[str], Sequence[RunningPod]], worth: Worth
 ) -> Iterator[tuple[Short, tuple[RunningPod, ...]]]:
     """Yield the pod worth least that is enough alone, where counting may miss it: a few are tried."""
     if search.counts_exactly:
         return
-    own = competition.priority(search.question.subject)
     everyone = (pod for name in search.view.names() for pod in pods_on(name))
-    for pod in sorted(everyone, key=lambda pod: (_cost([pod], own), pod.key))[:_MOST_TRIED]:
+    for pod in sorted(everyone, key=lambda pod: (worth.of(pod), pod.key))[:_MOST_TRIED]:
         places = (short for tally in search.tallies for short in tally.shorts() if pod.node in short.nodes)
         short = next(places, None)
         if short is not None and search.works(deleted([pod])):
@@ -127,7 +125,7 @@ def _single(
             return
 
 
-def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iterator[_Plan]:
+def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]], worth: Worth) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be reckoned."""
     view = tally.view
     now = tally.slots(view)
@@ -136,7 +134,8 @@ def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]]) -> Iter
     for short in tally.shorts():
         nodes = [name for name in short.nodes if then[name] > now[name]]
         if sum(then[name] - now[name] for name in nodes) >= short.missing:
-            pieces = _pieces(tally, nodes, then, pods_on, left)
+            gains = {name: then[name] - now[name] for name in nodes}
+            pieces = _pieces(tally, gains, pods_on, worth, left)
             yield _Plan(short, pieces, _fewest(pieces, short.missing))
             left.number -= len(nodes) * short.missing // _CELLS_A_COUNT
         if left.number <= 0:
@@ -176,67 +175,62 @@ def _while_few(pieces: Iterable[_Piece], most: int) -> Iterator[_Piece]:
 
 def _pieces(
     tally: Tally,
-    nodes: Sequence[str],
-    then: Mapping[str, int],
+    gains: Mapping[str, int],
     pods_on: Callable[[str], Sequence[RunningPod]],
+    worth: Worth,
     left: _Left,
 ) -> dict[str, list[_Piece]]:
-    """Return for each node what its pods bring, as few of them as it takes for each number of slots."""
-    now, own = tally.slots(tally.view), competition.priority(tally.question.subject)
+    """Return for each node what its pods bring, the cheapest of them for each number of slots, up to all it gains."""
+    now = tally.slots(tally.view)
     found = {}
-    for name in nodes:
+    for name, most in gains.items():
         options: list[_Piece] = []
         best = 0
-        for subset in _subsets(tally, name, pods_on(name)):
-            if best == then[name] - now[name] or left.number <= 0:
+        for subset in _subsets(tally, name, pods_on(name), worth):
+            if best == most or left.number <= 0:
                 break
             left.number -= 1
             gain = tally.slots_without(name, subset) - now[name]
             if gain > best:
                 best = gain
-                options.append(_Piece(gain, subset, _cost(subset, own)))
+                options.append(_Piece(gain, subset, worth.counted(subset)))
         found[name] = options
         if left.number <= 0:
             break
     return found
 
 
-def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod]) -> Iterator[tuple[RunningPod, ...]]:
-    """Yield sets of pods, the smaller first, of these the least worth first.
+def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod], worth: Worth) -> Iterator[tuple[RunningPod, ...]]:
+    """Yield sets of pods, the cheaper first: those that harm nobody, of these the smaller, then the least worth.
 
     All sets for a few pods, else the largest pods one after the other.
     """
-    own = competition.priority(tally.question.subject)
     pods = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     if len(pods) <= _MOST_SUBSETS:
-        for size in range(1, len(pods) + 1):
-            yield from sorted(combinations(pods, size), key=lambda chosen: _cost(chosen, own))
+        levels = [
+            [pod for pod in pods if worth.level(pod) == level]
+            for level in (disruption.PROTECTED, disruption.HARMFUL, disruption.HARMLESS)
+        ]
+        for sizes in product(*(range(len(of_level) + 1) for of_level in levels)):
+            parts = product(*map(combinations, levels, sizes))
+            yield from sorted((tuple(chain.from_iterable(part)) for part in parts if any(sizes)), key=worth.counted)
         return
     need = scarce(tally.first.trigger.shape.requests, tally.first.rejections.get(node))
     by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
+    by_size.sort(key=worth.level)
     for size in range(1, len(pods) + 1):
         yield tuple(by_size[:size])
-
-
-def _cost(pods: Sequence[RunningPod], own: int) -> _Cost:
-    """Return how many pods, how many of them come back, what they are worth, how many are created anew at all."""
-    back = sum(_comes_back(pod, own) for pod in pods)
-    return len(pods), back, sum(pod.priority for pod in pods), sum(bool(pod.owner) for pod in pods)
-
-
-def _sum(one: _Cost, other: _Cost) -> _Cost:
-    return one[0] + other[0], one[1] + other[1], one[2] + other[2], one[3] + other[3]
 
 
 class _Choice(Struct, frozen=True):
     """Pieces chosen so far, and what they cost together."""
 
-    cost: _Cost
+    cost: Cost
     pieces: tuple[_Piece, ...]
 
     def plus(self, piece: _Piece) -> "_Choice":
         """Return the choice with one more piece."""
-        return _Choice(_sum(self.cost, piece.cost), (*self.pieces, piece))
+        return _Choice(plus(self.cost, piece.cost), (*self.pieces, piece))
 
 
 def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
@@ -247,7 +241,7 @@ def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piec
     nodes = [options for options in pieces.values() if options]
     if len(nodes) * missing > _MOST_CELLS:
         return _greedily(nodes, missing)
-    best: dict[int, _Choice] = {0: _Choice(_NOTHING, ())}
+    best: dict[int, _Choice] = {0: _Choice(NOTHING, ())}
     for options in nodes:
         for held, choice in list(best.items()):
             for piece in options:
@@ -259,8 +253,9 @@ def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piec
 
 
 def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
-    def dear(piece: _Piece) -> tuple[float, _Cost]:
-        return len(piece.pods) / piece.gain, piece.cost
+    def dear(piece: _Piece) -> tuple[int, int, float, Cost]:
+        protected, harmed, *_ = piece.cost
+        return protected, harmed, len(piece.pods) / piece.gain, piece.cost
 
     cheapest = [min(options, key=dear) for options in nodes]
     gained, chosen = 0, []
@@ -275,36 +270,37 @@ def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, 
 def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -> WayOut:
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
-    message = f"Free {count(len(pods), 'pod')} {kind}{search.place(short)}: {names}{_created_anew(search, pods)}"
-    command = delete(pods)
-    return WayOut("free-pods", message if command else f"{message} (all in -o json)", command, deleted(pods))
+    freed, broken = _harm(search, pods)
+    told = f"{_created_anew(search, pods)}{disruption.told(freed, broken)}"
+    message = f"Evict {count(len(pods), kind)}{search.place(short)}: {names}{told}"
+    command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
+    return WayOut("free-pods", message, command, deleted(pods), freed, broken)
+
+
+def _harm(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, ...], tuple[BrokenGang, ...]]:
+    snapshot = search.question.snapshot
+    return disruption.freed(snapshot, pods), disruption.broken_gangs(snapshot, pods)
 
 
 def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
     """Return who creates pods anew, and what to do about those that would take the place again."""
-    own = competition.priority(search.question.subject)
-    again = sorted({pod.owner for pod in pods if _comes_back(pod, own)})
-    owners = again or sorted({pod.owner for pod in pods if pod.owner})
+    worth = Worth(search.question)
+    again = sorted({pod.owner for pod in pods if worth.comes_back(pod)})
+    others = sorted({pod.owner for pod in pods if pod.owner} - {*again})
+    anew = "it" if len(pods) == 1 else "pods"
+    return _creating(others, anew, "") + _creating(again, anew, ": scale {} down")
+
+
+def _creating(owners: Sequence[str], anew: str, then: str) -> str:
     if not owners:
         return ""
-    create, them = ("creates", "it") if len(owners) == 1 else ("create", "them")
-    anew = "it" if len(pods) == 1 else "pods"
-    return f"; {listed(owners, 2)} {create} {anew} anew{f': scale {them} down' if again else ''}"
-
-
-def _comes_back(pod: RunningPod, own: int) -> bool:
-    """Tell whether a pod is created anew and may be tried before a subject of this priority."""
-    return bool(pod.owner) and pod.priority >= own
+    create, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
+    return f"; {listed(owners)} {create} {anew}{then.format(them)}"
 
 
 def _room(search: Search, pod: RunningPod) -> str:
     need = scarce(pod.shape.requests, search.first.rejections.get(pod.node))
     return requests(tuple(item for item in pod.shape.requests if item[0] in need))
-
-
-def delete(pods: Sequence[RunningPod]) -> str:
-    """Return the commands that delete pods, one per namespace; empty for so many that nobody pastes them."""
-    return deletion(pods) if len(pods) <= _MOST_IN_COMMAND else ""
 
 
 def move_one(search: Search) -> Iterator[WayOut]:
@@ -316,35 +312,41 @@ def move_one(search: Search) -> Iterator[WayOut]:
         if to and search.works(edits):
             there = search.place(short)
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
-            message = f"{message}: that is enough{there}" if there else message
-            message = message if pod.owner else f"{message} (nothing creates it anew)"
-            yield WayOut("move-pod", message, _moving(pod, {pod.node, *seats} - {to}), edits)
+            message = f"{message}; this makes enough room{there}" if there else message
+            freed, broken = _harm(search, [pod])
+            back = f"; {pod.owner} recreates it" if pod.owner else " (no controller recreates it)"
+            message = f"{message}{back}{disruption.told(freed, broken)}"
+            command = _moving(search, freed[0], {pod.node, *seats} - {to})
+            yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1
         if moved == _MOST_MOVED:
             return
 
 
-def _moving(pod: RunningPod, nodes: Iterable[str]) -> str:
+def _moving(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
     """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
 
-    Empty for a pod that nobody creates anew.
+    They are uncordoned again whatever becomes of it, but those that were cordoned before. Empty for a pod that
+    nobody creates anew, or that is not to be evicted by a command.
     """
-    kept_free = sorted(nodes)
-    steps = (
-        ("kubectl", "cordon", *kept_free),
-        ("kubectl", "delete", "pod", pod.name, "-n", pod.namespace),
-        ("kubectl", "uncordon", *kept_free),
-    )
-    return " && ".join(paste(*words) for words in steps) if pod.owner else ""
+    evict = disruption.eviction([pod]) if pod.owner else ""
+    kept_free = [name for name in sorted(nodes) if not search.view.node(name).unschedulable]
+    if not evict or not kept_free:
+        return evict
+    namespace, _, name = pod.pod.partition("/")
+    gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
+    cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
+    return f"{cordon} && {evict} && {gone}; {uncordon}"
 
 
 def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
-    """Yield running pods whose end alone brings all that is missing, the least important first."""
+    """Yield running pods whose end alone brings all that is missing, the harmless and least important first."""
     found: dict[str, tuple[RunningPod, Short]] = {}
     for tally in search.tallies:
         for pod, short in _blocking_one(search, tally):
             found.setdefault(pod.key, (pod, short))
-    return iter(sorted(found.values(), key=lambda item: (item[0].priority, item[0].key)))
+    worth = Worth(search.question)
+    return iter(sorted(found.values(), key=lambda item: (worth.level(item[0]), item[0].priority, item[0].key)))
 
 
 def _blocking_one(search: Search, tally: Tally) -> Iterator[tuple[RunningPod, Short]]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Outcome
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.words import VERDICT_STYLE, basis_line, count, warning_lines
+from kubectl_koord.render.words import VERDICT_STYLE, basis_line, warning_lines
 
 
 def blocks(report: ChangePlan) -> list[Block]:
@@ -22,10 +23,10 @@ def blocks(report: ChangePlan) -> list[Block]:
 def _headline(report: ChangePlan) -> str:
     objects = count(len(report.changes), "object")
     if not report.changes:
-        return "Nothing to change: everything is as asked for already."
+        return "Nothing to change."
     if report.applied:
         return f"Changed {objects}."
-    dry = {"client": " (client dry run: nothing was sent)", "server": " (server dry run: nothing was kept)"}
+    dry = {"client": " (client dry run: nothing was sent)", "server": " (server dry run: nothing was saved)"}
     if report.dry_run in dry:
         return f"Would change {objects}{dry[report.dry_run]}."
     return f"Nothing was written; {objects} would change."
@@ -44,11 +45,13 @@ def _diff(change: Change) -> Iterator[Block]:
 
 def _effect(effect: Effect) -> Iterator[Block]:
     before, after = _outcome(effect.before), _outcome(effect.after)
-    same = " (the same)" if before == after else ""
+    same = " (unchanged)" if before == after else ""
     yield Line(f"why-pending: {before} -> {after}{same}", VERDICT_STYLE[effect.after.verdict])
     for when, outcome in (("before", effect.before), ("after", effect.after)):
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)
+    if effect.worse:
+        yield Line(f"This makes it worse: why-pending will answer {after} instead of {before}.", "bad")
 
 
 def _outcome(outcome: Outcome) -> str:

@@ -1,14 +1,15 @@
 """The tree of `topo` as rows: how deep to go, and which siblings to fold."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kubectl_koord.explain.reports import DomainRow, NodeRow, TopologyReport
+from kubectl_koord.explain.reports import Amount, DomainRow, NodeRow, TopologyReport
+from kubectl_koord.explain.words import unit
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
-from kubectl_koord.render.words import amount, domain_word, unit
+from kubectl_koord.render.shown import and_more
+from kubectl_koord.render.words import amount, domain_word
 
 ROOT = "ClusterTopologyLayer"
-LINES = 60  # about one screen
 _ALIKE = 4  # fewer siblings than that are shown one by one
 
 _Key = tuple[str, str]
@@ -43,25 +44,27 @@ class Forest:
         """Return the domains right below this one."""
         return self.below.get((domain.layer, domain.name), [])
 
-    def fitting(self, deepest: int) -> int:
-        """Return the deepest layer down to which the tree, folded, stays within one screen."""
+    def fitting(self, deepest: int, lines: int) -> int:
+        """Return the deepest layer down to which the tree, folded, takes no more than so many lines."""
         for depth in range(deepest, 1, -1):
-            if len(list(self.rows(depth))) <= LINES:
+            if len(list(self.rows(depth, fold=True))) <= lines:
                 return depth
         return min(deepest, 1)
 
-    def rows(self, depth: int, *, nodes: bool = False) -> Iterator[Row]:
-        """Return the rows in pre-order down to a depth; siblings at that depth are folded unless nodes are shown."""
+    def rows(self, depth: int, *, nodes: bool = False, fold: bool = False) -> Iterator[Row]:
+        """Return the rows in pre-order down to a depth; siblings at that depth that are alike may be folded."""
         for root in self.below.get(None, []):
-            yield from self._rows([root], 0, depth, nodes=nodes)
+            yield from self._rows([root], 0, depth, nodes=nodes, fold=fold)
 
-    def _rows(self, siblings: Sequence[DomainRow], level: int, depth: int, *, nodes: bool) -> Iterator[Row]:
-        if level == depth and not nodes:
+    def _rows(self, siblings: Sequence[DomainRow], level: int, depth: int, *, nodes: bool, fold: bool) -> Iterator[Row]:
+        if level > depth:
+            return
+        if level == depth and fold:
             yield from self._folded(siblings, level)
             return
         for domain in siblings:
             yield Row((domain_word(domain.name), *self.cells(domain)), _style(domain), level)
-            yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes)
+            yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes, fold=fold)
             if nodes:
                 yield from (self._node(node, level + 1) for node in self.leaves.get((domain.layer, domain.name), []))
 
@@ -70,42 +73,57 @@ class Forest:
             alike = list(run)
             names = [domain_word(domain.name) for domain in alike]
             if len(alike) >= _ALIKE:
-                names = [f"{names[0]} to {names[-1]} ({len(alike)} alike, each)"]
+                names = [f"{names[0]} to {names[-1]} ({len(alike)} domains, each)"]
             yield from (Row((name, *cells), _style(alike[0]), level) for name in names)
 
     def cells(self, domain: DomainRow) -> _Cells:
         """Return what stands beside the name of a domain."""
         notes = [f"{domain.cordoned} cordoned"] if domain.cordoned else []
         notes += [f"{domain.not_ready} not ready"] if domain.not_ready else []
-        return (str(domain.nodes), *self._amounts(domain.free, domain.total, domain.offer_slots), ", ".join(notes))
+        slots = self._slots(domain.offer_slots)
+        return (str(domain.nodes), *self._amounts(domain.free, domain.total, domain.others), slots, ", ".join(notes))
 
     def _node(self, node: NodeRow, level: int) -> Row:
         notes = ", ".join(note for note in dict.fromkeys((node.state, node.reason)) if note)
-        amounts = self._amounts(node.free, node.total, node.offer_slots)
-        return Row((node.node, "", *amounts, notes), "warn" if node.state else "", level)
+        cells = (*self._amounts(node.free, node.total, node.others), self._slots(node.offer_slots), notes)
+        return Row((node.node, "", *cells), "warn" if node.state else "", level)
 
-    def _amounts(self, free: int | None, total: int, slots: int | None) -> _Cells:
-        resource, wanted = self._report.resource, self._report.desired_offer_slot
-        offer = "" if slots is None else str(slots) if wanted is None else f"{slots}/{wanted}"
-        return ("?" if free is None else amount(resource, free), amount(resource, total), offer)
+    def _amounts(self, free: int | None, total: int, others: Mapping[str, Amount]) -> _Cells:
+        every = {self._report.resource: Amount(free, total), **others}
+        return tuple(cell for resource in every for cell in _amount(resource, every[resource]))
+
+    def _slots(self, slots: int | None) -> str:
+        wanted = self._report.desired_offer_slot
+        return "" if slots is None else str(slots) if wanted is None else f"{slots}/{wanted}"
 
     def summary(self, domains: Sequence[DomainRow], level: int) -> Row:
         """Return one row for all these domains together."""
         free, total = free_of(domains), sum(domain.total for domain in domains)
         nodes = str(sum(domain.nodes for domain in domains))
-        label = f"and {len(domains)} more (--depth {level} shows all)"
-        return Row((label, nodes, *self._amounts(free, total, None), ""), "dim", level)
+        others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
+        label = and_more(f"{len(domains)} more")
+        return Row((label, nodes, *self._amounts(free, total, others), "", ""), "dim", level)
 
 
 def free_of(domains: Sequence[DomainRow]) -> int | None:
     """Return what is free in all these domains together, None where that went unseen."""
-    known = [domain.free for domain in domains if domain.free is not None]
-    return sum(known) if len(known) == len(domains) else None
+    return together(Amount(domain.free, domain.total) for domain in domains).free
 
 
-def drawn(forest: Forest, depth: int, *, nodes: bool, most: int | None = None) -> Tree:
-    """Return the tree down to a depth, cut after the first layer's domains that fill a screen (`most` lines)."""
-    rows = list(forest.rows(depth, nodes=nodes))
+def _amount(resource: str, each: Amount) -> _Cells:
+    return ("?" if each.free is None else amount(resource, each.free), amount(resource, each.total))
+
+
+def together(amounts: Iterable[Amount]) -> Amount:
+    """Return the sum of amounts; what is free is None where any of it went unseen."""
+    every = list(amounts)
+    free = [each.free for each in every if each.free is not None]
+    return Amount(sum(free) if len(free) == len(every) else None, sum(each.total for each in every))
+
+
+def drawn(forest: Forest, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
+    """Return the tree down to a depth, cut after the first layer's domains that fill `most` lines."""
+    rows = list(forest.rows(depth, nodes=nodes, fold=fold))
     if most is not None and len(rows) > most:
         rows = _cut(forest, most)
     return slim(Tree(forest.columns, tuple(rows)))
@@ -119,15 +137,18 @@ def _cut(forest: Forest, most: int) -> list[Row]:
 
 
 def _columns(report: TopologyReport) -> tuple[Column, ...]:
-    name = unit(report.resource)
+    names = list(map(unit, (report.resource, *report.resources[1:])))
     return (
         Column("DOMAIN"),
-        Column("NODES", right=True),
-        Column(f"FREE {name}", right=True),
-        Column(f"TOTAL {name}", right=True),
+        Column("NODES", right=True, goes=1),
+        *(column for name in names for column in _amount_columns(name)),
         Column("SLOTS", right=True),
         Column("NOTES", flow="wrap"),
     )
+
+
+def _amount_columns(name: str) -> tuple[Column, Column]:
+    return Column(f"FREE {name}", right=True), Column(f"TOTAL {name}", right=True, goes=2)
 
 
 def _style(domain: DomainRow) -> Style:

@@ -5,7 +5,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from kubectl_koord.explain.reports import CodeRow, Explanation, Explanations
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table
+from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
@@ -22,9 +22,9 @@ def _page(report: Explanation) -> list[Block]:
         Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
         *_prose(report.text),
         *_prose(f"Why: {report.how}"),
-        *_prose(f"What to do: {report.remedy}"),
-        Line("See it:"),
-        *(Line(command, "code", indent=2) for command in report.see),
+        *_prose(f"What to do next: {report.remedy}"),
+        Line("Commands:"),
+        *(Command(command, indent=2) for command in report.see),
     ]
 
 
@@ -34,7 +34,7 @@ def _prose(text: str) -> Iterator[Line]:
 
 
 def _contents(report: Explanations) -> list[Block]:
-    found: list[Block] = [Line("kubectl koord explain CODE tells what a code means and what to do.", "bold")]
+    found: list[Block] = [Line("kubectl koord explain CODE shows what a code means and what to do next.", "bold")]
     for group, rows in groupby(report.items, key=lambda row: row.group):
         found += [Gap(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
     return found

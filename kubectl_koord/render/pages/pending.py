@@ -5,44 +5,46 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_koord.explain.codes import OF_GAP
 from kubectl_koord.explain.reports import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, count, resource_words, some, warning_lines
+from kubectl_koord.render.shown import Shown, and_more, folded, parted
+from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, warning_lines
 
 _COLUMNS = (
     Column("CAUSE / GANG"),
-    Column("PODS", right=True),
-    Column("WAITING FOR"),
-    Column("AGE", right=True),
-    Column("WHY", flow="cut"),
+    Column("PODS", right=True, goes=3),
+    Column("WAITING FOR", goes=2),
+    Column("AGE", right=True, goes=1),
+    Column("WHY", flow="wrap"),
 )
-_MOST_LINES = 59
 _FEWEST_CAUSES = 10
-_MOST_GANGS = 40
 _USUAL_WIDTH = 80
-_MOST_CONTENDING = 5
-_MOST_WARNINGS = 6
-_MOST_NAMES = 3
 # What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
 _LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
 _OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing", "slots-not-shown"}
 
 
-def blocks(report: PendingGangsReport) -> list[Block]:
-    """Return the page: the causes, and below each its gangs, the oldest first; below 60 lines whatever waits."""
+def blocks(report: PendingGangsReport, shown: Shown) -> list[Block]:
+    """Return the page: the causes, and below each its gangs, the oldest first."""
     head: list[Block] = [Line(_headline(report), "bold")]
-    tail = [*_contending(report), *_warnings(report), Gap(), basis_line(report.basis)]
+    if report.message:
+        head.append(Line(f"Others may be missing: {report.message.rstrip('.')}.", VERDICT_STYLE["unknown"]))
+    tail = [*_contending(report, shown), *_warnings(report, shown), Gap(), basis_line(report.basis)]
     if not report.items:
         return [*head, *tail]
-    hint = Line("kubectl koord why-pending GANG tells more about one of them.", "dim")
+    hint = Line("Details: kubectl koord why-pending GANG", "dim")
     tail = [Gap(), hint, *tail]
-    lines = _MOST_LINES - sum(map(_height, [*head, *tail])) - 2  # a gap, and the head of the table
-    return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, max(lines, _FEWEST_CAUSES))))), *tail]
+    lines = len(report.causes) + len(report.items)
+    if shown.lines is not None:
+        around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
+        lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
+    return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, lines)))), *tail]
 
 
-def _height(block: Block) -> int:
+def _height(block: Block, shown: Shown) -> int:
     """Return how many lines a sentence takes on a terminal of the usual width."""
-    return 1 + len(block.text) // (_USUAL_WIDTH - 10) if isinstance(block, Line) else 1
+    return 1 + len(folded(block.text, shown.few)) // (_USUAL_WIDTH - 10) if isinstance(block, Line) else 1
 
 
 def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
@@ -50,7 +52,7 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
     causes = report.causes if len(report.causes) <= lines else report.causes[: lines - 1]
     unnamed = len(report.causes) - len(causes)
     left = lines - len(causes) - (1 if unnamed else 0)
-    room = _shared_out([len(group.gangs) for group in causes], min(left, _MOST_GANGS + len(causes)))
+    room = _shared_out([len(group.gangs) for group in causes], left)
     for group, height in zip(causes, room, strict=True):
         items = _of(group, report)
         shown = items if height == len(items) else items[: max(height - 1, 0)]
@@ -58,9 +60,9 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
         yield _cause_row(group, report, alone=not shown)
         yield from (_row(item, report) for item in shown)
         if rest and shown:
-            yield Row((f"and {rest} more", "", "", "", ""), "dim", depth=1)
+            yield Row((and_more(f"{rest} more"), "", "", "", ""), "dim", depth=1, across=True)
     if unnamed:
-        yield Row((f"and {unnamed} more causes", "", "", "", ""), "dim")
+        yield Row((and_more(f"{unnamed} more causes"), "", "", "", ""), "dim", across=True)
 
 
 def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
@@ -86,7 +88,7 @@ def _cut(size: int, lines: int) -> int:
     return 0 if used == 1 < size else used
 
 
-def _warnings(report: PendingGangsReport) -> Iterator[Block]:
+def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
     said = {notice.code for notice in report.warnings} | _OF_THE_INPUT
     found: dict[str, dict[str, Notice]] = {}
@@ -95,10 +97,10 @@ def _warnings(report: PendingGangsReport) -> Iterator[Block]:
             if notice.code not in said:
                 found.setdefault(notice.code, {}).setdefault(item.gang, notice)
     ranked = sorted(found, key=lambda code: (_LOUD.index(code) if code in _LOUD else len(_LOUD), -len(found[code])))
-    shown = ranked if len(ranked) <= _MOST_WARNINGS + 1 else ranked[:_MOST_WARNINGS]
-    yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in shown)])
-    if len(shown) < len(ranked):
-        yield Line(f"and {len(ranked) - len(shown)} more kinds of warnings about gangs (-o json has all).", "warn")
+    first, rest = parted(ranked, shown.few)
+    yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
+    if rest:
+        yield Line(and_more(f"{len(rest)} more kinds of warnings about gangs"), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:
@@ -106,24 +108,19 @@ def _merged(found: Mapping[str, Notice]) -> Notice:
     gang, *others = found
     notice = found[gang]
     message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
-    return Notice(notice.code, f"{message} Also: {some(others, _MOST_NAMES)}." if others else message)
+    return Notice(notice.code, f"{message} Also: {', '.join(others)}." if others else message)
 
 
 def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
+    lone = sum(1 for item in _of(group, report) if item.lone_pod)
     cells = (
         _word(group.code, group.verdict),
         str(group.pods),
-        _scarcest(group.waiting),
+        group.waiting_for,
         age_at(group.oldest, report.basis.moment),
-        count(len(group.gangs), "gang") if alone or len(group.gangs) > 1 else "",
+        _named(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
     )
     return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
-
-
-def _scarcest(waiting: Mapping[str, str]) -> str:
-    """Return the resource that counts most: GPUs, else CPUs, else the first."""
-    ranked = sorted(waiting, key=lambda name: (not name.endswith("/gpu"), name != "cpu", name))
-    return resource_words(ranked[0], waiting[ranked[0]]) if ranked else ""
 
 
 def _of(group: CauseGroup, report: PendingGangsReport) -> list[WhyReport]:
@@ -136,19 +133,20 @@ def _code(item: WhyReport) -> str:
     return item.cause.code if item.cause and item.verdict != "yes" else ""
 
 
-def _contending(report: PendingGangsReport) -> Iterator[Block]:
-    if report.contending:
+def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.contending, shown.few)
+    if first:
         yield Gap()
-    for one in report.contending[:_MOST_CONTENDING]:
-        yield Line(f"{one.gang} and {some(one.others, 2)} want the same place: whoever is tried first gets it.", "warn")
-    rest = len(report.contending) - _MOST_CONTENDING
-    if rest > 0:
-        yield Line(f"and {count(rest, 'more gang')} that would find their place taken.", "warn")
+    for one in first:
+        others = ", ".join(one.others)
+        yield Line(f"{one.gang} and {others} need the same room: the one tried first gets it.", "warn")
+    if rest:
+        yield Line(and_more(f"{count(len(rest), 'more gang')} that compete for room"), "warn")
 
 
 def _headline(report: PendingGangsReport) -> str:
     if not report.items:
-        doubt = "" if report.verdict == "yes" else " as far as can be seen"
+        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
         return f"No gang has pending pods{doubt}."
     counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
     words = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
@@ -159,11 +157,14 @@ def _headline(report: PendingGangsReport) -> str:
 def _subjects(report: PendingGangsReport) -> str:
     pods = sum(1 for item in report.items if item.lone_pod)
     gangs = len(report.items) - pods
-    lone = f"{count(pods, 'lone pod')} {'is' if pods == 1 else 'are'} pending"
     if not gangs:
-        return lone
-    waiting = f"{count(gangs, 'gang')} {'has' if gangs == 1 else 'have'} pending pods"
-    return f"{waiting}, {lone}" if pods else waiting
+        return f"{count(pods, 'pod')} {'is' if pods == 1 else 'are'} pending"
+    return f"{_named(gangs, pods)} {'has' if len(report.items) == 1 else 'have'} pending pods"
+
+
+def _named(gangs: int, pods: int) -> str:
+    """Return how many gangs there are and how many pods without one."""
+    return " and ".join(count(number, noun) for number, noun in ((gangs, "gang"), (pods, "pod")) if number)
 
 
 def _row(item: WhyReport, report: PendingGangsReport) -> Row:
@@ -172,7 +173,7 @@ def _row(item: WhyReport, report: PendingGangsReport) -> Row:
     cells = (
         f"{name} (+{count(others, 'gang')})" if others else name,
         str(len(item.pending_pods)),
-        _scarcest(item.waiting),
+        item.waiting_for,
         age_at(item.waiting_since, report.basis.moment),
         why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
     )

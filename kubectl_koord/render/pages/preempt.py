@@ -1,50 +1,46 @@
 """The page of `preempt GANG --dry-run`: whom preemption would kill, attempt by attempt, and whether it helps."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from itertools import groupby
 
+from kubectl_koord.explain.ages import spelled
 from kubectl_koord.explain.reports import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.pages.nodes import by_node
-from kubectl_koord.render.words import (
-    VERDICT_STYLE,
-    age,
-    basis_line,
-    command,
-    count,
-    local,
-    ordinal,
-    some,
-    warning_lines,
-)
-
-_MOST_ROWS = 40
-_MOST_PODS = 6
+from kubectl_koord.render.shown import Shown, and_more, parted
+from kubectl_koord.render.words import VERDICT_STYLE, basis_line, command, local, warning_lines
 
 _NEXT = {
-    "not-needed": "Nobody has to be killed: the gang fits as things are.",
-    "policy-never": "The pods' preemptionPolicy is Never: free room yourself, or give them another priority class.",
-    "terminating-victim": "Wait: pods killed by an earlier attempt are still shutting down.",
-    "no-pending-pods": "Nothing to do: no pod of the gang is pending.",
-    "no-victims": "Preemption cannot help: no pod in the way has a lower priority and may be killed.",
-    "not-helpful": "Preemption cannot help: even with every permitted victim gone the gang would not fit.",
-    "preemption-disabled": "Job preemption is switched off in the scheduler's configuration.",
+    "not-needed": "No preemption is needed: the gang fits now.",
+    "policy-never": "preemptionPolicy of the pods is Never: free resources yourself, or use another PriorityClass.",
+    "terminating-victim": "Wait: victims of an earlier attempt are still terminating.",
+    "no-pending-pods": "Nothing: the gang has no pending pods.",
+    "no-victims": "Preemption cannot help: no lower-priority pod may be preempted.",
+    "not-helpful": "Preemption cannot help: the gang would not fit even without all permitted victims.",
+    "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
 }
 
 
-def blocks(report: PreemptReport) -> list[Block]:
+_BEFORE = "The gang is stopped before preemption: check why it is pending."
+
+
+def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
-        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang)]
+        page += [Gap(), *_attempt(attempt, _title(index, attempt), report.gang, shown)]
     if report.broken_gangs:
         page += [Gap(), *_broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (Gap(), line)]
     if report.alternatives:
-        points = tuple(Bullet(_alternative(each, report.gang)) for each in report.alternatives)
-        page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
-    page += [Gap(), Line("What next", "bold"), Bullets(tuple(_next(report)))]
-    facts = [] if report.priority is None else [f"priority of the gang: {report.priority}"]
+        outcomes, rest = parted(report.alternatives, shown.few)
+        points = tuple(Bullet(_alternative(each, report.gang)) for each in outcomes)
+        page += [Gap(), Line("Possible outcomes (no object shows which one)", "bold"), Bullets(points)]
+        page += [Line(and_more(f"{len(rest)} more outcomes"), "dim", indent=2)] if rest else []
+    page += [Gap(), Line("What to do next", "bold"), Bullets(tuple(_next(report)))]
+    facts = [] if report.priority is None else [f"Gang priority {report.priority}"]
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
 
 
@@ -64,44 +60,44 @@ def _attempts(report: PreemptReport) -> Sequence[Round]:
 
 
 def _title(index: int, attempt: Round) -> str:
-    kills = f"kills {count(len(attempt.victims), 'pod')}" if attempt.victims else "kills nobody"
-    return f"{ordinal(index)} attempt: {kills}"
+    preempts = f"preempts {count(len(attempt.victims), 'pod')}" if attempt.victims else "preempts no pods"
+    return f"Attempt {index}: {preempts}"
 
 
-def _attempt(attempt: Round, title: str, gang: str) -> Iterator[Block]:
+def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
     yield Line(title, "bold")
     if attempt.victims:
-        yield from _victims(attempt.victims)
+        yield from _victims(attempt.victims, shown)
     if attempt.nominations:
         yield Gap()
-        yield from by_node(attempt.nominations, gang, "NOMINATED FOR IT")
+        yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
 
 
-def _victims(victims: Sequence[Victim]) -> Iterator[Block]:
+def _victims(victims: Sequence[Victim], shown: Shown) -> Iterator[Block]:
     ordered = sorted(victims, key=lambda victim: (victim.domain, victim.node, victim.pod))
-    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    first, rest = parted(ordered, shown.lines)
     columns = (
         Column("VICTIM"),
-        Column("NODE"),
-        Column("PRIORITY", right=True),
-        Column("BELONGS TO"),
-        Column("AGE", right=True),
+        Column("NODE", goes=4),
+        Column("PRIORITY", right=True, goes=2),
+        Column("BELONGS TO", goes=3),
+        Column("AGE", right=True, goes=1),
         Column("BUDGET"),
         Column("NOTE"),
     )
     rows: list[Row] = []
-    for domain, group in groupby(shown, lambda victim: victim.domain):
+    for domain, group in groupby(first, lambda victim: victim.domain):
         rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
     yield slim(Tree(columns, tuple(rows), indent=2))
-    if len(shown) < len(ordered):
-        yield Line(f"and {len(ordered) - len(shown)} more victims (-o json has all)", "dim", indent=2)
+    if rest:
+        yield Line(and_more(f"{len(rest)} more victims"), "dim", indent=2)
     answers: dict[str, list[str]] = {}
     for victim in ordered:
         if victim.eviction:
             answers.setdefault(victim.eviction, []).append(victim.pod)
     for answer, pods in answers.items():
-        yield Line(f"The API server on evicting {some(pods)}: {answer}", indent=2)
+        yield Line(f"Eviction of {', '.join(pods)}: {answer}", indent=2)
 
 
 def _victim(victim: Victim, depth: int) -> Row:
@@ -110,7 +106,7 @@ def _victim(victim: Victim, depth: int) -> Row:
         victim.node,
         str(victim.priority),
         victim.gang or victim.owner or "",
-        "" if victim.age_seconds is None else age(victim.age_seconds),
+        "" if victim.age_seconds is None else spelled(timedelta(seconds=victim.age_seconds)),
         _budget(victim.pod_disruption_budget, victim.pod),
         "wasted" if victim.wasted else "",
     )
@@ -128,14 +124,14 @@ def _nominated(nominations: Mapping[str, str], gang: str) -> str:
     pods: dict[str, list[str]] = {}
     for pod, node in nominations.items():
         pods.setdefault(node, []).append(local(pod, gang))
-    return "; ".join(f"{some(pods[node], _MOST_PODS)} -> {node}" for node in sorted(pods))
+    return "; ".join(f"{', '.join(pods[node])} -> {node}" for node in sorted(pods))
 
 
 def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
     yield Line("Running gangs that would fall below their minimum", "bad")
     columns = (
         Column("GANG"),
-        Column("RUNNING", right=True),
+        Column("RUNNING", right=True, goes=1),
         Column("LEFT", right=True),
         Column("MINIMUM", right=True),
     )
@@ -149,30 +145,28 @@ def _wasted(report: PreemptReport) -> Iterator[Line]:
     wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
     if not wasted:
         return
-    verb = "dies" if len(wasted) == 1 else "die"
-    yield Line(
-        f"Wasted victims: {some(wasted, _MOST_PODS)} {verb} in vain, {report.gang} gains nothing from it.", "bad"
-    )
+    yield Line(f"Wasted victims: {', '.join(wasted)} ({report.gang} would still not run).", "bad")
 
 
 def _alternative(each: PreemptAlternative, gang: str) -> str:
-    kills = f"kills {some([victim.pod for victim in each.victims])}" if each.victims else "kills nobody"
-    ends = {True: "; the gang can run then", False: "; the gang cannot run even then", None: ""}[each.helps]
+    victims = ", ".join(victim.pod for victim in each.victims)
+    preempts = f"preempts {victims}" if victims else "preempts no pods"
+    ends = {True: "; the gang then runs", False: "; the gang still does not run", None: ""}[each.helps]
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
-    broken = f"; breaks {some([gone.gang for gone in each.broken_gangs])}" if each.broken_gangs else ""
+    broken = f"; breaks {', '.join(gone.gang for gone in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
-    return f"If {each.when}: {kills}{places}{broken}{ends}{why}."
+    return f"If {each.when}: {preempts}{places}{broken}{ends}{why}."
 
 
 def _next(report: PreemptReport) -> Iterator[Bullet]:
     why = command("why-pending", report.gang)
     if report.verdict == "unknown":
-        yield Bullet("Whether preemption helps cannot be told: see what stops the gang.", why)
+        yield Bullet("Cannot tell whether preemption helps: check why the gang is pending.", why)
     elif report.reason:
-        yield Bullet(_NEXT.get(report.reason, "Preemption is not the question yet: see what stops the gang."), why)
+        yield Bullet(_NEXT.get(report.reason, _BEFORE), why)
     elif not report.helps:
-        yield Bullet("These victims do not help: see what else stops the gang.", why)
+        yield Bullet("Preempting these pods does not help: check why the gang is pending.", why)
     else:
-        yield Bullet("Wait: the scheduler does this by itself when it next tries the gang.", why)
+        yield Bullet("Wait: the scheduler preempts these pods when it next tries the gang.", why)
     if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
-        yield Bullet("Nothing was killed: this command only computes.")
+        yield Bullet("No pods were deleted: this command only computes.")

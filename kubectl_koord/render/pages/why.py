@@ -5,46 +5,44 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import structs
 
 from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.explain.words import count, layer_noun
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
+from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import (
     VERDICT_STYLE,
     basis_line,
     command,
-    count,
     domain_word,
-    layer_word,
     local,
     raw_lines,
     scheduler_line,
-    some,
     warning_lines,
 )
 
-_MOST_ROWS = 15
-_MOST_PODS = 6
 _FEW_NODES = 3
-_MOST_STATES = 6
 
 
-def blocks(report: WhyReport) -> list[Block]:
+def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(text) for text in _remarks(report)]
     if report.cause:
-        page.append(Line(command("explain", report.cause.code), "dim"))
+        page.append(Command(command("explain", report.cause.code), label="Details: "))
     if report.domains:
-        page += [Gap(), *_slots(report)]
+        page += [Gap(), *_slots(report, shown)]
     if report.placement:
-        page += [Gap(), *by_node(report.placement, report.gang)]
+        page += [Gap(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
-    page += _steps(report)
+    page += _steps(report, shown)
     if report.alternatives:
-        points = tuple(Bullet(_alternative(each)) for each in report.alternatives)
-        page += [Gap(), Line("It depends on what cannot be seen from outside the scheduler", "bold"), Bullets(points)]
+        outcomes, rest = parted(report.alternatives, shown.few)
+        points = tuple(map(Bullet, map(_alternative, outcomes)))
+        page += [Gap(), Line("Possible outcomes (no object shows which one)", "bold"), Bullets(points)]
+        page += [Line(and_more(f"{len(rest)} more outcomes"), "dim", indent=2)] if rest else []
     if report.scheduler_says:
-        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment)]
+        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)
     said = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline is a warning
     return [
@@ -59,13 +57,13 @@ def headline(report: WhyReport) -> str:
     """Return the verdict in one sentence."""
     name = f"pod {report.gang}" if report.lone_pod else report.gang
     if report.verdict == "unknown":
-        return f"{name}: cannot tell, {reason(report)}"
+        return f"{name}: cannot tell: {reason(report)}"
     if report.verdict == "no":
         return f"{name} is pending: {reason(report)}"
     if not report.pending_pods and report.lone_pod:
         return f"{name} is on {report.node}." if report.node else f"{name} has finished."
     if not report.pending_pods:
-        return f"{name} has no pending pods; {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
+        return f"{name} has no pending pods: {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
     return f"{name} would be placed now: {place(report)}."
 
 
@@ -94,35 +92,36 @@ def _remarks(report: WhyReport) -> Iterator[str]:
         yield report.cause.message
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
-        yield f"It is about {some([local(pod, report.gang) for pod in cause.pods], _MOST_PODS)}."
+        yield f"Affected pods: {', '.join(local(pod, report.gang) for pod in cause.pods)}."
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
-        yield f"It starts only together with {some(others)} (one gang group)."
+        yield f"It starts only together with {', '.join(others)} (same gang group)."
     others = [code for code in report.also_wrong if code != "quota"]
     if others:
-        yield f"Also wrong, but not what stops it first: {', '.join(others)}."
+        yield f"Other problems: {', '.join(others)}."
     if len(others) < len(report.also_wrong):
-        yield "Also wrong, or so the scheduler said: quota, which is not evaluated here."
+        yield "Reported by the scheduler, not evaluated: quota."
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report.funnel)
 
 
 def _funnel(funnel: Funnel) -> str:
     lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
-    return f"Of {count(funnel.nodes, 'node')}, {funnel.left} could take a pod; the others: {lost}."
+    return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}: {lost}."
 
 
-def _steps(report: WhyReport) -> Iterator[Block]:
-    if report.next_steps:
-        yield from (Gap(), Line("What to do next", "bold"), _bullets(report.next_steps))
-    if report.unblock:
-        shown = _one_of_each(report.unblock)
-        yield from (Gap(), Line("What helps, the cheapest first", "bold"), _bullets(shown))
-        rest = len(report.unblock) - len(shown)
+def _steps(report: WhyReport, shown: Shown) -> Iterator[Block]:
+    proven = report.unblock if shown.lines is None else _one_of_each(report.unblock)
+    if proven or report.next_steps:
+        order = " (cheapest first)" if len(proven) > 1 else ""
+        yield from (Gap(), Line(f"What to do next{order}", "bold"))
+        doubt = " (may not be enough)" if proven else ""
+        yield Bullets((*_bullets(proven), *_bullets(report.next_steps, doubt)))
+        rest = len(report.unblock) - len(proven)
         if rest:
-            yield Line(f"and {rest} more of these kinds, see -o json", "dim", indent=2)
-    elif report.no_way_out and not report.next_steps:
-        yield from (Gap(), Line(f"What helps: {report.no_way_out}"))
+            yield Line(and_more(f"{rest} more of these kinds"), "dim", indent=2)
+    elif report.no_way_out:
+        yield from (Gap(), Line(f"What to do next: {report.no_way_out}"))
 
 
 def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
@@ -133,13 +132,13 @@ def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
     return list(first.values())
 
 
-def _bullets(ways: Iterable[WayOut]) -> Bullets:
-    return Bullets(tuple(Bullet(way.message, way.command) for way in ways))
+def _bullets(ways: Iterable[WayOut], doubt: str = "") -> Iterator[Bullet]:
+    return (Bullet(f"{way.message}{doubt}", way.command) for way in ways)
 
 
 def _nodes(nodes: Sequence[NodeReason], wanted: int | None) -> Iterator[Block]:
     """Return why each node is out, domain by domain."""
-    columns = (Column("NODE"), Column("DOMAIN"), Column("SLOTS"), Column("WHY NO MORE", flow="wrap"))
+    columns = (Column("NODE"), Column("DOMAIN", goes=1), Column("SLOTS"), Column("REASON", flow="wrap"))
     ordered = sorted(nodes, key=lambda node: (node.domain, -node.offer_slots, node.node))
     rows = (
         Row(
@@ -155,30 +154,30 @@ def _of(slots: int, wanted: int | None) -> str:
     return str(slots) if wanted is None else f"{slots}/{wanted}"
 
 
-def _slots(report: WhyReport) -> Iterator[Block]:
+def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
     ordered = sorted(report.domains, key=lambda domain: -domain.offer_slots)
-    shown = ordered if len(ordered) <= _MOST_ROWS + 1 else ordered[:_MOST_ROWS]
+    first, rest = parted(ordered, shown.rows)
     layers = {domain.layer for domain in report.domains}
-    header = layer_word(ordered[0].layer).upper() if len(layers) == 1 else "DOMAIN"
+    noun = layer_noun(ordered[0].layer) if len(layers) == 1 else "domain"
+    header = noun.upper()
     columns = (
         Column(header),
         Column("SLOTS"),
-        Column("SHORT", right=True),
+        Column("MISSING", right=True, goes=1),
         Column("IN THE WAY", flow="wrap"),
     )
     wanted = report.desired_offer_slot
-    rows = tuple(_slot_row(domain, wanted, mixed=len(layers) > 1) for domain in shown)
+    rows = tuple(_slot_row(domain, wanted, shown, mixed=len(layers) > 1) for domain in first)
     yield slim(Table(columns, rows))
-    rest = ordered[len(shown) :]
     if rest:
-        yield Line(f"and {len(rest)} more, with {rest[0].offer_slots} slots or fewer each", "dim", indent=2)
-    yield from _what_ifs(ordered, header)
+        yield Line(and_more(f"{len(rest)} more", f", with {rest[0].offer_slots} slots or fewer each"), "dim", indent=2)
+    yield from _what_ifs(ordered, noun, shown)
 
 
-def _what_ifs(domains: Sequence[SlotRow], header: str) -> Iterator[Block]:
+def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[Block]:
     """Yield the slots that domains would have if one thing were different, where that differs from now."""
     columns = (
-        Column(header),
+        Column(noun.upper()),
         Column("NOW", right=True),
         Column("TERMINATING GONE", right=True),
         Column("UNCORDONED", right=True),
@@ -190,6 +189,7 @@ def _what_ifs(domains: Sequence[SlotRow], header: str) -> Iterator[Block]:
     if not differing:
         return
     ranked = sorted(differing, key=lambda state: (-max(state[1]), -state[0].offer_slots))
+    first, rest = parted(ranked, shown.few)
     told = [any(slots[at] != domain.offer_slots for domain, slots in differing) for at in range(4)]
     rows = tuple(
         Row(
@@ -199,20 +199,25 @@ def _what_ifs(domains: Sequence[SlotRow], header: str) -> Iterator[Block]:
                 *(str(number) if told[at] else "" for at, number in enumerate(slots)),
             )
         )
-        for domain, slots in ranked[:_MOST_STATES]
+        for domain, slots in first
     )
-    yield from (Gap(), Line("Slots if", "bold"), slim(Table(columns, rows)))
-    if len(ranked) > _MOST_STATES:
-        yield Line(f"and {len(ranked) - _MOST_STATES} more", "dim", indent=2)
+    yield from (Gap(), Line(f"Slots per {noun}: now, and if ...", "bold"), slim(Table(columns, rows)))
+    if rest:
+        yield Line(and_more(f"{len(rest)} more"), "dim", indent=2)
 
 
-def _slot_row(domain: SlotRow, wanted: int | None, *, mixed: bool) -> Row:
+def _slot_row(domain: SlotRow, wanted: int | None, shown: Shown, *, mixed: bool) -> Row:
     name = domain_word(domain.name)
     if mixed:
-        name = f"{layer_word(domain.layer)} {name}"
-    return Row(
-        (name, _of(domain.offer_slots, wanted), str(domain.short), domain.in_the_way), "" if domain.short else "good"
-    )
+        name = f"{layer_noun(domain.layer)} {name}"
+    cells = (name, _of(domain.offer_slots, wanted), str(domain.short), _in_the_way(domain, shown))
+    return Row(cells, "" if domain.short else "good")
+
+
+def _in_the_way(domain: SlotRow, shown: Shown) -> str:
+    if not domain.obstacles:
+        return domain.in_the_way
+    return ", ".join(domain.obstacles) if shown.few is None else f"{domain.in_the_way} (--all shows them)"
 
 
 def _alternative(each: WhyAlternative) -> str:
@@ -221,7 +226,7 @@ def _alternative(each: WhyAlternative) -> str:
     elif each.cause:
         outcome = each.cause.message
     else:
-        outcome = "it stays pending." if each.verdict == "no" else "nobody can tell."
+        outcome = "it stays pending." if each.verdict == "no" else "unknown."
     return f"If {each.when}: {outcome}{_best(each.domains)}"
 
 
@@ -229,7 +234,7 @@ def _best(domains: Sequence[SlotRow]) -> str:
     if not domains:
         return ""
     best = max(domains, key=lambda domain: domain.offer_slots)
-    place = f"{layer_word(best.layer)} {best.name}" if best.name else "the whole cluster"
+    place = f"{layer_noun(best.layer)} {best.name}" if best.name else "the whole cluster"
     return f" Best: {place}, {count(best.offer_slots, 'slot')}."
 
 
@@ -238,8 +243,8 @@ def _facts(report: WhyReport) -> Iterator[str]:
         stages = [f"{number} {words}" for words, number in report.funnel.stages]
         yield ", ".join([count(report.funnel.nodes, "node"), *(stages or [f"all with room for {report.requests}"])])
     elif report.requests:
-        yield f"each pod asks for {report.requests}"
+        yield f"each pod requests {report.requests}"
     if report.must_gather:
-        word = layer_word(report.must_gather)
-        meaning = f" (all pods in one {word})" if word != report.must_gather else " (all pods in one domain of it)"
-        yield f"MustGather {report.must_gather}{meaning}"
+        noun = layer_noun(report.must_gather)
+        is_known = noun != report.must_gather and not (report.cause and report.cause.code == "unknown-layer")
+        yield f"MustGather {report.must_gather}{f' (all pods in one {noun})' if is_known else ''}"

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from kubectl_koord.explain.reports import Fate, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, count, local, some, warning_lines
+from kubectl_koord.render.shown import Shown, and_more, parted
+from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, local, warning_lines
 
-_MOST_ROWS = 40
 _PLUGINS: dict[str, str] = {
     "job-preemption": "job preemption",
     "elastic-quota": "quota preemption",
@@ -14,51 +15,50 @@ _PLUGINS: dict[str, str] = {
 }
 _FATES: dict[Fate, str] = {
     "placed": "runs: {bound} on nodes{minimum}.",
-    "partly-placed": "runs only in part: {bound} on nodes{minimum}, {pending} pending.",
-    "pending": "still pends: killed in vain so far ({pending} pending{minimum}).",
-    "gone": "is gone.",
-    "unknown": "could not be looked up.",
+    "partly-placed": "runs partly: {bound} on nodes{minimum}, {pending} pending.",
+    "pending": "is still pending: the preemption has not helped so far ({pending} pending{minimum}).",
+    "gone": "no longer exists.",
+    "unknown": "could not be read.",
 }
-_WAITS = "still pends: it waits until its victims are gone ({pending} pending{minimum})."
+_WAITS = "is still pending: it waits for its victims to terminate ({pending} pending{minimum})."
 _COLUMNS = (
     Column("POD"),
-    Column("NODE"),
-    Column("PRIORITY", right=True),
+    Column("NODE", goes=4),
+    Column("PRIORITY", right=True, goes=3),
     Column("WHEN", right=True),
     Column("STATE"),
-    Column("BY"),
-    Column("ITS PRIORITY", right=True),
-    Column("TRIGGER"),
+    Column("PREEMPTOR"),
+    Column("PREEMPTOR PRIORITY", right=True, goes=2),
+    Column("TRIGGER POD", goes=1),
 )
 
 
-def blocks(report: WhyPreemptedReport) -> list[Block]:
+def blocks(report: WhyPreemptedReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(_headline(report), VERDICT_STYLE[report.verdict])]
     page += [Line(_fate(each, report)) for each in report.preemptors]
     if report.pods:
-        shown = report.pods if len(report.pods) <= _MOST_ROWS + 1 else report.pods[:_MOST_ROWS]
-        rows = tuple(_row(pod, report) for pod in shown)
-        page += [Gap(), slim(Table(_COLUMNS, rows))]
-        if len(shown) < len(report.pods):
-            page.append(Line(f"and {len(report.pods) - len(shown)} more (-o json has all)", "dim", indent=2))
-        page += [Gap(), *_evidence(report)]
+        pods, rest = parted(report.pods, shown.lines)
+        page += [Gap(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
+        if rest:
+            page.append(Line(and_more(f"{len(rest)} more"), "dim", indent=2))
+        page += [Gap(), *_evidence(report, shown)]
     helps = tuple(_next(report))
-    page += [Gap(), Line("What next", "bold"), Bullets(helps)] if helps else []
+    page += [Gap(), Line("What to do next", "bold"), Bullets(helps)] if helps else []
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
 
 
 def _headline(report: WhyPreemptedReport) -> str:
     if not report.pods:
-        start = "no sign that it was preempted" if report.verdict == "no" else "cannot tell whether it was preempted"
+        start = "no evidence of preemption" if report.verdict == "no" else "cannot tell whether it was preempted"
         return f"{report.asked}: {start}: {report.message}"
     who = report.asked if report.is_pod else f"{count(len(report.pods), 'pod')} of {report.asked}"
     verb = "was" if len(report.pods) == 1 else "were"
     plugins = [_PLUGINS.get(plugin, plugin) for plugin in dict.fromkeys(pod.plugin for pod in report.pods) if plugin]
-    how = f" ({some(plugins)})" if plugins else ""
+    how = f" ({', '.join(plugins)})" if plugins else ""
     if not report.preemptors:
-        return f"{who} {verb} preempted{how}, but who did it is not told by what is left."
-    return f"{who} {verb} preempted by {some([each.name for each in report.preemptors])}{how}."
+        return f"{who} {verb} preempted{how}; the preemptor is unknown."
+    return f"{who} {verb} preempted by {', '.join(each.name for each in report.preemptors)}{how}."
 
 
 def _fate(each: Preemptor, report: WhyPreemptedReport) -> str:
@@ -84,21 +84,24 @@ def _row(pod: PreemptedPod, report: WhyPreemptedReport) -> Row:
     return Row(cells)
 
 
-def _evidence(report: WhyPreemptedReport) -> Iterator[Line]:
+def _evidence(report: WhyPreemptedReport, shown: Shown) -> Iterator[Line]:
     """Yield each distinct text that the answer rests on, with the pods that carry it."""
     pods: dict[tuple[str, str], list[str]] = {}
     for pod in report.pods:
         for each in pod.evidence:
             pods.setdefault((each.source, each.text), []).append(local(pod.pod, report.asked))
-    for (source, text), names in list(pods.items())[:_MOST_ROWS]:
-        yield Line(f'The {source} of {some(names)} says: "{text}"', "dim")
+    texts, rest = parted(list(pods.items()), shown.rows)
+    for (source, text), names in texts:
+        yield Line(f'The {source} of {", ".join(names)} says: "{text}"', "dim")
+    if rest:
+        yield Line(and_more(f"{len(rest)} more texts"), "dim")
 
 
 def _next(report: WhyPreemptedReport) -> Iterator[Bullet]:
     for each in report.preemptors:
         if each.state in {"pending", "partly-placed"}:
             first = each.name.partition(",")[0]
-            yield Bullet(f"See why {local(first, report.asked)} does not run.", command("why-pending", first))
+            yield Bullet(f"Check why {local(first, report.asked)} is pending.", command("why-pending", first))
     if report.preemptors and any(pod.plugin == "job-preemption" for pod in report.pods):
         label = "scheduling.koordinator.sh/disable-preemptible=true"
-        yield Bullet(f"Pods with the label {label}, or of no lower priority, are spared by job preemption.")
+        yield Bullet(f"Job preemption spares pods with label {label}, and pods of equal or higher priority.")

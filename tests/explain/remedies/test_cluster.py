@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.explain.reports import AddNode, DeletePod, Tolerate, Uncordon, WayOut
 from kubectl_koord.model.selectors import Toleration
-from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, node, rules, why_of
+from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")
 JOB = ("default/job-0", "default/job-1")
@@ -24,19 +24,26 @@ def two(drawing: Drawing, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_
 
 def test_pods_that_terminate_may_make_room_enough() -> None:
     drawing = two(cluster("s0: b0[n1 n2]")).with_running("old", on="n1", cpu=8, terminating=True)
-    message = "Wait: 1 pod already terminating makes room enough"
+    message = "Wait: 1 terminating pod frees enough room"
     way = WayOut("wait-for-terminating", message, edits=(DeletePod("default/old", "n1"),))
     assert ways(drawing, "wait-for-terminating") == (way,)
     assert why_of(drawing).unblock[0] == way
     assert ways(drawing.with_running("wall", on="n2", cpu=1), "wait-for-terminating") == ()
 
 
+def test_the_room_of_a_terminating_pod_that_comes_back_on_the_same_node_is_not_waited_for() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"))
+    agent = drawing.with_running("agent", on="n1", cpu=8, terminating=True, of_daemon_set=True)
+    assert ways(agent, "wait-for-terminating") == ()
+    assert ways(agent.with_running("old", on="n2", cpu=8, terminating=True), "wait-for-terminating") == ()
+
+
 def test_whoever_should_have_been_gone_is_named_with_how_to_see_what_holds_it() -> None:
     drawing = two(cluster("s0: b0[n1 n2 n3]")).with_running("new", on="n1", cpu=8, terminating=True, gone_by=MOMENT)
     drawing = drawing.with_running("old", on="n2", cpu=8, terminating=True, gone_by="2026-11-08T09:30:00Z")
     (way,) = ways(drawing, "wait-for-terminating")
-    late = "default/old should have been gone 12 d ago: see what holds it"
-    assert way.message == f"Wait: 2 pods already terminating make room enough; {late}"
+    late = "default/old should have terminated 12d ago: check finalizers and node"
+    assert way.message == f"Wait: 2 terminating pods free enough room; {late}"
     assert way.command == "kubectl get pod -n default old -o 'jsonpath={.metadata.finalizers}'"
 
 
@@ -44,10 +51,23 @@ def test_preemption_may_be_on_its_way() -> None:
     drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_running("low", on="n1", cpu=8)
     message = "Wait: the scheduler will preempt default/low and place the gang in b0"
     command = "kubectl koord preempt job -n default --dry-run"
-    way = WayOut("wait-for-preemption", message, command, (DeletePod("default/low", "n1"),))
+    edits = (DeletePod("default/low", "n1"),)
+    way = WayOut("wait-for-preemption", message, command, edits, (freed("low", on="n1"),))
     assert ways(drawing, "wait-for-preemption") == (way,)
     assert ways(drawing.configured(preemption=False), "wait-for-preemption") == ()
     assert ways(drawing.change_pods(never_preempts=True), "wait-for-preemption") == ()
+
+
+def test_what_preemption_on_its_way_does_to_others_is_told() -> None:
+    drawing = two(cluster("s0: b0[n1 n2]"), priority=9).with_group("old", 1)
+    drawing = drawing.with_running("low", on="n1", cpu=8, gang="default/old", labels=(("app", "web"),))
+    drawing = drawing.with_budget("web", having(app="web"))
+    (way,) = ways(drawing, "wait-for-preemption")
+    wait = "Wait: the scheduler will preempt default/low and place the gang in b0"
+    broken = "gang default/old falls below its minimum (0 left, 1 needed)"
+    assert way.message == f"{wait}; it ignores budget default/web; {broken}"
+    assert [pod.breaks for pod in way.freed] == [gang.gang for gang in way.broken_gangs] == ["default/old"]
+    assert way == why_of(drawing).unblock[0]
 
 
 def test_preemption_for_a_gang_without_topology_has_no_domain_and_may_kill_only_who_dies_already() -> None:
@@ -55,7 +75,7 @@ def test_preemption_for_a_gang_without_topology_has_no_domain_and_may_kill_only_
     (one,) = ways(drawing.with_running("low", on="n1", cpu=2), "wait-for-preemption")
     assert one.message == "Wait: the scheduler will preempt default/low and place the gang"
     (other,) = ways(drawing.with_running("low", on="n1", cpu=2, terminating=True), "wait-for-preemption")
-    assert other.message == "Wait: the scheduler will preempt pods that terminate already and place the gang"
+    assert other.message == "Wait: the scheduler will preempt pods that are already terminating and place the gang"
 
 
 def test_preemption_that_does_not_help_in_the_end_is_not_waited_for() -> None:
@@ -126,7 +146,7 @@ def test_taints_of_kubernetes_itself_are_not_to_be_tolerated() -> None:
 
 def test_for_many_pods_there_is_no_command_but_their_template() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_gang("job", 7)
-    where = "Tolerate taint gpu:NoSchedule (1 node): spec.tolerations in"
+    where = "Tolerate taint gpu:NoSchedule (1 node): add it to spec.tolerations in"
     for owned, template in (
         (drawing, "their manifest"),
         (drawing.change_pods(owner="Job/x"), "the pod template of Job/x"),

@@ -27,7 +27,7 @@ def test_the_nearest_wider_layer_that_works_is_named() -> None:
     wider = WayOut("gather-wider", "Gather on SpineLayer instead", command, (spec(f"MustGather {SPINE}"),))
     prefer = WayOut(
         "prefer-gather",
-        "Prefer the layer instead of insisting on it",
+        "Use PreferGather instead of MustGather",
         f"{ANNOTATE} --prefer-gather BlockLayer --overwrite",
         (spec(f"PreferGather {BLOCK}"),),
     )
@@ -66,7 +66,7 @@ def test_what_pods_say_of_their_gang_has_no_command() -> None:
     assert ways(drawing, "gather-wider") == (WayOut("gather-wider", wider, "", edits),)
     (fewer,) = ways(drawing, "fewer-pods")
     edits_of_fewer = (DeletePod("default/job-1"), SetMinimum("default/job", "pods", 1))
-    message = "Run it with 1 pod instead of 2 (min-available 1 in their manifest)"
+    message = "Run with 1 pod instead of 2 (min-available 1 in their manifest)"
     assert fewer == WayOut("fewer-pods", message, "", edits_of_fewer)
 
 
@@ -82,7 +82,7 @@ def test_every_gang_of_a_group_changes_alike() -> None:
 def test_the_largest_smaller_multiple_that_works_is_named() -> None:
     drawing = cluster("s0: b0[n1 n2 n3 n4]").with_gang("job", 4, 8, topology=rules(f"MustGather {BLOCK} x5"))
     command = f"{ANNOTATE} --must-gather BlockLayer --multiple BlockLayer=4 --overwrite"
-    message = "Lower the podCountMultiple of BlockLayer from 5 to 4"
+    message = "Lower podCountMultiple of BlockLayer from 5 to 4"
     way = WayOut("smaller-multiple", message, command, (spec(f"MustGather {BLOCK} x4"),))
     assert ways(drawing, "smaller-multiple") == (way,)
 
@@ -92,9 +92,9 @@ def test_a_gang_with_topology_is_run_with_fewer_pods() -> None:
     patch = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
     edits = (DeletePod("default/job-2"), SetMinimum("default/job", "PodGroup", 2))
     command = f"{patch} && kubectl delete pod job-2 -n default"
-    message = "Run it with 2 pods instead of 3 (minMember 2)"
+    message = "Run with 2 pods instead of 3 (minMember 2)"
     assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
-    scaled = "Run it with 2 pods instead of 3 (minMember 2; lower replicas of PyTorchJob/x by 1)"
+    scaled = "Run with 2 pods instead of 3 (minMember 2; lower replicas of PyTorchJob/x by 1)"
     owned = drawing.change_pods(owner="PyTorchJob/x")
     assert ways(owned, "fewer-pods") == (WayOut("fewer-pods", scaled, patch, edits),)
 
@@ -102,7 +102,7 @@ def test_a_gang_with_topology_is_run_with_fewer_pods() -> None:
 def test_a_gang_without_topology_keeps_its_pods_and_lowers_its_minimum() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 8)
     command = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
-    message = "Let it start with 2 pods (minMember 2): the others follow when there is room"
+    message = "Start with 2 pods (minMember 2); the others start when there is room"
     edits = (SetMinimum("default/job", "PodGroup", 2),)
     assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
 
@@ -121,7 +121,7 @@ def test_one_pod_cannot_be_fewer() -> None:
 def test_gangs_of_one_group_drop_what_is_beyond_their_minimums() -> None:
     drawing = cluster("s0: b0[n1 n2 n3]").with_gang("a", 2, 8, must_gather=SPINE, groups=BOTH, minimum=1)
     drawing = drawing.with_gang("b", 2, 8, must_gather=SPINE, groups=BOTH)
-    message = "Scale the job down to its minimum of 3: without 1 pod it fits"
+    message = "Scale the job down to its minimum of 3: it fits without 1 pod"
     way = WayOut("drop-surplus", message, "kubectl delete pod a-1 -n default", (DeletePod("default/a-1"),))
     assert ways(drawing, "drop-surplus", "a") == (way,)
     assert why_of(drawing, "a").also_wrong == ("surplus-pods",)

@@ -11,8 +11,8 @@ from kubectl_koord.explain.remedies.search import Budget, Search, largest
 from kubectl_koord.explain.reports import DeletePod, Tolerate, Uncordon, WayOut
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 
-NOTHING = "no single change and no pair of changes that was tried lets it start."
-MUST_BE_MENDED = "what stops it must be mended first; whether that is enough is open."
+NOTHING = "none of the changes tried lets it start, alone or in pairs."
+MUST_BE_MENDED = "fix the cause first; whether that is enough is unknown."
 
 
 def actions(drawing: Drawing, name: str = "job") -> list[str]:
@@ -90,7 +90,7 @@ def test_where_no_single_change_is_enough_the_cheapest_pair_is_offered_with_no_m
 def test_a_pair_may_begin_with_waiting() -> None:
     drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_running("old", on="n1", terminating=True)
     (way,) = why_of(drawing.with_gang("job", 1, 8, never_preempts=True)).unblock
-    assert way.message == "Wait for the pods that terminate, and tolerate taint gpu:NoSchedule (1 node)"
+    assert way.message == "Wait for the terminating pods, and tolerate taint gpu:NoSchedule (1 node)"
     assert way.command == ""
     assert way.edits == (DeletePod("default/old", "n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
 
@@ -101,7 +101,7 @@ def test_a_pair_may_begin_with_another_layer_or_multiple() -> None:
     assert wider.message == "Tolerate taint gpu:NoSchedule (2 nodes), and gather on SpineLayer instead"
     drawing = cluster("s0: b0[n1:24]").taint("n1", "gpu")
     (smaller,) = why_of(drawing.with_gang("job", 2, 12, topology=rules(f"MustGather {BLOCK} x3"))).unblock
-    lower = "lower the podCountMultiple of BlockLayer from 3 to 2"
+    lower = "lower podCountMultiple of BlockLayer from 3 to 2"
     assert smaller.message == f"Tolerate taint gpu:NoSchedule (1 node), and {lower}"
 
 
@@ -128,7 +128,7 @@ def test_what_the_scheduler_may_have_forgotten_makes_every_way_out_doubtful() ->
     drawing = cluster("s0: b0[n1 n2]").with_running("job-9", on="n1", cpu=8, gang="default/job")
     drawing = drawing.with_running("low", on="n2").with_gang("job", 1, 8, minimum=2, must_gather=SPINE)
     report = why_of(drawing)
-    words = "after any change it would depend on what the scheduler remembers of the gang."
+    words = "the result of any change depends on what the scheduler remembers about the gang."
     assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
 
 
@@ -152,7 +152,7 @@ def test_the_largest_number_that_fits_is_found_by_halves() -> None:
     assert largest(100, lambda _: False) == 0
 
 
-LOW_ALONE = ["Free 1 pod of lower priority: default/low on n1 (4 CPU, priority 0)", "Add 1 node like n1"]
+LOW_ALONE = ["Evict 1 lower-priority pod: default/low on n1 (4 CPU, priority 0)", "Add 1 node like n1"]
 
 
 def messages(drawing: Drawing, name: str = "job") -> list[str]:
@@ -169,10 +169,11 @@ def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> Non
     drawing = cluster("s0: b0[n1:16]").with_running("low", "n1", 8)
     drawing = drawing.with_gang("high", 1, 8, priority=9, must_gather=SPINE)
     drawing = drawing.with_gang("job", 1, 8, priority=5, must_gather=SPINE, never_preempts=True)
-    low = "Free 1 pod of lower priority in spine s0: default/low on n1 (8 CPU, priority 0)"
+    low = "Evict 1 lower-priority pod in spine s0: default/low on n1 (8 CPU, priority 0)"
     assert messages(drawing) == [low, "Add 1 node like n1 in spine s0"]
     moved = (
-        "Move default/low (8 CPU) from n1 to n2, where it fits: that is enough in spine s0 (nothing creates it anew)"
+        "Move default/low (8 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
     )
     elsewhere = drawing.with_nodes(node("n2"))
     assert messages(elsewhere) == [low, moved, "Add 1 node like n1 in spine s0"]
@@ -196,13 +197,16 @@ def test_of_unequal_pods_each_may_be_tried_first_and_count_the_slots() -> None:
     more = "Add 1 node like n1 in spine s0"
     assert messages(unequal(drawing.cordon("n1"))) == ["Uncordon n1", more]
     less = "Request 4 CPU per pod instead of 7 (resources.requests in the pod template)"
-    low = "Free 1 pod of lower priority in spine s0: default/low on n1 (4 CPU, priority 0)"
+    low = "Evict 1 lower-priority pod in spine s0: default/low on n1 (4 CPU, priority 0)"
     assert messages(unequal(drawing.with_running("low", "n1", 4))) == [less, low, more]
 
 
 def test_unequal_pods_may_be_let_in_by_one_that_moves() -> None:
     drawing = cluster("s0: b0[n1:10]; s1: b1[n2:4]").with_running("low", "n1", 4)
-    low = "Move default/low (4 CPU) from n1 to n2, where it fits: that is enough in spine s0 (nothing creates it anew)"
+    low = (
+        "Move default/low (4 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
     assert low in messages(unequal(drawing))
 
 

@@ -1,0 +1,83 @@
+"""How much is read before it is refused: whatever is sent to us, memory stays below 1 GiB.
+
+A cluster of 15,000 nodes and 300,000 pods has gigabytes of text and takes a quarter of that memory, and an API
+server stores no object of more than a few MiB: nobody's cluster is refused.
+"""
+
+import os
+from collections.abc import Callable
+
+from msgspec import Struct
+
+_MIB = 1 << 20
+_BETWEEN_LOOKS = _MIB
+
+
+class Bounds(Struct, frozen=True):
+    """What one input may have at most.
+
+    `object_bytes` is the text of one object, `values` what one YAML object may consist of, each alias counted as
+    what it stands for, and `memory` the bytes by which the process may grow while it reads.
+    """
+
+    object_bytes: int = 8 * _MIB
+    values: int = 200_000
+    objects: int = 1_000_000
+    memory: int = 640 * _MIB
+
+
+BOUNDS = Bounds()
+"""What is borne unless somebody asks for less."""
+
+
+class TooLargeError(Exception):
+    """An input with more than is borne; the text says of what, for whoever knows the input's name."""
+
+
+def resident() -> int:
+    """Return how much memory the process has, in bytes; where that is not told, the most that it ever had."""
+    try:
+        with open("/proc/self/statm", "rb") as told:  # noqa: PTH123 - pathlib costs start-up time
+            return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource  # noqa: PLC0415
+        import sys  # noqa: PLC0415
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+class Meter:
+    """Counts what one input holds."""
+
+    def __init__(self, bounds: Bounds = BOUNDS, memory: Callable[[], int] = resident) -> None:
+        """Start with nothing read."""
+        self.bounds = bounds
+        self._memory = memory
+        self._at_first = memory()
+        self._objects = 0
+        self._unlooked = 0
+
+    def count(self, objects: int, size: int) -> None:
+        """Take note of some more objects, and of the size of their text.
+
+        Raises:
+            TooLargeError: when that was too much.
+
+        """
+        self._objects += objects
+        if self._objects > self.bounds.objects:
+            raise TooLargeError(f"more than {self.bounds.objects:,} objects")
+        self._unlooked += size
+        if self._unlooked >= min(_BETWEEN_LOOKS, self.bounds.memory):
+            self._unlooked = 0
+            if self._memory() - self._at_first > self.bounds.memory:
+                raise TooLargeError(f"reading it takes more than {_shown(self.bounds.memory)} of memory")
+
+
+def too_large_object(bounds: Bounds) -> TooLargeError:
+    """Return what is said of an object with too much text."""
+    return TooLargeError(f"one object is larger than {_shown(bounds.object_bytes)}")
+
+
+def _shown(size: int) -> str:
+    return f"{size // _MIB} MiB" if size >= _MIB else f"{size} bytes"

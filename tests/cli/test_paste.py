@@ -1,0 +1,110 @@
+"""What helps, pasted into a shell: kubectl takes it, budgets are asked, and nothing goes on after a refusal."""
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver import ApiServer
+from tests.cli.conftest import Done, Run
+from tests.cli.test_live import document
+from tests.cli.world import Object, node, pod, topology
+
+WEB = {"app": "web"}
+
+
+@pytest.fixture
+def crowded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kubectl: str) -> ApiServer:
+    """Serve one node that two pods of lower priority fill up, while a third wants the whole of it."""
+    assert kubectl
+    held = [pod(name, cpu="4", on="n1") for name in ("a", "b")]
+    wants = pod("wants", priority=5)
+    wants["spec"]["preemptionPolicy"] = "Never"
+    for one in held:
+        one["metadata"]["labels"] = WEB
+    api = ApiServer({"items": [topology(), node("n1", "s1"), *held, wants]})
+    monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+    return api
+
+
+def budget(allowed: int) -> Object:
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": WEB}},
+        "status": {"disruptionsAllowed": allowed},
+    }
+
+
+def way_out(koord: Run, action: str = "free-pods") -> Object:
+    ways = document(koord("why-pending", "pod/wants", "-o", "json"))["unblock"]
+    return next(way for way in ways if way["action"] == action)
+
+
+def pasted(command: str) -> Done:
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=dict(os.environ), check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def left(api: ApiServer) -> list[str]:
+    return [one["metadata"]["name"] for one in api.current("pods", "default", {}) if one["metadata"]["name"] != "wants"]
+
+
+def test_pods_that_are_to_go_are_evicted_by_what_is_pasted(koord: Run, crowded: ApiServer) -> None:
+    with crowded:
+        way = way_out(koord)
+        assert [one["pod"] for one in way["freed"]] == ["default/a", "default/b"]
+        pasted(way["command"])
+        assert left(crowded) == []
+        sent = [request for request in crowded.log if request.method == "POST"]
+        assert [request.json["metadata"] for request in sent] == [
+            {"name": name, "namespace": "default"} for name in ("a", "b")
+        ]
+
+
+def test_a_budget_that_was_made_meanwhile_ends_what_is_pasted_at_the_first_refusal(
+    koord: Run, crowded: ApiServer
+) -> None:
+    with crowded:
+        command = way_out(koord)["command"]
+        crowded.put(budget(0))
+        done = pasted(command)
+        assert "Cannot evict pod as it would violate the pod's disruption budget." in done.err
+        assert left(crowded) == ["a", "b"]
+        assert len([request for request in crowded.log if request.method == "POST"]) == 1
+
+
+def test_budgets_are_read_for_what_helps_and_name_what_the_server_refuses(koord: Run, crowded: ApiServer) -> None:
+    with crowded:
+        crowded.put(budget(0))
+        crowded.delete("pods", "default", "b")
+        way = way_out(koord)
+        assert way["freed"][0]["podDisruptionBudget"] == {"name": "default/web", "violated": True}
+        done = pasted(way["command"])
+        assert (done.code, left(crowded)) == (1, ["a"])
+        assert done.err.startswith("Error from server (TooManyRequests): Cannot evict pod")
+
+
+def test_a_node_is_uncordoned_again_when_the_pod_on_it_cannot_be_evicted(
+    koord: Run, crowded: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with crowded:
+        crowded.delete("pods", "default", "b")
+        crowded.put(node("n2", "s1") | {"status": {"allocatable": {"cpu": "4", "pods": "9"}}})
+        alone = pod("a", cpu="4", on="n1", priority=9)
+        alone["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "r", "controller": True}]
+        crowded.put(alone)
+        command = way_out(koord, "move-pod")["command"]
+    script = tmp_path / "kubectl"
+    script.write_text(f'#!/bin/sh\necho "$*" >> {shlex.quote(str(tmp_path / "said"))}\n[ "$1" != create ]\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    pasted(command)
+    assert (tmp_path / "said").read_text().splitlines() == [
+        "cordon n1",
+        "create --raw /api/v1/namespaces/default/pods/a/eviction -f -",
+        "uncordon n1",
+    ]

@@ -1,0 +1,349 @@
+"""What could not be seen is never absent: every verb with every kind that it reads refused, not served, or empty.
+
+A list without `items`, or with null for them, is an empty one, as Go's clients read it: the answer is that of a cluster
+which has no such objects. A document of another kind than the list asked for is no list: an error names the kind.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from kubectl_koord.cluster import source
+from tests.apiserver import RESOURCES, ApiServer, Resource, Rule
+from tests.cli.conftest import Done, Run
+from tests.cli.world import GATHER, Object, pod, pod_group, world
+
+RESOURCE = {resource.kind: resource for resource in RESOURCES}
+KINDS = (*source.REQUESTS, "Event")
+REFUSED, FAILED = (2, "unknown"), (2, "")
+ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
+MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric")
+OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode")
+NONE = "--dry-run=client"
+
+
+class Verb(NamedTuple):
+    """A command line; how it ends when all is seen; without which kinds it is unknown, and without which it fails."""
+
+    words: tuple[str, ...]
+    seen: tuple[int, str]
+    unknown: tuple[str, ...] = ()
+    fails: tuple[str, ...] = ()
+
+
+VERBS = (
+    Verb(("topo",), (0, "yes"), ("Node", "ClusterNetworkTopology")),
+    Verb(("topo", "--for", "job"), (0, "yes"), (*ATTEMPT, "Reservation", "NodeMetric")),
+    Verb(("topo", "--for", "nobody"), FAILED, (), ("Pod", "PodGroup")),
+    Verb(("why-pending",), (0, "yes"), ("Node", "Pod", "PodGroup")),
+    Verb(("why-pending", "-A"), (0, "yes"), ("Node", "Pod", "PodGroup")),
+    Verb(("why-pending", "job"), (1, "no"), (*ATTEMPT, "Reservation")),
+    Verb(("why-pending", "few"), (1, "no"), ("Pod", "PodGroup")),
+    Verb(("why-pending", "tiny"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
+    Verb(("why-pending", "heavy"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE, *OF_HEAVY)),
+    Verb(("why-pending", "done"), (0, "yes"), ("Pod", "PodGroup")),
+    Verb(("why-pending", "nobody"), FAILED, (), ("Pod", "PodGroup")),
+    Verb(("preempt", "high", "--dry-run"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
+    Verb(("preempt", "high", "--dry-run=server"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
+    Verb(("preempt", "done", "--dry-run"), (0, "yes"), ("Pod", "PodGroup")),
+    Verb(("annotate", "podgroup", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("PodGroup",)),
+    Verb(
+        ("annotate", "podgroup", "few", "--must-gather=SpineLayer", NONE),
+        (0, "yes"),
+        (),
+        ("PodGroup", "ClusterNetworkTopology"),
+    ),
+    Verb(("annotate", "podgroup", "job", "--groups=job,gone", NONE), FAILED, (), ("Pod", "PodGroup")),
+    Verb(("annotate", "pods", "job", "--index", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
+    Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
+)
+
+
+def objects() -> list[Object]:
+    """Return the small cluster, a gang that runs, and one whose pod wants cards and a volume, which is there."""
+    heavy = pod("heavy-0", "heavy", cpu="1")
+    heavy["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    heavy["spec"]["containers"][0]["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    items: list[Object] = world()["items"]
+    for item in items:
+        if item["kind"] == "Node":
+            item["status"]["allocatable"]["nvidia.com/gpu"] = "8"
+    return [
+        *items,
+        pod_group("done", 1),
+        pod("done-0", "done", cpu="0", on="a0"),
+        pod_group("heavy", 1, **GATHER),
+        heavy,
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "data", "namespace": "default"},
+            "spec": {"volumeName": "pv"},
+            "status": {"phase": "Bound"},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "pv"},
+            "spec": {"csi": {"driver": "csi.example.com", "volumeHandle": "x"}},
+        },
+    ]
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[Callable[..., ApiServer]]:
+    """Serve a cluster, which is then the current context."""
+    assert no_kubectl is None
+    servers: list[ApiServer] = []
+
+    def served(items: list[Object]) -> ApiServer:
+        servers.append(ApiServer({"items": items}))
+        monkeypatch.setenv("KUBECONFIG", str(servers[-1].kubeconfig(tmp_path)))
+        return servers[-1]
+
+    yield served
+    for server in servers:
+        server.close()
+
+
+@pytest.fixture
+def api(serving: Callable[..., ApiServer]) -> ApiServer:
+    return serving(objects())
+
+
+def lists_of(resource: Resource) -> str:
+    """Return what matches the paths of all lists of a kind."""
+    return f"/apis?/{resource.group_version}(/namespaces/[^/]+)?/{resource.plural}"
+
+
+def forbidden(resource: Resource) -> Rule:
+    return Rule(lists_of(resource), 403, "Forbidden", f'{resource.plural} is forbidden: User "eve" may not')
+
+
+def not_served(resource: Resource) -> Rule:
+    return Rule(lists_of(resource), 404, raw=b"404 page not found\n")
+
+
+def empty(resource: Resource, **items: None) -> Rule:
+    told = {"kind": f"{resource.kind}List", "apiVersion": resource.group_version, "metadata": {"resourceVersion": "1"}}
+    return Rule(lists_of(resource), raw=json.dumps(told | items).encode())
+
+
+def why_not(refusal: Callable[[Resource], Rule], resource: Resource) -> str:
+    """Return the reason that an answer must give."""
+    if refusal is forbidden:
+        return f"{resource.plural} is forbidden"
+    if resource.group_version.endswith("/v1alpha1"):
+        return f"the {resource.kind} CRD is not installed"
+    return "the server does not serve /api"
+
+
+def document(done: Done) -> Any:  # noqa: ANN401 - any JSON value
+    return json.loads(done.out) if done.out else {}
+
+
+def ended(done: Done) -> tuple[int, str]:
+    return done.code, document(done).get("verdict", "")
+
+
+def said(done: Done) -> str:
+    """Return all that an answer tells of what it rests on."""
+    report = document(done)
+    told = [report.get("message"), (report.get("cause") or {}).get("message"), done.err]
+    return "\n".join([*filter(None, told), *(one["message"] for one in report.get("warnings", ()))])
+
+
+@pytest.mark.parametrize("refusal", [forbidden, not_served])
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.words))
+def test_an_answer_that_rests_on_what_could_not_be_read_is_unknown_and_says_so_and_any_other_stays(
+    koord: Run, api: ApiServer, verb: Verb, refusal: Callable[[Resource], Rule]
+) -> None:
+    words = (*verb.words, "-o", "json")
+    assert ended(koord(*words)) == verb.seen
+    expected = dict.fromkeys(KINDS, (verb.seen, False))
+    expected |= dict.fromkeys(verb.unknown, (REFUSED, True)) | dict.fromkeys(verb.fails, (FAILED, True))
+    found = {}
+    for kind in KINDS:
+        api.rules[:] = [refusal(RESOURCE[kind])]
+        done = koord(*words)
+        names_it = kind in said(done) and why_not(refusal, RESOURCE[kind]) in said(done)
+        decides = kind in {*verb.unknown, *verb.fails}
+        found[kind] = (ended(done), names_it if decides else False)
+    assert found == expected
+    assert not [request for request in api.log if request.method not in {"GET", "POST"}]
+
+
+@pytest.mark.parametrize("items", [{}, {"items": None}], ids=["without items", "items null"])
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.words))
+def test_a_list_without_items_or_with_null_is_an_empty_one_as_gos_clients_read_it(
+    koord: Run, serving: Callable[..., ApiServer], verb: Verb, items: dict[str, None]
+) -> None:
+    words = (*verb.words, "-o", "json")
+    kinds = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "PersistentVolumeClaim")
+    expected, found = {}, {}
+    for kind in kinds:
+        serving([item for item in objects() if item["kind"] != kind])
+        expected[kind] = koord(*words)
+        serving(objects()).rules[:] = [empty(RESOURCE[kind], **items)]
+        found[kind] = koord(*words)
+    assert {kind: _lasting(done) for kind, done in found.items()} == {
+        kind: _lasting(done) for kind, done in expected.items()
+    }
+
+
+def _lasting(done: Done) -> tuple[int, str, str]:
+    """Return an answer without what depends on when it was asked for, and without versions of objects."""
+    return done.code, re.sub(r'"(moment|resourceVersion|ageSeconds)": ("[^"]*"|\d+)', "", done.out), done.err
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({}, "it has no kind"),
+        ({"error": "please log in"}, "it has no kind"),
+        ({"kind": "Status", "status": "Success"}, "it is a Status"),
+        ({"kind": "PodList", "items": []}, "it is a PodList"),
+        ({"items": [], "kind": "ConfigMapList"}, "it is a ConfigMapList"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "words", [("topo",), ("why-pending", "-A"), ("annotate", "podgroup", "job", "--mode=Strict", "--yes")]
+)
+def test_a_document_of_another_kind_is_no_empty_list(
+    koord: Run, api: ApiServer, words: tuple[str, ...], body: Object, what: str
+) -> None:
+    api.rules.append(Rule("/api/v1/nodes", raw=json.dumps(body).encode()))
+    assert koord(*words) == (2, "", f"error: the server's list of Node cannot be read: {what}\n")
+
+
+def without_koordinator(api: ApiServer) -> None:
+    api.rules.append(
+        Rule(r"/apis/(scheduling|slo)\.(koordinator\.sh|sigs\.k8s\.io)/.*", 404, raw=b"404 page not found\n")
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        (("topo",), "ClusterNetworkTopology"),
+        (("topo", "--for", "few"), "PodGroup, ClusterNetworkTopology"),
+        (("why-pending",), "PodGroup"),
+        (("why-pending", "few"), "PodGroup"),
+        (("preempt", "few", "--dry-run"), "PodGroup"),
+    ],
+)
+def test_where_no_crd_of_koordinators_is_installed_that_is_the_reason(
+    koord: Run, api: ApiServer, words: tuple[str, ...], kinds: str
+) -> None:
+    without_koordinator(api)
+    done = koord(*words, "-o", "json")
+    assert ended(done) == (2, "unknown")
+    for kind in kinds.split(", "):
+        assert kind in said(done)
+    assert "Koordinator's CRDs are not installed" in said(done)
+    assert "Koordinator's CRDs are not installed" in koord(*words).out.partition("\n\n")[0].replace("\n", " ")
+    codes = [one["code"] for one in document(done)["warnings"]]
+    assert codes.count("missing-list") == 1
+
+
+def test_whether_any_crd_is_there_is_only_asked_where_the_topologys_is_not(koord: Run, api: ApiServer) -> None:
+    koord("topo")
+    assert not api.requests("/apis/scheduling.koordinator.sh/v1alpha1")
+    api.rules.append(not_served(RESOURCE["ClusterNetworkTopology"]))
+    done = koord("topo")
+    assert done.out.startswith(
+        "Cannot tell the topology tree: ClusterNetworkTopology could not be read: "
+        "the ClusterNetworkTopology CRD is not installed.\n"
+    )
+    assert len(api.requests("/apis/scheduling.koordinator.sh/v1alpha1")) == 1
+
+
+def test_a_tree_without_the_slots_that_could_not_be_told_is_still_shown(koord: Run, api: ApiServer) -> None:
+    api.rules.append(forbidden(RESOURCE["Pod"]))
+    report = document(koord("topo", "--for", "job", "-o", "json"))
+    assert [(row["name"], row["nodes"], row["free"], row["offerSlots"]) for row in report["domains"]] == [
+        ("", 4, None, None),
+        ("spine-a", 2, None, None),
+        ("spine-b", 2, None, None),
+    ]
+    assert report["desiredOfferSlot"] is None
+
+
+def test_a_listing_that_may_lack_some_shows_the_others(koord: Run, api: ApiServer) -> None:
+    api.rules.append(forbidden(RESOURCE["PodGroup"]))
+    done = koord("why-pending")
+    assert done.code == 2
+    assert "Others may be missing: PodGroup could not be read: podgroups is forbidden" in done.out
+    assert "default/tiny" in done.out
+
+
+def test_a_tenant_lists_the_gangs_of_its_own_namespace(koord: Run, api: ApiServer) -> None:
+    """May list nodes, and pods and PodGroups of one namespace: what is listed of it is all there is."""
+    for kind in ("Pod", "PodGroup"):
+        api.rules.append(
+            Rule(lists_of(RESOURCE[kind]).replace("(/namespaces/[^/]+)?", ""), 403, "Forbidden", "own only")
+        )
+    assert ended(koord("why-pending", "-o", "json")) == (0, "yes")
+    assert ended(koord("why-pending", "done", "-o", "json")) == (0, "yes")
+    assert ended(koord("why-pending", "-A", "-o", "json")) == (2, "unknown")
+    assert koord("why-pending", "nobody").err.startswith("error: no gang, pod or owner 'nobody' in namespace 'default'")
+    assert koord("why-pending", "other/nobody").err.startswith("error: Pod and PodGroup could not be read: ")
+
+
+NOWHERE = 'Error from server (NotFound): namespaces "nope" not found\n'
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("why-pending",),
+        ("why-pending", "-w"),
+        ("why-pending", "job"),
+        ("why-pending", "pod/job"),
+        ("why-pending", "job", "--until=scheduled"),
+        ("topo", "--for", "job"),
+        ("preempt", "job", "--dry-run"),
+        ("annotate", "podgroup", "job", "--mode=Strict", "--yes"),
+        ("annotate", "pods", "job", "--index", "--yes"),
+        ("why-preempted", "job"),
+    ],
+    ids=" ".join,
+)
+def test_a_namespace_that_does_not_exist_is_told(koord: Run, api: ApiServer, words: tuple[str, ...]) -> None:
+    assert koord(*words, "-n", "nope") == (2, "", NOWHERE)
+    api.rules.append(Rule("/api/v1/namespaces/nope", 403, "Forbidden", "no namespaces for you"))
+    if "-w" not in words:
+        done = koord(*words, "-n", "nope")
+        assert "namespaces" not in done.err
+        assert done.code == (0 if words == ("why-pending",) else 2)
+
+
+@pytest.mark.usefixtures("api")
+def test_of_two_parts_of_a_name_the_first_need_not_be_a_namespace(koord: Run) -> None:
+    for verb in ("why-pending", "why-preempted"):
+        missing = koord(verb, "nope/job").err
+        assert missing.startswith("error: no gang, pod or owner 'nope/job' (there is no namespace 'nope')")
+        assert "(there is no" not in koord(verb, "koordinator-system/job").err
+    assert koord("annotate", "podgroup", "nope/job", "--mode=Strict", "--yes").err == NOWHERE
+
+
+def test_a_namespace_is_only_looked_at_where_nothing_was_found_in_it(koord: Run, api: ApiServer) -> None:
+    for words in (("why-pending",), ("why-pending", "job"), ("why-preempted", "filler-a")):
+        koord(*words)
+    assert not [request for request in api.log if re.fullmatch("/api/v1/namespaces/[^/]+", request.path)]
+
+
+def test_a_file_that_holds_nothing_in_a_namespace_says_so(koord: Run, cluster: str) -> None:
+    nothing = (2, "", "error: the input holds nothing in namespace 'nope'\n")
+    file = ("--snapshot", cluster)
+    for words in (("why-pending",), ("why-pending", "job"), ("topo", "--for", "job"), ("why-preempted", "job")):
+        assert koord(*words, "-n", "nope", *file) == nothing
+    assert koord("annotate", "podgroup", "nope/job", "--mode=Strict", NONE, *file) == nothing
+    assert "(there is no namespace 'nope')" in koord("why-pending", "nope/job", *file).err
+    assert "in namespace 'default', did you mean" in koord("why-pending", "nobody", *file).err

@@ -1,0 +1,163 @@
+"""Every screen of the demo and of ten recorded clusters as golden files, and the page of the sentences they print.
+
+    python -m tests.sentences --write
+
+Run it (or `make golden`) after a change of wording, and read docs/sentences.md aloud.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+from kubectl_koord.cluster import source
+from kubectl_koord.explain import manual, subjects
+from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.reports import Explanation
+from kubectl_koord.explain.said import with_texts
+from kubectl_koord.explain.subjects import Subject
+from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import every_pending, why, with_nodes
+from kubectl_koord.explain.why_preempted import Asked, whom, why_preempted
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.render.show import OutputStyle, TopoOptions, text
+from kubectl_koord.render.structured import Report
+from tests.conformance import read_cases, snapshot_of
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests" / "golden"
+PAGE = ROOT / "docs" / "sentences.md"
+STYLES = {
+    "plain": OutputStyle(terminal=False, width=0, colour=False, unicode=True),
+    "80": OutputStyle(terminal=True, width=80, colour=False, unicode=True, height=24),
+}
+CASES = (
+    "gang-annotation-bad-min",
+    "gang-group-one-missing",
+    "gang-groups-differ",
+    "gang-mixed-scheduler",
+    "gang-no-podgroup",
+    "gated",
+    "topology-broken-chain",
+    "topology-min-below-pods-fails",
+    "topology-multiple-mustgather",
+    "topology-unknown-layer",
+)
+"""The recorded clusters: one more cause code each than the demo has, as far as ten go."""
+
+_Screen = tuple[str, Report, TopoOptions]
+_BULLET = re.compile(r"  \d+\. (.+?)(?:   .*)?")
+_COLUMNS = "   "
+
+
+def screens() -> Iterator[_Screen]:
+    """Yield each screen: the command line that prints it, what it shows, and the options of `topo`."""
+    yield from _of_demo(source.demo("1.8"), source.demo("1.8", traced=True))
+    clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases") if case.name in CASES}
+    for name in CASES:
+        yield from _of_case(snapshot_of(clusters[name], "1.8"), name)
+
+
+def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
+    plain = TopoOptions()
+    job = _subject(snapshot, "train/one-short")
+    yield "topo --demo", topo(snapshot), plain
+    yield "topo --nodes --demo", topo(snapshot), TopoOptions(nodes=True)
+    yield "topo --for train/one-short --demo", topo(snapshot, job), plain
+    yield "why-pending --demo", every_pending(snapshot), plain
+    for subject in subjects.pending_subjects(snapshot):
+        yield f"why-pending {subject.key} --demo", why(snapshot, subject), plain
+        yield f"preempt {subject.key} --dry-run --demo", preempt(snapshot, subject), plain
+    yield f"why-pending {job.key} --nodes --demo", with_nodes(why(snapshot, job), snapshot, job), plain
+    yield f"why-pending {job.key} --raw --demo", with_texts(why(snapshot, job), job.pending), plain
+    asked = whom(traced, "train/one-short", "train")
+    if isinstance(asked, Asked):
+        yield "why-preempted train/one-short --demo", why_preempted(traced, asked), plain
+    wanted = Wanted(must_gather=("BlockLayer",))
+    yield (
+        "annotate podgroup one-short -n train --must-gather BlockLayer --overwrite --dry-run=client --demo",
+        pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
+        plain,
+    )
+    page = manual.explained("insufficient-slots")
+    if isinstance(page, Explanation):
+        yield "explain insufficient-slots", page, plain
+    yield "explain", manual.contents(), plain
+
+
+def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:
+    yield f"topo --snapshot {name}.json", topo(snapshot), TopoOptions()
+    yield f"why-pending -A --snapshot {name}.json", every_pending(snapshot), TopoOptions()
+    for subject in subjects.pending_subjects(snapshot):
+        yield f"why-pending {subject.key} --snapshot {name}.json", why(snapshot, subject), TopoOptions()
+        yield f"preempt {subject.key} --dry-run --snapshot {name}.json", preempt(snapshot, subject), TopoOptions()
+
+
+def _subject(snapshot: Snapshot, key: str) -> Subject:
+    return next(subject for subject in subjects.pending_subjects(snapshot) if subject.key == key)
+
+
+def golden() -> dict[Path, str]:
+    """Return what each golden file is to hold: the screens of a cluster in one style, after their command lines."""
+    files: dict[Path, str] = {}
+    for line, report, options in screens():
+        cluster = line.partition("--snapshot ")[2].removesuffix(".json") or "demo"
+        for name, style in STYLES.items():
+            path = GOLDEN / f"{cluster}.{name}.txt"
+            screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
+            files[path] = files.get(path, "") + screen
+    return files
+
+
+def page(files: Mapping[Path, str]) -> str:
+    """Return docs/sentences.md: by verb, every sentence of the plain screens, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for path, content in files.items():
+        if not path.name.endswith(".plain.txt"):
+            continue
+        verb = ""
+        for line in content.splitlines():
+            if line.startswith("$ kubectl koord "):
+                verb = line.split()[3]
+            elif verb != "explain" and (sentence := _sentence(line)):
+                found.setdefault(verb, {})[sentence] = None
+    parts = [
+        "# Sentences",
+        "",
+        "What `kubectl koord` prints for the demo cluster and for ten recorded clusters, without tables and the pages",
+        "of `explain`. Generated by `make golden` from the screens in tests/golden; a test keeps both current.",
+    ]
+    for verb, sentences in found.items():
+        parts += ["", f"## {verb}", "", *(f"- `{sentence}`" for sentence in sentences)]
+    return "\n".join(parts) + "\n"
+
+
+def _sentence(line: str) -> str:
+    """Return the sentence that a line is, empty for the rows of tables and trees."""
+    bullet = _BULLET.fullmatch(line)
+    if bullet:
+        return bullet[1]
+    return "" if _COLUMNS in line.strip() or line.strip().isupper() else line.strip()
+
+
+def main() -> None:
+    """Write the files where `--write` is given; else name those that are not current."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write tests/golden and docs/sentences.md")
+    files = golden()
+    files[PAGE] = page(files)
+    if parser.parse_args().write:
+        GOLDEN.mkdir(exist_ok=True)
+        for path in set(GOLDEN.glob("*.txt")) - set(files):
+            path.unlink()
+        for path, content in files.items():
+            path.write_text(content, encoding="utf-8")
+        return
+    stale = [str(path) for path, content in files.items() if not path.is_file() or path.read_text("utf-8") != content]
+    sys.exit("\n".join([*stale, "not current: run make golden"]) if stale else 0)
+
+
+if __name__ == "__main__":
+    main()
