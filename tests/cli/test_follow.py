@@ -61,7 +61,7 @@ def line(child: "subprocess.Popen[str]") -> str:
 def page(child: "subprocess.Popen[str]") -> list[str]:
     """Read up to the last line of a page."""
     lines = [line(child)]
-    while "as koordinator 1.8 decides" not in lines[-1]:
+    while "Evaluated as Koordinator 1.8" not in lines[-1]:
         assert lines[-1], lines
         lines.append(line(child))
     return lines
