@@ -7,8 +7,8 @@ It goes the same way to the server, through kubectl, list beside list, and decod
 
 import sys
 
-from kubectl_koord.cluster.connect import connect
-from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.lists import Pages, read_lists
 from kubectl_koord.cluster.source import DISRUPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
 from kubectl_koord.cluster.stream import SLICE

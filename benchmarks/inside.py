@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from kubectl_koord.cli.app import invoke
 from kubectl_koord.cli.options import take_globals
-from kubectl_koord.cluster.connect import connect
-from kubectl_koord.cluster.connection import take_connection
-from kubectl_koord.cluster.transport import Body, Transport
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import take_connection
+from kubectl_koord.cluster.api.transport import Body, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

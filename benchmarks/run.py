@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.generate import BIG_GANG, BIG_SIZE, Size
-from kubectl_koord.cluster.connect import find_kubectl
+from kubectl_koord.cluster.api.connect import find_kubectl
 
 BIN = Path(sys.executable).parent
 ROOT = Path(__file__).parents[1]

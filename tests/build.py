@@ -17,16 +17,16 @@ from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import of
-from kubectl_koord.explain import subjects
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import FreedPod, PreemptReport, WhyReport
-from kubectl_koord.explain.subjects import Subject, jobs
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
 from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, Resources, RunningPod, Shape
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.reports.values import FreedPod, PreemptReport, WhyReport
+from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.subjects import Subject, jobs
 
 MOMENT = "2026-11-20T10:00:00Z"
 SPINE, BLOCK, NODE, ROOT = "SpineLayer", "BlockLayer", "NodeTopologyLayer", "ClusterTopologyLayer"

@@ -21,11 +21,11 @@ import msgspec
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.explain import subjects
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation import subjects
 
 VERSIONS = {"1.7.0": "1.7", "1.8.0": "1.8", "main": "main"}
 _SLOTS = re.compile(r"topology topologyNode ([^/;]*)/([^;:]*): (\d+)")

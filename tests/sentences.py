@@ -13,17 +13,18 @@ from pathlib import Path
 
 from kubectl_koord.changes.annotate import Wanted, pod_group_plan
 from kubectl_koord.cluster import source
-from kubectl_koord.explain import manual, subjects
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import Explanation
-from kubectl_koord.explain.said import with_texts
-from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.explain.why_preempted import Asked, whom, why_preempted
+from kubectl_koord.messages.conditions import with_texts
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
+from kubectl_koord.reports import manual
+from kubectl_koord.reports.values import Explanation
+from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.subjects import Subject
 from tests.conformance import read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]

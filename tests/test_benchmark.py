@@ -22,11 +22,11 @@ from benchmarks.run import (
     seconds,
     serving,
 )
-from kubectl_koord.cluster.connect import find_kubectl
+from kubectl_koord.cluster.api.connect import find_kubectl
 
 TOLERANCE = 1.5
 CLIENTS = {"kubernetes", "urllib3", "requests", "http.client", "ssl", "asyncio"}
-HEAVY = {"rich", "pydantic", "numpy", "kubectl_koord.cluster.client", "kubectl_koord.cluster.apply"}
+HEAVY = {"rich", "pydantic", "numpy", "kubectl_koord.cluster.api.client", "kubectl_koord.cluster.apply"}
 IMPORTED = """
 import json, sys
 from kubectl_koord.cli.main import run

@@ -7,17 +7,17 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
-from kubectl_koord.explain import limits, sight
-from kubectl_koord.explain.codes import CauseCode
-from kubectl_koord.explain.near import near
-from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
-from kubectl_koord.explain.subjects import Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.values import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
+from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.wording.suggestions import near
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 SPEC = PREFIX + "network-topology-spec"
@@ -57,7 +57,7 @@ def pod_group_plan(snapshot: Snapshot, key: str, wanted: Wanted, *, overwrite: b
     """
     group = snapshot.pod_groups.get(key)
     if group is None:
-        _refuse_unread(sight.unread(snapshot, "podgroup", key.partition("/")[0]))
+        _refuse_unread(visibility.unread(snapshot, "podgroup", key.partition("/")[0]))
         raise RefusedError(_nearest(f"podgroup {key!r} not found", key, snapshot.pod_groups))
     after = _wanted_values(snapshot, group, wanted)
     if not after:
@@ -83,7 +83,7 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
     """
     if subject.group is None:
         raise RefusedError(f"pod {subject.key} belongs to no gang")
-    _refuse_unread(sight.unread_members(subject, snapshot))
+    _refuse_unread(visibility.unread_members(subject, snapshot))
     ranks: dict[tuple[str, int], str] = {}
     changes = []
     for pod in subject.pending:
@@ -188,7 +188,7 @@ def _multiple(written: str) -> tuple[str, int]:
 
 
 def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
-    _refuse_unread(sight.unread(snapshot, "layers"))
+    _refuse_unread(visibility.unread(snapshot, "layers"))
     built = tree.build(snapshot.topologies, snapshot.nodes)
     if isinstance(built, tree.NoTree):
         raise RefusedError(f"no layer to gather on: {built.message}")
@@ -212,7 +212,7 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
     ]
     for key in wanted:
         if key not in known:
-            _refuse_unread(sight.unread(snapshot, "members", key.partition("/")[0]))
+            _refuse_unread(visibility.unread(snapshot, "members", key.partition("/")[0]))
             raise RefusedError(_nearest(f"gang {key!r} does not exist", key, known))
     if group.key not in wanted:
         raise RefusedError(f"--groups must include {group.key} itself: the scheduler takes the list literally")
@@ -221,7 +221,7 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
 
 def _refuse_unread(gaps: tuple[Gap, ...]) -> None:
     if gaps:
-        raise RefusedError(sight.words(gaps))
+        raise RefusedError(visibility.words(gaps))
 
 
 def _value(group: PodGroup, name: str) -> str | int | None:
@@ -269,7 +269,7 @@ def _plan(snapshot: Snapshot, later: Snapshot, key: str, changes: tuple[Change, 
     (before, _), (after, _) = (_outcome(one, key) for one in (snapshot, later))
     return ChangePlan(
         verdict="yes",
-        basis=limits.basis(snapshot),
+        basis=coverage.basis(snapshot),
         warnings=tuple(_new_oddities(snapshot, later, key)),
         changes=changes,
         applied=False,
@@ -305,5 +305,5 @@ def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]
 
 def _new_oddities(snapshot: Snapshot, later: Snapshot, key: str) -> Iterable[Notice]:
     """Return the warnings that hold after the change, those about the reading left out."""
-    general = set(limits.general(snapshot))
+    general = set(coverage.general(snapshot))
     return (notice for notice in _outcome(later, key)[1] if notice not in general)

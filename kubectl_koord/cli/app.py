@@ -10,12 +10,12 @@ from kubectl_koord import __version__
 from kubectl_koord.cli.commands import annotate, explain, preempt, topo, why_pending, why_preempted
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session, write
-from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain.near import near
+from kubectl_koord.wording.suggestions import near
 
 if TYPE_CHECKING:
-    from kubectl_koord.cluster.transport import Transport
+    from kubectl_koord.cluster.api.transport import Transport
 
 _GLOBALS = """\b
 Options of every command, before or after the verb:

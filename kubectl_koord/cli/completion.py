@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kubectl_koord.cli import options
-from kubectl_koord.cluster.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
+from kubectl_koord.cluster.api.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
 from kubectl_koord.errors import KoordError
 
 VERB = "__complete"
@@ -213,7 +213,7 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
 
 
 def _codes() -> list[str]:
-    from kubectl_koord.explain import codes
+    from kubectl_koord.reports import codes
 
     return [code for _, group in codes.GROUPS for code in group]
 

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from kubectl_koord.cli.session import write
-from kubectl_koord.cluster.connection import request_timeout
+from kubectl_koord.cluster.api.connection import request_timeout
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watch import ClusterWatch
     from kubectl_koord.explain.progress import News
-    from kubectl_koord.explain.reports import WhyReport
-    from kubectl_koord.explain.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
+    from kubectl_koord.reports.values import WhyReport
+    from kubectl_koord.simulation.subjects import Subject
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
@@ -144,17 +144,17 @@ class _Gang:
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
     def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
-        from kubectl_koord.explain import sight
+        from kubectl_koord.diagnosis import visibility
         from kubectl_koord.explain.progress import is_scheduled
 
-        unread = sight.unread_members(subject, snapshot) if self._wish.until else ()
+        unread = visibility.unread_members(subject, snapshot) if self._wish.until else ()
         if unread:
-            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {sight.words(unread)}")
+            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {visibility.words(unread)}")
         return bool(self._wish.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
         from kubectl_koord.explain.progress import gone
-        from kubectl_koord.explain.subjects import again
+        from kubectl_koord.simulation.subjects import again
 
         found = again(snapshot, subject.key, lone_pod=subject.group is None)
         if found is None:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from kubectl_koord import leaving
 from kubectl_koord.cli.options import take_globals
-from kubectl_koord.cluster.connection import Connection, take_connection
+from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from kubectl_koord.cluster.transport import Transport
+    from kubectl_koord.cluster.api.transport import Transport
 
 _LIVE_VERBS = {"topo", "why-pending", "why-preempted", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
@@ -86,7 +86,7 @@ def _completed(words: Sequence[str]) -> int:
 
 
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
-    from kubectl_koord.cluster.connect import connect
+    from kubectl_koord.cluster.api.connect import connect
 
     return connect(connection, writes="annotate" in words or "--dry-run=server" in words, tell=_waiting)
 

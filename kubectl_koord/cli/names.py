@@ -19,9 +19,9 @@ from msgspec import Struct, field
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster import source
-from kubectl_koord.cluster.connect import connect
-from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.engine import gangs
 from kubectl_koord.model.snapshot import Snapshot
 

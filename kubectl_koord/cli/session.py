@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from kubectl_koord.cluster.api.transport import Transport
     from kubectl_koord.cluster.source import EarlyLook
-    from kubectl_koord.cluster.transport import Transport
     from kubectl_koord.cluster.watch import ClusterWatch
-    from kubectl_koord.explain.sight import About
-    from kubectl_koord.explain.subjects import Subject
+    from kubectl_koord.diagnosis.visibility import About
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
+    from kubectl_koord.simulation.subjects import Subject
 
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
@@ -94,8 +94,8 @@ class Session:
             KoordError: with the nearest names, when it means nobody.
 
         """
-        from kubectl_koord.explain import subjects
-        from kubectl_koord.explain.subjects import Subject
+        from kubectl_koord.simulation import subjects
+        from kubectl_koord.simulation.subjects import Subject
 
         found = subjects.find(snapshot, name, self.namespace())
         if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:
@@ -108,7 +108,7 @@ class Session:
 
     def nobody(self, snapshot: "Snapshot", name: str, where: str, nearest: Sequence[str]) -> KoordError:
         """Return the line for a name that means nobody; of `x/y` it is open whether x should be a namespace."""
-        from kubectl_koord.explain import subjects
+        from kubectl_koord.simulation import subjects
 
         homes = subjects.homes(name, self.namespace())
         nowhere = self.no_namespace(snapshot, homes[0])
@@ -125,11 +125,11 @@ class Session:
             KoordError: naming the kinds that could not be read, and why.
 
         """
-        from kubectl_koord.explain import sight
+        from kubectl_koord.diagnosis import visibility
 
-        unread = sight.unread(snapshot, about, *namespaces)
+        unread = visibility.unread(snapshot, about, *namespaces)
         if unread:
-            raise KoordError(f"error: {sight.words(unread)}")
+            raise KoordError(f"error: {visibility.words(unread)}")
 
     def no_namespace(self, snapshot: "Snapshot", namespace: str) -> KoordError | None:
         """Return what is to be said where there is no such namespace: for who has found nothing in it.

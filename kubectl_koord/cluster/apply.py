@@ -7,8 +7,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.replies import failure, message_of, status_of
-from kubectl_koord.cluster.transport import Reply, Transport
+from kubectl_koord.cluster.api.replies import failure, message_of, status_of
+from kubectl_koord.cluster.api.transport import Reply, Transport
 
 FIELD_MANAGER = "kubectl-koord"
 

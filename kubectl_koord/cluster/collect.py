@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.cluster import decode, decode_load, decode_traces, version, wire
+from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
@@ -185,7 +185,7 @@ class Collector:
         name = written.metadata.name
         self._nodes[name] = decode.node(written, self._memo)
         self._node_annotations.pop(name, None)
-        told = decode_load.annotations_of(written.metadata.annotations)
+        told = node_load.annotations_of(written.metadata.annotations)
         if told:
             self._node_annotations[name] = told
 
@@ -193,7 +193,7 @@ class Collector:
         pod = decode.pod(written, self._memo)
         self._pods.add(pod)
         if self._traced:
-            self._traces[pod.namespace, pod.name] = decode_traces.trace(written)
+            self._traces[pod.namespace, pod.name] = preemption_records.trace(written)
         reservation = decode.reservation_of(written)
         if reservation and isinstance(pod, pods.RunningPod):
             self._allocated[pod.namespace, pod.name] = reservation
@@ -220,7 +220,7 @@ class Collector:
         self._reservations[written.metadata.name] = written
 
     def _take_metric(self, written: wire.NodeMetric) -> None:
-        decode_load.check(written)
+        node_load.check(written)
         self._metrics[written.metadata.name] = written
 
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
@@ -230,7 +230,7 @@ class Collector:
         self._leases[written.metadata.name] = decode.lease(written)
 
     def _take_event(self, written: wire.Event) -> None:
-        event = decode_traces.event(written)
+        event = preemption_records.event(written)
         if event is not None:
             self._events[event.namespace, written.metadata.name] = event
 
@@ -312,8 +312,8 @@ class Collector:
         load: tuple[objects.Usage, ...] = ()
         if metric is not None:
             thresholds = dict(config.usage_thresholds)
-            load = decode_load.usage(metric, node, annotations, running.get(node.name, ()), thresholds)
-        is_open = load and (config.load_unevaluated or decode_load.is_customised(annotations))
+            load = node_load.usage(metric, node, annotations, running.get(node.name, ()), thresholds)
+        is_open = load and (config.load_unevaluated or node_load.is_customised(annotations))
         more = (NodeSetting("load-thresholds"),) if is_open else ()
         return structs.replace(
             node, load=load, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
+from kubectl_koord.cluster.api.replies import LONGEST_REPLY, failure, gap_of
+from kubectl_koord.cluster.api.transport import Body, Interrupted, Transport
 from kubectl_koord.cluster.bounds import TooLargeError
-from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of
-from kubectl_koord.cluster.transport import Body, Interrupted, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 

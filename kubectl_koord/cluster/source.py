@@ -10,13 +10,14 @@ from urllib.parse import quote
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster import files, version
+from kubectl_koord.cluster import files
+from kubectl_koord.cluster.api.replies import CRD_GROUPS, failure
+from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
-from kubectl_koord.cluster.replies import CRD_GROUPS, failure
+from kubectl_koord.cluster.objects import version
 from kubectl_koord.cluster.stream import ListMeta, read_page
-from kubectl_koord.cluster.transport import Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot

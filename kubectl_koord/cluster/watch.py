@@ -14,14 +14,15 @@ from typing import Any, Self
 import msgspec
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster import source, wire
+from kubectl_koord.cluster import source
+from kubectl_koord.cluster.api.replies import LONGEST_REPLY, failure, gap_of, not_read, status_of
+from kubectl_koord.cluster.api.transport import Stream, TooLate, Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.replies import LONGEST_REPLY, failure, gap_of, not_read, status_of
+from kubectl_koord.cluster.objects import wire
 from kubectl_koord.cluster.source import VOLUME_KINDS, Part
-from kubectl_koord.cluster.transport import Stream, TooLate, Transport
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 

@@ -4,14 +4,13 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
+from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import causes, disruption, limits, sight
-from kubectl_koord.explain.ages import between
-from kubectl_koord.explain.codes import CauseCode, ReasonCode
-from kubectl_koord.explain.question import Question, ask, open_courses
-from kubectl_koord.explain.reports import (
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.codes import CauseCode, ReasonCode
+from kubectl_koord.reports.values import (
     Notice,
     PreemptAlternative,
     PreemptReport,
@@ -19,29 +18,30 @@ from kubectl_koord.explain.reports import (
     Verdict,
     Victim,
 )
-from kubectl_koord.explain.subjects import Subject
-from kubectl_koord.explain.unevaluated_words import unevaluated_names
-from kubectl_koord.explain.words import count, listed
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation.simulation import Question, ask, open_courses
+from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.wording.ages import between
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.words import count, listed
 
 
 def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts."""
     question = ask(snapshot, subject)
-    missing = limits.absent(snapshot, (*limits.rests_on(subject), "PodDisruptionBudget"))
-    warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
+    missing = coverage.absent(snapshot, (*coverage.rests_on(subject), "PodDisruptionBudget"))
+    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, question.tree))
     if not subject.pending:
         return _nobody_pending(question, warnings)
-    stops = causes.before_trying(subject, snapshot, question.tree)
+    stops = admission.before_trying(subject, snapshot, question.tree)
     if stops:
-        is_open = causes.is_open(stops[0], subject, snapshot)
+        is_open = admission.is_open(stops[0], subject, snapshot)
         verdict: Verdict = "unknown" if is_open else "no"
         return _idle(
             question, warnings, stops[0].code, stops[0].message, verdict=verdict, helps=None if is_open else False
         )
-    blind = sight.unread_for(subject, snapshot)
+    blind = visibility.unread_for(subject, snapshot)
     if blind:
-        return _idle(question, warnings, None, sight.words(blind), verdict="unknown")
+        return _idle(question, warnings, None, visibility.words(blind), verdict="unknown")
     if not snapshot.config.preemption:
         return _idle(question, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
     courses = open_courses(question)
@@ -52,9 +52,9 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
 
 
 def _nobody_pending(question: Question, warnings: tuple[Notice, ...]) -> PreemptReport:
-    unread = sight.unread_members(question.subject, question.snapshot)
+    unread = visibility.unread_members(question.subject, question.snapshot)
     if unread:
-        return _idle(question, warnings, None, sight.words(unread), verdict="unknown")
+        return _idle(question, warnings, None, visibility.words(unread), verdict="unknown")
     return _idle(question, warnings, "no-pending-pods", "it has no pending pods", verdict="yes")
 
 
@@ -81,7 +81,7 @@ def _idle(
     outcome = ": cannot tell which pods it would preempt" if verdict == "unknown" else " would preempt no pods"
     return PreemptReport(
         verdict=verdict,
-        basis=limits.basis(question.snapshot),
+        basis=coverage.basis(question.snapshot),
         warnings=warnings,
         gang=question.subject.key,
         gang_group=_group_ids(question),
@@ -108,7 +108,7 @@ def _priority(question: Question) -> int | None:
 def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tuple[Notice, ...]) -> PreemptReport:
     described = _distinct([_describe(question, course) for course in courses])
     likeliest, course = described[0], courses[0]
-    unevaluated = limits.not_evaluated(question.subject, question.snapshot)
+    unevaluated = coverage.not_evaluated(question.subject, question.snapshot)
     verdicts = {outcome.verdict for outcome in described}
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
@@ -118,7 +118,7 @@ def _from_courses(question: Question, courses: tuple[Course, ...], warnings: tup
     first = course.rounds[0] if course.rounds else course.last
     return PreemptReport(
         verdict=verdict,
-        basis=limits.basis(question.snapshot),
+        basis=coverage.basis(question.snapshot),
         warnings=(*warnings, *_warnings(question, courses)),
         gang=question.subject.key,
         gang_group=_group_ids(question),

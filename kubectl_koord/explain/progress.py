@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kubectl_koord.explain.reports import PendingGangsReport, SlotRow, Verdict, WhyReport
-from kubectl_koord.explain.subjects import Subject, again
 from kubectl_koord.explain.why import why
-from kubectl_koord.explain.words import count, layer_noun, listed
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.values import PendingGangsReport, SlotRow, Verdict, WhyReport
+from kubectl_koord.simulation.subjects import Subject, again
+from kubectl_koord.wording.words import count, layer_noun, listed
 
 
 class News(Struct, frozen=True):

@@ -4,13 +4,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.gather import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
-from kubectl_koord.explain import cards, limits, sight
-from kubectl_koord.explain.question import ask, open_courses
-from kubectl_koord.explain.reports import (
+from kubectl_koord.model import accelerators
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import Held
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.values import (
     Amount,
     DomainName,
     DomainRow,
@@ -20,11 +23,9 @@ from kubectl_koord.explain.reports import (
     TopologyReport,
     Verdict,
 )
-from kubectl_koord.explain.subjects import Subject
-from kubectl_koord.explain.words import count, listed, obstacle
-from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Held
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation.simulation import ask, open_courses
+from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.wording.words import count, listed, obstacle
 
 
 def topo(
@@ -38,11 +39,11 @@ def topo(
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
-    kinds = limits.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
-    warnings = [*limits.general(snapshot), *limits.absent(snapshot, kinds)]
+    kinds = coverage.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    warnings = [*coverage.general(snapshot), *coverage.absent(snapshot, kinds)]
     resources: tuple[str, ...] = ("cpu",)
-    blind = sight.unread(snapshot, "tree")
-    unread = blind if subject is None else (*blind, *sight.unread_for_slots(subject, snapshot))
+    blind = visibility.unread(snapshot, "tree")
+    unread = blind if subject is None else (*blind, *visibility.unread_for_slots(subject, snapshot))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
@@ -60,7 +61,7 @@ def topo(
     verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
     return TopologyReport(
         verdict=verdict,
-        basis=limits.basis(snapshot),
+        basis=coverage.basis(snapshot),
         warnings=tuple(warnings),
         layers=layers,
         domains=rows[0],
@@ -70,12 +71,12 @@ def topo(
         resources=resources,
         gang=subject.key if subject is not None else None,
         desired_offer_slot=_desired(snapshot, subject),
-        message=sight.words(unread) if verdict == "unknown" else "",
+        message=visibility.words(unread) if verdict == "unknown" else "",
     )
 
 
 def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
-    return None if subject is None or sight.unread_members(subject, snapshot) else len(subject.pending)
+    return None if subject is None or visibility.unread_members(subject, snapshot) else len(subject.pending)
 
 
 def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
@@ -108,7 +109,7 @@ class _Figures(NamedTuple):
 def _figures(tree: Tree, view: View, *, are_pods_seen: bool) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
     sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
-    kinds = cards.families(view.node(name) for name in view.names())
+    kinds = accelerators.families(view.node(name) for name in view.names())
     return _Figures(
         amounts=tuple(_amounts(tree, view, kind, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
         cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
@@ -120,13 +121,15 @@ def _amounts(
     tree: Tree, view: View, kind: str, sizes: Mapping[int, Mapping[str, int]], *, are_pods_seen: bool
 ) -> _Amounts:
     """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
-    of_size = {size: (dict(had) if kind == "cpu" else cards.of_node(had)).get(kind, 0) for size, had in sizes.items()}
+    of_size = {
+        size: (dict(had) if kind == "cpu" else accelerators.of_node(had)).get(kind, 0) for size, had in sizes.items()
+    }
     nodes = [view.node(name) for name in tree.leaf]
     totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
     free = _free(view, kind, totals) if are_pods_seen else {}
     names = [name for node in nodes for name in sizes[id(node.allocatable)]]
-    resource = "cpu" if kind == "cpu" else cards.resource_of(kind, names, [*totals.values(), *free.values()])
-    unit = cards.unit(resource)
+    resource = "cpu" if kind == "cpu" else accelerators.resource_of(kind, names, [*totals.values(), *free.values()])
+    unit = accelerators.unit(resource)
     out = {node.name for node in nodes if node.unschedulable or not node.ready}
 
     def summed(amounts: Mapping[str, int]) -> Sequence[int]:
@@ -201,7 +204,7 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
     for name, total in totals.items():
         pods = view.occupants(name)
         requested = pods.requested if isinstance(pods, Held) else _summed(pods)
-        taken = requested.get(kind, 0) if kind == "cpu" else cards.of_pods(requested).get(kind, 0)
+        taken = requested.get(kind, 0) if kind == "cpu" else accelerators.of_pods(requested).get(kind, 0)
         free[name] = max(total - taken, 0)
     return free
 

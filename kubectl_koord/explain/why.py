@@ -5,28 +5,18 @@ from typing import TypeAlias
 
 from msgspec import structs
 
+from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gather import Gathering
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain import (
-    causes,
-    competition,
-    limits,
-    morning,
-    next_steps,
-    obstacles,
-    quota,
-    retry,
-    sight,
-    surplus,
-    ways_out,
-)
-from kubectl_koord.explain.ages import told_overdue
-from kubectl_koord.explain.changed import wanting_room_alone
-from kubectl_koord.explain.codes import CauseCode
-from kubectl_koord.explain.question import Question, ask, at_first, next_attempt
-from kubectl_koord.explain.reports import (
+from kubectl_koord.messages.conditions import scheduler_says, unseen_events
+from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.values import (
     Cause,
     Notice,
     PendingGangsReport,
@@ -35,13 +25,12 @@ from kubectl_koord.explain.reports import (
     WhyAlternative,
     WhyReport,
 )
-from kubectl_koord.explain.said import scheduler_says, unseen_events
-from kubectl_koord.explain.subjects import Subject, never_tried, pending_subjects
-from kubectl_koord.explain.unevaluated_words import unevaluated_names
-from kubectl_koord.explain.words import count, layer_noun, listed, requests
-from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
-from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.simulation.edits import wanting_room_alone
+from kubectl_koord.simulation.simulation import Question, ask, at_first, next_attempt
+from kubectl_koord.simulation.subjects import Subject, never_tried, pending_subjects
+from kubectl_koord.wording.ages import told_overdue
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.words import count, layer_noun, listed, requests
 
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
@@ -57,21 +46,21 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
 
     """
     question = ask(snapshot, subject, beside)
-    stops = causes.before_trying(subject, snapshot, question.tree)
-    blind = sight.unread_for(subject, snapshot)
-    missing = limits.absent(snapshot, limits.rests_on(subject))
-    warnings = (*limits.general(snapshot), *missing, *causes.oddities(subject, snapshot, question.tree))
+    stops = admission.before_trying(subject, snapshot, question.tree)
+    blind = visibility.unread_for(subject, snapshot)
+    missing = coverage.absent(snapshot, coverage.rests_on(subject))
+    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, question.tree))
     if not subject.pending:
-        unread = sight.unread_members(subject, snapshot)
+        unread = visibility.unread_members(subject, snapshot)
         return _report(
             question, warnings, verdict="unknown" if unread else "yes", cause=_not_readable(unread) if unread else None
         )
     if stops:
-        refused = _quota(question, limits.not_evaluated(subject, snapshot))
+        refused = _quota(question, coverage.not_evaluated(subject, snapshot))
         others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *refused]
         codes = tuple(dict.fromkeys(others))
         proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
-        verdict: Verdict = "unknown" if causes.is_open(stops[0], subject, snapshot) else "no"
+        verdict: Verdict = "unknown" if admission.is_open(stops[0], subject, snapshot) else "no"
         return _report(
             question,
             warnings,
@@ -89,11 +78,11 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
 
 def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
     """Return the report with why each node takes no more pods of the subject than it does."""
-    if not subject.pending or sight.unread_for(subject, snapshot):
+    if not subject.pending or visibility.unread_for(subject, snapshot):
         return report
     question = ask(snapshot, subject)
     likeliest = next(iter(next_attempt(question)), None)
-    return structs.replace(report, nodes=obstacles.by_node(question, likeliest.first)) if likeliest else report
+    return structs.replace(report, nodes=evidence.by_node(question, likeliest.first)) if likeliest else report
 
 
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
@@ -102,21 +91,21 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
     subjects = pending_subjects(snapshot, namespace)
     items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
-    warnings = (*limits.general(snapshot), *limits.absent(snapshot, ("Node", "Pod", "PodGroup")))
-    unread = sight.unread(snapshot, "listing", namespace)
+    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
+    unread = visibility.unread(snapshot, "listing", namespace)
     return PendingGangsReport(
         verdict="unknown" if unread else "yes",
-        basis=limits.basis(snapshot),
+        basis=coverage.basis(snapshot),
         warnings=warnings,
         items=items,
-        causes=morning.by_cause(items),
-        contending=competition.contentions(first, startable),
-        message=sight.words(unread) if unread else "",
+        causes=overview.by_cause(items),
+        contending=queue.contentions(first, startable),
+        message=visibility.words(unread) if unread else "",
     )
 
 
 def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
-    return Cause("not-readable", sight.words(gaps))
+    return Cause("not-readable", visibility.words(gaps))
 
 
 def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
@@ -124,15 +113,15 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
     courses = next_attempt(question)
     if courses[0].placed_at_once and _is_open_what_it_remembers(question):
         return _replacement(question, courses[0], warnings)
-    unevaluated = limits.not_evaluated(question.subject, question.snapshot)
+    unevaluated = coverage.not_evaluated(question.subject, question.snapshot)
     verdict = _verdict(courses, unevaluated)
     if verdict == "yes":
         behind = _behind_others(question, warnings, brief=brief)
         if behind is not None:
             return behind
-        unread = competition.unread_rivals(question)
+        unread = queue.unread_rivals(question)
         if unread:
-            message = f"jobs of higher priority may take its place: {sight.words(unread)}"
+            message = f"jobs of higher priority may take its place: {visibility.words(unread)}"
             return _report(question, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = courses[0]
     others = _alternatives(question, courses)
@@ -167,13 +156,13 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
 def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
     """Yield who else wants the place that the subject would have, or what becomes free for it."""
     if first.placement is None:
-        before = [other.key for other in competition.rivals(question)]
+        before = [other.key for other in queue.rivals(question)]
         if before:
             verb = "has" if len(before) == 1 else "have"
             message = f"{listed(before)} {verb} higher priority and may take freed resources first."
             yield Notice("contended", message)
         return
-    others = competition.equals(question, first.placement)
+    others = queue.equals(question, first.placement)
     if others:
         verbs = ("has", "needs") if len(others) == 1 else ("have", "need")
         message = (
@@ -191,7 +180,7 @@ def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
 def _also_wrong(question: Question, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     group = question.subject.group
-    if verdict == "no" and group is not None and causes.is_satisfied_by_earlier_pods(group):
+    if verdict == "no" and group is not None and admission.is_satisfied_by_earlier_pods(group):
         yield "satisfied-by-earlier-pods"
     if verdict == "no" and surplus.without(question):
         yield "surplus-pods"
@@ -244,7 +233,7 @@ def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...
 
 def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
-    behind = competition.behind(question)
+    behind = queue.behind(question)
     if behind is None or behind.leaves_room:
         return None
     alone = len(behind.names) == 1
@@ -259,7 +248,7 @@ def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: b
         verdict="no" if behind.certain else "unknown",
         cause=Cause(code, message, _names(question.subject.pending)),
         first=behind.course.first,
-        funnel=None if brief else obstacles.funnel(structs.replace(question, view=behind.view), behind.course.first),
+        funnel=None if brief else evidence.funnel(structs.replace(question, view=behind.view), behind.course.first),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -293,7 +282,7 @@ def _refused(question: Question, trigger: PendingPod) -> Cause | None:
     gang = next((gang for gang in group.tried if gang.key == trigger.gang), None) if group is not None else None
     if group is None or gang is None or group.is_satisfied():
         return None
-    return causes.of_spec(gang.topology, group, question.snapshot, question.tree)
+    return admission.of_spec(gang.topology, group, question.snapshot, question.tree)
 
 
 def _without_room(question: Question, first: Attempt) -> Cause:
@@ -311,7 +300,7 @@ def _is_indivisible(question: Question, first: Attempt) -> bool:
         return False
     slots, raw = _best(gathering)
     enough = slots >= gathering.desired
-    return enough or (raw >= gathering.desired and not obstacles.is_multiple(question, tree))
+    return enough or (raw >= gathering.desired and not evidence.is_multiple(question, tree))
 
 
 def _best(gathering: Gathering) -> tuple[int, int]:
@@ -322,7 +311,7 @@ def _best(gathering: Gathering) -> tuple[int, int]:
 
 def _never_fits(question: Question) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
-    empty = wanting_room_alone(question).answered_alone(obstacles.roomy_view(question.view))
+    empty = wanting_room_alone(question).answered_alone(evidence.roomy_view(question.view))
     return not any(course.placed_at_once for course in empty)
 
 
@@ -347,14 +336,14 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(gathering)
     if _is_indivisible(question, first):
-        message = f"its {count(len(pods), 'pod')} cannot be split by {obstacles.multiples(question)} (room for {raw})."
+        message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(question)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
         message = f"the cluster has room for {best} of its {count(len(pods), 'pod')}{rounded}."
         return Cause("insufficient-slots", message, _names(pods))
     message = f"no {noun} has room for its {count(len(pods), 'pod')}; the best has {best}{rounded}."
-    others = obstacles.other_than_room(first)
+    others = evidence.other_than_room(first)
     if others:
         message = f"{message.rstrip('.')}; excluded nodes: {others}."
     return Cause("insufficient-slots", message, _names(pods))
@@ -364,7 +353,7 @@ def _short_of_nodes(question: Question, first: Attempt) -> Cause:
     stuck = _fits_nowhere(question, first)
     if stuck is not None:
         who = "it" if question.subject.group is None else stuck.key
-        why_not = obstacles.main(obstacles.refusals(question, stuck))
+        why_not = evidence.main(evidence.refusals(question, stuck))
         message = f"no node fits {who} ({requests(stuck.shape.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.shape.requests)
@@ -392,7 +381,7 @@ def _fits_nowhere(question: Question, first: Attempt) -> PendingPod | None:
         kinds.setdefault(pod.shape, pod)
     judged = (pod for shape, pod in kinds.items() if shape not in placed and not shape.affine)
     nodes = len(question.view.names())
-    return next((pod for pod in judged if len(obstacles.refusals(question, pod)) == nodes), None)
+    return next((pod for pod in judged if len(evidence.refusals(question, pod)) == nodes), None)
 
 
 def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
@@ -421,7 +410,7 @@ def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyA
         return ()
     seen: dict[object, Course] = {}
     for course in courses:
-        seen.setdefault((course.placed_at_once, obstacles.offered(course.first), at_first(course)[2]), course)
+        seen.setdefault((course.placed_at_once, evidence.offered(course.first), at_first(course)[2]), course)
     if len(seen) == 1:
         return ()
     return tuple(_alternative(question, course) for course in seen.values())
@@ -432,7 +421,7 @@ def _alternative(question: Question, course: Course) -> WhyAlternative:
     return WhyAlternative(
         when=f"the scheduler tries {course.trigger.key} first ({requests(course.trigger.shape.requests)})",
         verdict=verdict,
-        domains=obstacles.slot_rows(question, course.first),
+        domains=evidence.slot_rows(question, course.first),
         placement=course.first.placement if course.first.gathering is not None else None,
         cause=None if course.placed_at_once else _insufficient(question, course.first),
     )
@@ -452,7 +441,7 @@ def _report(
     subject, snapshot = question.subject, question.snapshot
     group = subject.group
     pending = subject.pending
-    unevaluated = limits.not_evaluated(subject, snapshot) if first is not None else ()
+    unevaluated = coverage.not_evaluated(subject, snapshot) if first is not None else ()
     rows: tuple[SlotRow, ...] = ()
     if any(item.changes_slots for item in unevaluated) and question.has_topology:
         warnings = (
@@ -460,7 +449,7 @@ def _report(
             Notice("slots-not-shown", f"slots depend on {unevaluated_names(unevaluated)}, which is not evaluated."),
         )
     elif first is not None:
-        rows = obstacles.slot_rows(question, first, brief=brief)
+        rows = evidence.slot_rows(question, first, brief=brief)
     fields: dict[str, object] = {
         "placement": None,
         "unblock": (),
@@ -470,12 +459,12 @@ def _report(
         **more,
     }
     if first is not None and not brief and "funnel" not in more:
-        fields["funnel"] = obstacles.funnel(question, first)
-    waiting, waiting_for = morning.asked_for(pending)
+        fields["funnel"] = evidence.funnel(question, first)
+    waiting, waiting_for = overview.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
         verdict=verdict,
-        basis=limits.basis(snapshot),
+        basis=coverage.basis(snapshot),
         warnings=(*unseen_events(snapshot, says), *warnings),
         gang=subject.key,
         gang_group=tuple(group.gangs) if group is not None else (),

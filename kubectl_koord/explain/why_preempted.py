@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
-from kubectl_koord.explain import limits, sight, subjects
-from kubectl_koord.explain.codes import OF_GAP
-from kubectl_koord.explain.near import near
-from kubectl_koord.explain.reports import (
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.values import (
     Evidence,
     Fate,
     Notice,
@@ -21,10 +22,10 @@ from kubectl_koord.explain.reports import (
     VictimState,
     WhyPreemptedReport,
 )
-from kubectl_koord.explain.subjects import Subject, Unknown
-from kubectl_koord.explain.words import listed
-from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.subjects import Subject, Unknown
+from kubectl_koord.wording.suggestions import near
+from kubectl_koord.wording.words import listed
 
 PREEMPTED = "Preempted"
 _POD_KINDS = {"pod", "pods", "po"}
@@ -135,11 +136,11 @@ def why_preempted(snapshot: Snapshot, asked: Asked) -> WhyPreemptedReport:
     seen = _seen(snapshot)
     pods = tuple(_told(seen, victim) for victim in _victims(snapshot, seen.gangs, asked))
     known = dict.fromkeys(pod.preemptor for pod in pods if pod.preemptor is not None)
-    unread = sight.unread(snapshot, "preempted", asked.namespace)
+    unread = visibility.unread(snapshot, "preempted", asked.namespace)
     verdict: Verdict = "yes" if known else ("unknown" if pods or unread else "no")
     return WhyPreemptedReport(
         verdict=verdict,
-        basis=limits.basis(snapshot),
+        basis=coverage.basis(snapshot),
         warnings=tuple(_warnings(snapshot, pods)),
         asked=asked.key,
         is_pod=asked.kind == "pod",
@@ -163,8 +164,8 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
     for gap in snapshot.gaps:
         if gap.kind == "Event" and gap.code != "not-in-input":
             yield Notice(OF_GAP[gap.code], f"Event: {gap.message}")
-    yield from (one for one in limits.general(snapshot) if one.code != "assumed-config")
-    yield from limits.absent(snapshot, ("Pod", "Event"))
+    yield from (one for one in coverage.general(snapshot) if one.code != "assumed-config")
+    yield from coverage.absent(snapshot, ("Pod", "Event"))
     by_name = [pod.pod for pod in pods if pod.member_by_name]
     if by_name:
         yield Notice("member-by-name", f"membership of deleted pods is inferred from their names: {listed(by_name)}.")
@@ -172,7 +173,7 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
 
 def _message(asked: Asked, unread: tuple[Gap, ...]) -> str:
     if unread:
-        return sight.words(unread)
+        return visibility.words(unread)
     if asked.kind == "pod":
         return "no condition or event shows it (events are kept for about 1 hour)."
     return "no condition or event of its pods shows it (events are kept for about 1 hour)."
@@ -342,7 +343,7 @@ def _preemptor(seen: _Seen, name: str, pods: Iterable[PreemptedPod]) -> Preempto
     if pod is not None:
         state: Fate = "placed" if pod.node else "pending"
         return Preemptor(name, state, pod.priority, int(bool(pod.node)), int(not pod.node), None, killed)
-    unread = sight.unread(seen.snapshot, "pod", *(one.partition("/")[0] for one in name.split(",")))
+    unread = visibility.unread(seen.snapshot, "pod", *(one.partition("/")[0] for one in name.split(",")))
     return Preemptor(name, "unknown" if unread else "gone", None, 0, 0, None, killed)
 
 

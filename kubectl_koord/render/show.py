@@ -6,7 +6,14 @@ from typing import assert_never
 from msgspec import Struct
 
 from kubectl_koord.explain.progress import News
-from kubectl_koord.explain.reports import (
+from kubectl_koord.render.document import Block, Line
+from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
+from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
+from kubectl_koord.render.structured import Report
+from kubectl_koord.render.terminal import to_terminal
+from kubectl_koord.render.words import VERDICT_STYLE
+from kubectl_koord.reports.values import (
     ChangePlan,
     Explanation,
     Explanations,
@@ -17,13 +24,6 @@ from kubectl_koord.explain.reports import (
     WhyPreemptedReport,
     WhyReport,
 )
-from kubectl_koord.render.document import Block, Line
-from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
-from kubectl_koord.render.plain import to_plain
-from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
-from kubectl_koord.render.structured import Report
-from kubectl_koord.render.terminal import to_terminal
-from kubectl_koord.render.words import VERDICT_STYLE
 
 _NO_TERMINAL_WIDTH = 80
 _WHOLE = (ChangePlan, Explanation, Explanations)  # nothing in them is ever left out

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubectl_koord.explain.reports import (
+from kubectl_koord.reports.values import (
     ChangePlan,
     Explanation,
     Explanations,

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_koord.explain.ages import between, spelled
-from kubectl_koord.explain.reports import Basis, Notice, SchedulerSays, Verdict
-from kubectl_koord.explain.words import amount_of, count, paste, unit
 from kubectl_koord.render.document import Block, Gap, Line, Style
 from kubectl_koord.render.shown import Shown
+from kubectl_koord.reports.values import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.wording.ages import between, spelled
+from kubectl_koord.wording.words import amount_of, count, paste, unit
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen
 

@@ -16,7 +16,7 @@ import typer
 from kubectl_koord.cli import completion, names
 from kubectl_koord.cli.app import app
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
 from tests.cli.world import pod_group, topology, world, write

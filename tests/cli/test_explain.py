@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kubectl_koord.explain import codes, manual
+from kubectl_koord.reports import codes, manual
 from tests.cli.conftest import Run
 
 

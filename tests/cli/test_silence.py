@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cli import follow
-from kubectl_koord.cluster import connection, limits
+from kubectl_koord.cluster.api import connection, limits
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 from tests.cli.world import world

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 
 import pytest
 
-from kubectl_koord.cluster.connect import connect, find_kubectl
-from kubectl_koord.cluster.connection import take_connection
-from kubectl_koord.cluster.transport import Transport
+from kubectl_koord.cluster.api.connect import connect, find_kubectl
+from kubectl_koord.cluster.api.connection import take_connection
+from kubectl_koord.cluster.api.transport import Transport
 from tests.apiserver import ApiServer, Tls, self_signed
 
 

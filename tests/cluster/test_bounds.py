@@ -12,9 +12,10 @@ import msgspec
 import pytest
 import yaml
 
-from kubectl_koord.cluster import files, wire
+from kubectl_koord.cluster import files
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, resident
 from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.objects import wire
 from kubectl_koord.cluster.stream import Rejoined, read_page
 from kubectl_koord.cluster.watch import lines
 from kubectl_koord.cluster.yaml_objects import read_objects

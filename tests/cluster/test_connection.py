@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kubectl_koord.cluster.connection import (
+from kubectl_koord.cluster.api.connection import (
     FLAGS_WITH_VALUE,
     FLAGS_WITHOUT_VALUE,
     Connection,

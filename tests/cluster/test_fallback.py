@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import kubeconfig
-from kubectl_koord.cluster.connect import current_namespace
-from kubectl_koord.cluster.connection import Connection, take_connection
+from kubectl_koord.cluster.api import kubeconfig
+from kubectl_koord.cluster.api.connect import current_namespace
+from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Tls
 from tests.cluster.conftest import Reach, pod
@@ -223,7 +223,7 @@ def test_keys_leave_no_file_behind(tmp_path: Path, tls: Tls, reach: Reach, monke
 
 def test_what_is_slow_to_import_is_not_imported_where_kubectl_is_found() -> None:
     heavy = ["kubernetes", "urllib3", "ssl", "yaml", "subprocess", "http.client", "tempfile"]
-    code = f"import sys; import kubectl_koord.cluster.connect; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sys; import kubectl_koord.cluster.api.connect; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import kubectl_proxy
-from kubectl_koord.cluster.connect import connect, find_kubectl, target
-from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.replies import failure
+from kubectl_koord.cluster.api import kubectl_proxy
+from kubectl_koord.cluster.api.connect import connect, find_kubectl, target
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import Reach
@@ -27,8 +27,8 @@ pytestmark = pytest.mark.usefixtures("kubectl")
 # Opens a transport, tells that it works, and does then what the test asks for.
 SCRIPT = """
 import signal, sys, time
-from kubectl_koord.cluster.connect import connect
-from kubectl_koord.cluster.connection import Connection
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import Connection
 signal.signal(signal.SIGTERM, {handler})
 transport = connect(Connection(), writes=False)
 transport.open("/version").close()

@@ -8,11 +8,12 @@ from contextlib import closing
 
 import pytest
 
-from kubectl_koord.cluster import limits, source
-from kubectl_koord.cluster.connect import connect
-from kubectl_koord.cluster.connection import SILENCE, Connection, take_connection
-from kubectl_koord.cluster.limits import Deadline, Limits
-from kubectl_koord.cluster.transport import TooLate
+from kubectl_koord.cluster import source
+from kubectl_koord.cluster.api import limits
+from kubectl_koord.cluster.api.connect import connect
+from kubectl_koord.cluster.api.connection import SILENCE, Connection, take_connection
+from kubectl_koord.cluster.api.limits import Deadline, Limits
+from kubectl_koord.cluster.api.transport import TooLate
 from kubectl_koord.cluster.watch import ClusterWatch
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import pod

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster import wire
+from kubectl_koord.cluster.objects import wire
 from kubectl_koord.cluster.stream import read_page
 
 HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", '},\n        {\n            "metadata": {', ""]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.connect import connect, current_namespace, target
-from kubectl_koord.cluster.connection import Connection
-from kubectl_koord.cluster.context import Target
-from kubectl_koord.cluster.replies import failure
-from kubectl_koord.cluster.transport import USER_AGENT, is_loopback
+from kubectl_koord.cluster.api.connect import connect, current_namespace, target
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.context import Target
+from kubectl_koord.cluster.api.replies import failure
+from kubectl_koord.cluster.api.transport import USER_AGENT, is_loopback
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cluster.conftest import Reach, pod

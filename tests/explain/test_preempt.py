@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.rounds import MOST_ROUNDS
-from kubectl_koord.explain.reports import BrokenGang, BudgetHit, Notice, PreemptReport, Round, Victim
+from kubectl_koord.reports.values import BrokenGang, BudgetHit, Notice, PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
 
 WORKED = (

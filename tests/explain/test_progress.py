@@ -5,10 +5,10 @@ from msgspec.structs import replace
 
 from kubectl_koord.explain import progress
 from kubectl_koord.explain.progress import News
-from kubectl_koord.explain.reports import Cause, Notice, SlotRow, WayOut, WhyReport
-from kubectl_koord.explain.subjects import again
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import GangWish
+from kubectl_koord.reports.values import Cause, Notice, SlotRow, WayOut, WhyReport
+from kubectl_koord.simulation.subjects import again
 from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
 
 EMPTY = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")

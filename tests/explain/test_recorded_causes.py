@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.explain.codes import CauseCode
 from kubectl_koord.explain.why import why
+from kubectl_koord.reports.codes import CauseCode
 from tests.conformance import VERSIONS, Case, read_cases, snapshot_of, subject_of
 
 FOLDER = Path(__file__).parents[1] / "cases"

@@ -3,11 +3,11 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.model.objects import Usage
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.reports.values import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
 from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(

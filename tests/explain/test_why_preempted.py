@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.reports import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
-from kubectl_koord.explain.subjects import Unknown
 from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.reports.values import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.simulation.subjects import Unknown
 from tests.build import Drawing, cluster
 
 JOB = "koord-scheduler: preempting to accommodate higher priority pods, preemptor: default/hp, triggerPod: default/hp-1"

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.gangs import GatherRule, gather_rules
-from kubectl_koord.explain.reports import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate, WayOut
 from kubectl_koord.explain.why import why
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Taint, Toleration
+from kubectl_koord.reports.values import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate, WayOut
 from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, why_of
 
 LAYERS = (SPINE, BLOCK, NODE)

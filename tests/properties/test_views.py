@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kubectl_koord.engine.view import NodeState, View, of
-from kubectl_koord.explain.question import ask, open_courses
 from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.simulation.simulation import ask, open_courses
 from tests.build import Drawing
 from tests.properties.strategies import clusters
 

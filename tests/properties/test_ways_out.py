@@ -6,7 +6,12 @@ from hypothesis import given
 from msgspec import structs
 
 from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.reports import (
+from kubectl_koord.explain.why import why
+from kubectl_koord.model import quantity
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.reports.values import (
     AddNode,
     DeletePod,
     Edit,
@@ -17,11 +22,6 @@ from kubectl_koord.explain.reports import (
     Tolerate,
     Uncordon,
 )
-from kubectl_koord.explain.why import why
-from kubectl_koord.model import quantity
-from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Shape
-from kubectl_koord.model.selectors import Toleration
 from tests.build import Drawing, preempt_of, why_of
 from tests.properties.strategies import ALONE, clusters
 

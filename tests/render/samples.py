@@ -2,8 +2,10 @@
 
 from msgspec.structs import replace
 
-from kubectl_koord.explain.morning import by_cause
-from kubectl_koord.explain.reports import (
+from kubectl_koord.diagnosis.overview import by_cause
+from kubectl_koord.render.show import OutputStyle
+from kubectl_koord.render.structured import Report
+from kubectl_koord.reports.values import (
     Basis,
     BrokenGang,
     BudgetHit,
@@ -39,8 +41,6 @@ from kubectl_koord.explain.reports import (
     WhyPreemptedReport,
     WhyReport,
 )
-from kubectl_koord.render.show import OutputStyle
-from kubectl_koord.render.structured import Report
 
 BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")
 ROOT = DomainName("ClusterTopologyLayer", "")

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import Effect, Outcome
 from kubectl_koord.render.show import text
+from kubectl_koord.reports.values import Effect, Outcome
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain import manual
 from kubectl_koord.explain.progress import News
 from kubectl_koord.render.show import OutputStyle, news_line, output_style, sentence, text
 from kubectl_koord.render.structured import Report
+from kubectl_koord.reports import manual
 from tests.render.samples import PIPE, TERMINAL, WHY
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from kubectl_koord.explain.reports import Victim
 from kubectl_koord.render.structured import document, to_json, to_json_line, to_yaml
+from kubectl_koord.reports.values import Victim
 from tests.render.samples import CHANGE, PENDING, PREEMPT, REPORTS, TOPO, WHY
 
 ROOT = Path(__file__).parents[2]

@@ -1,7 +1,7 @@
 import pytest
 
-from kubectl_koord.explain.words import unit
 from kubectl_koord.render import words
+from kubectl_koord.wording.words import unit
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.context import Target
-    from kubectl_koord.explain.reports import Change, ChangePlan
+    from kubectl_koord.cluster.api.context import Target
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.values import Change, ChangePlan
 
 EXAMPLES = """\b
 Examples:
@@ -140,11 +140,11 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
 def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
-    from kubectl_koord.cluster.connect import target
-    from kubectl_koord.explain.words import count
+    from kubectl_koord.cluster.api.connect import target
     from kubectl_koord.render.escape import harmless
     from kubectl_koord.render.pages.change import blocks
     from kubectl_koord.render.plain import to_plain
+    from kubectl_koord.wording.words import count
 
     objects = count(len(planned.changes), "object")
     sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
@@ -184,8 +184,8 @@ def _until_typed() -> None:
 
 
 def _send(session: "Session", planned: "ChangePlan") -> None:
+    from kubectl_koord.cluster.api.transport import TooLate
     from kubectl_koord.cluster.apply import patch
-    from kubectl_koord.cluster.transport import TooLate
 
     for done, change in enumerate(planned.changes):
         leaving.say(_last_words(planned, done, is_sending=True))

@@ -21,8 +21,8 @@ def command(
     code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code from an answer.")] = "",
 ) -> None:
     """Explain a cause, warning, reason or way out: what it means, why it happens, and what to do next."""
-    from kubectl_koord.explain import manual
-    from kubectl_koord.explain.reports import Explanation
+    from kubectl_koord.reports import manual
+    from kubectl_koord.reports.values import Explanation
 
     session: Session = context.obj
     if not code:

@@ -10,9 +10,9 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.source import Traces
-    from kubectl_koord.explain.reports import WhyPreemptedReport
     from kubectl_koord.explain.why_preempted import Asked
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.values import WhyPreemptedReport
 
 EXAMPLES = """\b
 Examples:
@@ -33,8 +33,8 @@ def command(
 
 
 def _from_file(session: "Session", victim: str) -> "WhyPreemptedReport":
-    from kubectl_koord.explain.subjects import Unknown
     from kubectl_koord.explain.why_preempted import whom, whom_anywhere, why_preempted
+    from kubectl_koord.simulation.subjects import Unknown
 
     snapshot = session.traces()
     asked = whom(snapshot, victim, session.namespace())
@@ -61,9 +61,9 @@ def _live(session: "Session", victim: str) -> "WhyPreemptedReport":
 
 def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[Asked, Snapshot]":
     """Return whom the name means; of `x/y` both meanings are tried, namespace and kind."""
-    from kubectl_koord.explain import sight
-    from kubectl_koord.explain.subjects import Unknown, homes
+    from kubectl_koord.diagnosis import visibility
     from kubectl_koord.explain.why_preempted import Asked, whom
+    from kubectl_koord.simulation.subjects import Unknown, homes
 
     looked = homes(victim, session.namespace())
     nearest: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[Asked, S
             return asked, snapshot
         nearest = asked.nearest
     snapshot = traces.snapshot()
-    blind = next((home for home in looked if sight.unread(snapshot, "preempted", home)), None)
+    blind = next((home for home in looked if visibility.unread(snapshot, "preempted", home)), None)
     if blind is not None:
         return Asked("pod", f"{blind}/{victim.rpartition('/')[2]}"), snapshot
     session.require(snapshot, "podgroup", *looked)

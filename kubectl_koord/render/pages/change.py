@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.explain.reports import Change, ChangePlan, Effect, Outcome
-from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.words import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.reports.values import Change, ChangePlan, Effect, Outcome
+from kubectl_koord.wording.words import count
 
 
 def blocks(report: ChangePlan) -> list[Block]:

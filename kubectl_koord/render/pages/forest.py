@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kubectl_koord.explain.reports import Amount, DomainRow, NodeRow, TopologyReport
-from kubectl_koord.explain.words import unit
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
 from kubectl_koord.render.shown import and_more
 from kubectl_koord.render.words import amount, domain_word
+from kubectl_koord.reports.values import Amount, DomainRow, NodeRow, TopologyReport
+from kubectl_koord.wording.words import unit
 
 ROOT = "ClusterTopologyLayer"
 _ALIKE = 4  # fewer siblings than that are shown one by one

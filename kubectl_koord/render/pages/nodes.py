@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Column, Line, Row, Table
 from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import local
+from kubectl_koord.wording.words import count
 
 
 def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "PODS") -> Iterator[Block]:

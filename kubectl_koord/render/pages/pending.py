@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_koord.explain.codes import OF_GAP
-from kubectl_koord.explain.reports import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
-from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
 from kubectl_koord.render.pages import why
 from kubectl_koord.render.shown import Shown, and_more, folded, parted
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, warning_lines
+from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.values import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
+from kubectl_koord.wording.words import count
 
 _COLUMNS = (
     Column("CAUSE / GANG"),

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from kubectl_koord.explain.ages import spelled
-from kubectl_koord.explain.reports import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.explain.words import count
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import VERDICT_STYLE, basis_line, command, local, warning_lines
+from kubectl_koord.reports.values import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.wording.ages import spelled
+from kubectl_koord.wording.words import count
 
 _NEXT = {
     "not-needed": "No preemption is needed: the gang fits now.",

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kubectl_koord.explain.reports import Notice, OutsideNode, TopologyReport
-from kubectl_koord.explain.words import count, layer_noun, unit
 from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, warning_lines
+from kubectl_koord.reports.values import Notice, OutsideNode, TopologyReport
+from kubectl_koord.wording.words import count, layer_noun, unit
 
 _NODE_LAYER = "NodeTopologyLayer"
 _NO_TREE = {"no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"}

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from kubectl_koord.explain.reports import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
-from kubectl_koord.explain.words import count, layer_noun
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, and_more, parted
@@ -19,6 +17,8 @@ from kubectl_koord.render.words import (
     scheduler_line,
     warning_lines,
 )
+from kubectl_koord.reports.values import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
+from kubectl_koord.wording.words import count, layer_noun
 
 _FEW_NODES = 3
 

@@ -1,0 +1,91 @@
+"""Which way leads to the cluster: kubectl's own, or the client library where there is no kubectl."""
+
+import os
+
+from kubectl_koord.cluster.api import context, kubectl_proxy
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.context import NamespaceLookup, Target
+from kubectl_koord.cluster.api.limits import Tell
+from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.errors import KoordError
+
+
+def connect(connection: Connection, *, writes: bool, tell: Tell | None = None) -> Transport:
+    """Return a way to the cluster, at once: the first request waits for what it needs.
+
+    With kubectl this starts two children, `kubectl proxy` and `kubectl config view`, and forks:
+    call it first, before threads and large imports. Unless `writes`, nothing but GET gets through.
+    `tell` is called once, with what is waited for, when the server has sent nothing for a second.
+
+    Raises:
+        KoordError: when there is no such way.
+
+    """
+    if kubectl := find_kubectl():
+        return kubectl_proxy.start(kubectl, connection, writes=writes, tell=tell)
+    from kubectl_koord.cluster.api import client  # noqa: PLC0415 - start-up time
+
+    return client.start(connection, writes=writes, tell=tell)
+
+
+def current_namespace(connection: Connection, transport: Transport | None = None) -> str:
+    """Return the namespace flag, else the context's, else the pod's own, else `default`.
+
+    Ask with the open transport where there is one: the answer is then already under way.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    if connection.namespace:
+        return connection.namespace
+    if transport is not None:
+        return transport.namespace()
+    if kubectl := find_kubectl():
+        lookup = NamespaceLookup(kubectl, connection)
+        try:
+            return lookup.namespace()
+        finally:
+            lookup.close()
+    from kubectl_koord.cluster.api import kubeconfig  # noqa: PLC0415 - start-up time
+
+    return kubeconfig.namespace(connection)
+
+
+def target(connection: Connection) -> Target:
+    """Return which cluster is meant: by the server or cluster of a flag, else as the context has it.
+
+    Raises:
+        KoordError: when the kubeconfig cannot be read.
+
+    """
+    if kubectl := find_kubectl():
+        found = context.target(kubectl, connection)
+    else:
+        from kubectl_koord.cluster.api import kubeconfig  # noqa: PLC0415 - start-up time
+
+        found = kubeconfig.target(connection)
+    given = connection.value("server") or connection.value("cluster")
+    return found._replace(cluster=given or found.cluster)
+
+
+def find_kubectl() -> str:
+    """Return the kubectl to use, empty when there is none: the one that called us, else the first on PATH.
+
+    Raises:
+        KoordError: when KUBECTL_PATH names no program.
+
+    """
+    if not hasattr(os, "fork"):
+        return ""
+    if named := os.environ.get("KUBECTL_PATH"):
+        if not _is_program(named):
+            raise KoordError(f"error: KUBECTL_PATH={named} is no program")
+        return named
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    paths = (os.path.join(folder, "kubectl") for folder in folders if folder)  # noqa: PTH118
+    return next(filter(_is_program, paths), "")
+
+
+def _is_program(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)  # noqa: PTH113

@@ -1,0 +1,162 @@
+"""What the current context says, asked of kubectl while other things go on."""
+
+import os
+import select
+import signal
+import threading
+import time
+from typing import NamedTuple
+
+from kubectl_koord import leaving
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.errors import KoordError
+
+SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
+DEFAULT = "default"
+
+_SECONDS = 30.0
+_SHORTEST = 5.0  # the limit is for the server; kubectl itself may start slowly on a busy machine
+_WANTED = "-o=jsonpath={.clusters[0].cluster.server} {.contexts[0].context.namespace}"
+_NAMES = '-o=jsonpath={.contexts[0].context.cluster}{"\\n"}{.contexts[0].name}'
+
+
+class Target(NamedTuple):
+    """Which cluster is meant, by the names of the kubeconfig; each is empty where there is none."""
+
+    cluster: str = ""
+    context: str = ""
+
+
+def target(kubectl: str, connection: Connection) -> Target:
+    """Return the names that kubectl knows the current context and its cluster by.
+
+    Raises:
+        KoordError: when kubectl does not answer.
+
+    """
+    view = _ConfigView(kubectl, connection, _NAMES)
+    try:
+        cluster, _, name = view.answer().partition("\n")
+    finally:
+        view.close()
+    return Target(cluster.strip(), name.strip())
+
+
+class NamespaceLookup:
+    """A `kubectl config view` under way. Threads may share it."""
+
+    def __init__(self, kubectl: str, connection: Connection) -> None:
+        """Start kubectl, unless the namespace was given."""
+        self._lock = threading.Lock()
+        self._answer = connection.namespace
+        self._server = ""
+        self._view = _ConfigView(kubectl, connection, _WANTED) if not self._answer else None
+
+    def namespace(self) -> str:
+        """Return the flag's namespace, else the context's, else the pod's, else `default`.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        with self._lock:
+            self._await()
+            return self._answer or DEFAULT
+
+    def server(self) -> str:
+        """Return the address of the context's server, empty where it is not known or was not asked for.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        with self._lock:
+            self._await()
+            return self._server
+
+    def close(self) -> None:
+        """End kubectl, if its answer was not wanted."""
+        with self._lock:
+            if self._view is not None:
+                self._view.close()
+
+    def _await(self) -> None:
+        if not self._answer and self._view is not None:
+            self._server, _, namespace = self._view.answer().partition(" ")
+            self._answer = namespace.strip() or in_pod() or DEFAULT
+            self._view.close()
+
+
+class _ConfigView:
+    """One `kubectl config view`, which ends with us."""
+
+    def __init__(self, kubectl: str, connection: Connection, wanted: str) -> None:
+        """Start kubectl; its errors are left unheard: the proxy tells of real faults."""
+        self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
+        with leaving.Held():
+            self._pid, self._output = _start(kubectl, connection, wanted)
+            leaving.first(self._kill)
+
+    def answer(self) -> str:
+        """Return all that kubectl says until it ends.
+
+        Raises:
+            KoordError: when it does not end in time.
+
+        """
+        poll = select.poll()
+        poll.register(self._output, select.POLLIN)
+        said = b""
+        while True:
+            if not poll.poll(max(0.0, self._limit - time.monotonic()) * 1000):
+                raise KoordError("error: kubectl config view did not answer in time")
+            piece = os.read(self._output, 4096)
+            if not piece:
+                return said.decode("utf-8", "replace")
+            said += piece
+
+    def close(self) -> None:
+        """End kubectl, if it has not ended yet."""
+        if self._pid:
+            self._kill()
+            os.close(self._output)
+            leaving.no_more(self._kill)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def _kill(self) -> None:
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+
+
+def _start(kubectl: str, connection: Connection, wanted: str) -> tuple[int, int]:
+    """Return the process and the pipe of what it prints."""
+    output, child_output = os.pipe()
+    argv = [kubectl, "config", "view", "--minify", wanted, *connection.flags]
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, child_output, 1),
+        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+    ]
+    try:
+        # A group of its own: the terminal's Ctrl-C is for us alone.
+        pid = os.posix_spawn(kubectl, argv, os.environ, file_actions=actions, setpgroup=0, setsigmask=())
+    except OSError as error:
+        os.close(output)
+        raise KoordError(f"error: unable to run {kubectl}: {error.strerror}") from None
+    finally:
+        os.close(child_output)
+    return pid, output
+
+
+def in_pod() -> str:
+    """Return the namespace of the pod in which we run, as kubectl sees it; empty elsewhere."""
+    if not os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return ""
+    if given := os.environ.get("POD_NAMESPACE"):
+        return given
+    try:
+        with open(f"{SERVICE_ACCOUNT}/namespace", encoding="utf-8") as file:  # noqa: PTH123
+            return file.read().strip()
+    except OSError:
+        return ""

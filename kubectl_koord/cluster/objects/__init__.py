@@ -1,0 +1,1 @@
+"""What an API object means: wire types, and their reduction to model values."""

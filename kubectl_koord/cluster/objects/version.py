@@ -1,0 +1,121 @@
+"""Which Koordinator this is, and how its scheduler is configured: image tag, CRD shape, ConfigMap."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.objects import wire
+from kubectl_koord.model.snapshot import SchedulerConfig
+
+KNOWN = ("1.7", "1.8", "main")
+NEWEST_RELEASE = "1.8"
+LEASE = "koord-scheduler"
+_TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
+
+
+def from_image(image: str) -> str | None:
+    """Return the version whose behaviour fits the image's tag, None for a private tag.
+
+    Older releases than 1.7 read as 1.7, newer ones than 1.8 as main.
+    """
+    match = _TAG.search(image)
+    if match is None:
+        return None
+    release = (int(match[1]), int(match[2]))
+    if release <= (1, 7):
+        return "1.7"
+    return "1.8" if release == (1, 8) else "main"
+
+
+def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
+    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not tell."""
+    written = str(crd)
+    if "questionObjectKey" in written:
+        return "1.8"
+    return "1.7" if "questionObjectReference" in written else None
+
+
+def scheduler_image(deployments: Iterable[wire.Deployment]) -> str | None:
+    """Return the image of the koord-scheduler Deployment's scheduler container."""
+    for deployment in deployments:
+        if deployment.metadata.name == "koord-scheduler":
+            containers = deployment.spec.template.spec.containers or []
+            chosen = next((c for c in containers if c.name == "scheduler"), containers[0] if containers else None)
+            return chosen.image if chosen else None
+    return None
+
+
+def _is_told_not_to_elect(deployments: Iterable[wire.Deployment]) -> bool:
+    containers = [
+        container
+        for deployment in deployments
+        if deployment.metadata.name == "koord-scheduler"
+        for container in deployment.spec.template.spec.containers or ()
+    ]
+    return any("--leader-elect=false" in (*(one.command or ()), *(one.args or ())) for one in containers)
+
+
+def config(
+    version: str, version_from: str, config_map: wire.ConfigMap | None, deployments: Iterable[wire.Deployment] = ()
+) -> SchedulerConfig:
+    """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
+    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    parsed = _parse(written) if written else None
+    elects = _elects_leader(parsed or {}) and not _is_told_not_to_elect(deployments)
+    profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
+    if not profiles:
+        return SchedulerConfig(version=version, version_from=version_from, elects_leader=elects)
+    arguments = _arguments(profiles[0], "Coscheduling")
+    load = _arguments(profiles[0], "LoadAwareScheduling")
+    return SchedulerConfig(
+        version=version,
+        version_from=version_from,
+        profiles=tuple(str(p.get("schedulerName") or "default-scheduler") for p in profiles),
+        preemption=bool(arguments.get("enablePreemption", False)),
+        aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
+        default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
+        usage_thresholds=_thresholds(load.get("usageThresholds")),
+        load_unevaluated=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        elects_leader=elects,
+        assumed=False,
+    )
+
+
+def _elects_leader(parsed: dict[str, Any]) -> bool:
+    """Tell whether the lease of the usual name says who leads: an election is configured, and under that name."""
+    election = parsed.get("leaderElection")
+    if not isinstance(election, dict):
+        return True
+    return election.get("leaderElect", True) is not False and election.get("resourceName", LEASE) == LEASE
+
+
+def _parse(text: str) -> dict[str, Any] | None:
+    import yaml  # noqa: PLC0415  (only where there is a configuration to read)
+
+    from kubectl_koord.cluster.yaml_objects import read_document  # noqa: PLC0415
+
+    try:
+        parsed = read_document(text)
+    except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
+    if not isinstance(written, dict):
+        return SchedulerConfig().usage_thresholds
+    return tuple(sorted((str(name), value) for name, value in written.items() if type(value) is int))
+
+
+def _items(written: dict[str, Any], name: str) -> list[Any]:
+    found = written.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:
+    for plugin in _items(profile, "pluginConfig"):
+        if isinstance(plugin, dict) and plugin.get("name") == name:
+            arguments = plugin.get("args")
+            return arguments if isinstance(arguments, dict) else {}
+    return {}

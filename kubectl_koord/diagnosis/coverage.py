@@ -1,0 +1,157 @@
+"""What an answer rests on that was not read or is not evaluated; each makes a yes unknown."""
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.model.objects import ReservationOwner
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.unevaluated import (
+    Cards,
+    LimitedQuota,
+    MatchingReservation,
+    UnboundClaim,
+    Unevaluated,
+    UnreadCards,
+    UnreadClaims,
+    UnreadLoad,
+    UnreadQuotas,
+    UnreadReservations,
+    UnreadVolume,
+    UnreadVolumeLimits,
+)
+from kubectl_koord.reports.codes import OF_GAP, ReadingCode
+from kubectl_koord.reports.values import Basis, Notice
+from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.wording.words import listed
+
+_DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
+_DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
+_DEFAULT_QUOTA = "koordinator-default-quota"
+
+
+def basis(snapshot: Snapshot) -> Basis:
+    """Return what an answer from this snapshot rests on."""
+    config = snapshot.config
+    return Basis(config.version, config.version_from, snapshot.moment, snapshot.source)
+
+
+def general(snapshot: Snapshot) -> Iterator[Notice]:
+    """Yield a warning for each reason why kinds could not be read, and for an assumed configuration."""
+    kinds: dict[tuple[ReadingCode, str], list[str]] = {}
+    for gap in snapshot.gaps:
+        if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
+            kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
+    for (code, message), of in kinds.items():
+        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)))}: {message}")
+    if snapshot.config.assumed:
+        yield Notice("assumed-config", "the scheduler's configuration was not read; assuming Helm chart defaults.")
+    if snapshot.leases == () and snapshot.config.elects_leader:
+        message = (
+            "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
+            " elsewhere, or runs without leader election."
+        )
+        yield Notice("lease-missing", message)
+
+
+def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
+    """Yield one warning that names the kinds among these of which the input holds nothing."""
+    gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
+    missing = [kind for kind in kinds if kind in gaps]
+    if missing:
+        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing)}; assuming none exist.")
+
+
+def rests_on(subject: Subject) -> tuple[str, ...]:
+    """Return the kinds that a verdict about the subject rests on."""
+    kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
+    group = subject.group
+    if group is not None:
+        kinds.append("PodGroup")
+        if _has_spec(group):
+            kinds.append("ClusterNetworkTopology")
+    if any(pod.shape.claims for pod in subject.pending):
+        kinds.append("PersistentVolumeClaim")
+    if any(is_device(resource) for pod in subject.pending for resource, _ in pod.shape.requests):
+        kinds.append("Device")
+    return tuple(kinds)
+
+
+def _has_spec(group: GangGroup) -> bool:
+    return any(gang.topology is not None for gang in group.everyone)
+
+
+def is_device(resource: str) -> bool:
+    """Tell whether DeviceShare has a say about a resource."""
+    return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
+
+
+def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
+    """Return what bears on the subject's pods and is not evaluated, each once."""
+    return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
+
+
+def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
+    for pod in pods:
+        yield from pod.shape.unevaluated
+        yield from _volumes(pod, snapshot)
+    if not snapshot.sees("NodeMetric"):
+        yield UnreadLoad()
+    yield from _quotas(pods, snapshot)
+    wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
+    if any(is_device(resource) for resource in wanted):
+        if not snapshot.sees("Device"):
+            yield UnreadCards()
+        elif snapshot.devices:
+            yield Cards()
+    if not snapshot.sees("Reservation"):
+        yield UnreadReservations()
+    yield from _reservations(pods, snapshot)
+    if wanted:
+        yield from snapshot.node_settings
+
+
+def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
+    for name in pod.shape.claims:
+        claim = snapshot.claims.get(f"{pod.namespace}/{name}")
+        if not snapshot.sees("PersistentVolumeClaim", pod.namespace) or (
+            claim is not None and claim.volume and not claim.known
+        ):
+            yield UnreadVolume(name)
+        elif claim is not None and not claim.volume:
+            yield UnboundClaim(name)
+        elif claim is not None and claim.driver and not snapshot.sees("CSINode"):
+            yield UnreadVolumeLimits()
+        elif claim is not None and claim.driver and not snapshot.sees("PersistentVolumeClaim"):
+            yield UnreadClaims()
+
+
+def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
+    """Yield the reservations that the pods may draw on: then there may be more room than was counted."""
+    for reservation in snapshot.reservations:
+        if any(_may_own(owner, pod) for owner in reservation.owners for pod in pods):
+            yield MatchingReservation(reservation.name)
+
+
+def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
+    return (
+        owner.namespace in {"", pod.namespace}
+        and owner.name in {"", pod.name}
+        and owner.controller in {"", pod.owner}
+        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
+    )
+
+
+def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
+    if not snapshot.sees("ElasticQuota"):
+        yield UnreadQuotas()
+        return
+    by_name = {quota.name: quota for quota in snapshot.quotas}
+    for pod in pods:
+        labelled = dict(pod.labels).get("quota.scheduling.koordinator.sh/name", "")
+        listing = next((quota.name for quota in snapshot.quotas if pod.namespace in quota.namespaces), "")
+        own = pod.namespace if pod.namespace in by_name else ""
+        quota = by_name.get(labelled or own or listing or _DEFAULT_QUOTA) or by_name.get(_DEFAULT_QUOTA)
+        if quota is not None and quota.limited:
+            yield LimitedQuota(quota.name)

@@ -1,0 +1,171 @@
+"""What ending running pods does to others: budgets, protection from preemption, gangs that lose too many."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from kubectl_koord.engine import gangs
+from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.objects import Budget
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.values import BrokenGang, BudgetHit, FreedPod
+from kubectl_koord.wording.words import listed, paste
+
+HARMLESS, HARMFUL, PROTECTED = range(3)
+_BUDGET = "PodDisruptionBudget"
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+_EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
+
+
+def budget_hit(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
+    """Return the budget that covers a victim; each victim before it has used up one disruption."""
+    return next((_spend(budget, spent) for budget in _covering(budgets, pod)), None)
+
+
+def broken_gangs(snapshot: Snapshot, gone: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:
+    """Return the running gangs that the end of these pods brings below their minimum."""
+    lost: dict[str, int] = {}
+    for pod in gone:
+        if pod.gang:
+            lost[pod.gang] = lost.get(pod.gang, 0) + 1
+    every = gangs.all_gangs(snapshot) if lost else {}
+    found = []
+    for key, count_lost in sorted(lost.items()):
+        gang = every[key]
+        bound = len(gang.running)
+        minimum = gang.minimum or 0
+        if bound >= minimum > bound - count_lost:
+            found.append(BrokenGang(key, bound, minimum, bound - count_lost))
+    return tuple(found)
+
+
+def freed(snapshot: Snapshot, pods: Collection[RunningPod]) -> tuple[FreedPod, ...]:
+    """Return what is known of pods that would go together, by name; each uses up a disruption of its budget."""
+    broken = {gang.gang for gang in broken_gangs(snapshot, pods)}
+    by_namespace = _budgets_by_namespace(snapshot)
+    spent: dict[str, int] = {}
+    return tuple(
+        _freed(snapshot, pod, [_spend(budget, spent) for budget in _covering(by_namespace.get(pod.namespace, ()), pod)],
+               breaks=pod.gang if pod.gang in broken else None)
+        for pod in sorted(pods, key=lambda pod: pod.key)
+    )  # fmt: skip
+
+
+@memoised
+def _budgets_by_namespace(snapshot: Snapshot) -> Mapping[str, Sequence[Budget]]:
+    found: dict[str, list[Budget]] = {}
+    for budget in snapshot.budgets:
+        found.setdefault(budget.namespace, []).append(budget)
+    return found
+
+
+def _covering(budgets: Iterable[Budget], pod: RunningPod) -> Iterator[Budget]:
+    labels = dict(pod.labels)
+    for budget in budgets:
+        if budget.namespace == pod.namespace and budget.selector is not None and matches(budget.selector, labels):
+            yield budget
+
+
+def _spend(budget: Budget, spent: dict[str, int]) -> BudgetHit:
+    key = f"{budget.namespace}/{budget.name}"
+    spent[key] = spent.get(key, 0) + 1
+    return BudgetHit(key, violated=spent[key] > budget.allowed)
+
+
+def _freed(snapshot: Snapshot, pod: RunningPod, hits: Sequence[BudgetHit], *, breaks: str | None) -> FreedPod:
+    violated = [hit for hit in hits if hit.violated]
+    return FreedPod(
+        pod=pod.key,
+        node=pod.node,
+        priority=pod.priority,
+        gang=pod.gang or None,
+        owner=pod.owner or None,
+        protected=pod.protected,
+        pod_disruption_budget=next(iter(violated or hits), None),
+        budgets_read=snapshot.sees(_BUDGET, pod.namespace),
+        evictable=not violated and len(hits) <= 1,  # the eviction API refuses whatever several budgets cover
+        breaks=breaks,
+    )
+
+
+def comes_back_there(pod: RunningPod) -> bool:
+    """Tell whether a pod that ends is at once created anew on the same node: then its room is not free."""
+    return pod.shape.of_daemon_set or pod.owner.startswith("Node/")
+
+
+def harm(pod: FreedPod) -> int:
+    """Return how little a pod is to be ended: HARMLESS, HARMFUL (its budget or its gang suffers) or PROTECTED."""
+    if pod.protected:
+        return PROTECTED
+    return HARMLESS if pod.evictable and pod.breaks is None else HARMFUL
+
+
+def told(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
+    """Return what is to be known before these pods are ended, to follow a sentence; empty where nothing is."""
+    return "".join(f"; {clause}" for clause in _clauses(pods, broken))
+
+
+def told_of_preemption(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
+    """Return the same of pods that the scheduler preempts, which asks no budget."""
+    names = [name for name, covered in _by_budget(pods).items() if not all(pod.evictable for pod in covered)]
+    ignored = f"; it ignores budget {listed(names)}" if names else ""
+    return ignored + "".join(f"; {clause}" for clause in _breaking(broken))
+
+
+def _clauses(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> Iterator[str]:
+    protected = [pod.pod for pod in pods if pod.protected]
+    if protected:
+        yield f"{listed(protected)} {'is' if len(protected) == 1 else 'are'} protected from preemption"
+    for name, covered in _by_budget(pods).items():
+        refused = [pod for pod in covered if not pod.evictable]
+        if any(pod.pod_disruption_budget is not None and pod.pod_disruption_budget.violated for pod in refused):
+            why = f"budget {name} allows no more disruptions"
+        else:
+            why = f"budget {name} is not its only one"
+        if refused:
+            yield f"the API server refuses to evict {listed([pod.pod for pod in refused])} now, as {why}"
+        else:
+            yield f"budget {name} allows to evict {listed([pod.pod for pod in covered])}"
+    yield from _breaking(broken)
+    if not all(pod.budgets_read for pod in pods):
+        yield f"{_BUDGET}s could not be read"
+
+
+def _breaking(broken: Iterable[BrokenGang]) -> Iterator[str]:
+    for gang in broken:
+        yield f"gang {gang.gang} falls below its minimum ({gang.left} left, {gang.min_member} needed)"
+
+
+def _by_budget(pods: Iterable[FreedPod]) -> Mapping[str, Sequence[FreedPod]]:
+    found: dict[str, list[FreedPod]] = {}
+    for pod in pods:
+        if pod.pod_disruption_budget is not None:
+            found.setdefault(pod.pod_disruption_budget.name, []).append(pod)
+    return found
+
+
+def eviction(pods: Sequence[FreedPod]) -> str:
+    """Return the command that evicts pods one by one as their budgets allow, and ends with the first refusal.
+
+    Empty where nobody is to paste it: for a protected pod, where it would end halfway, and for names that no
+    pod can have (kubectl decodes what is escaped in a path).
+    """
+    names = [pod.pod.partition("/")[::2] for pod in pods]
+    if any(pod.protected for pod in pods) or not all(_NAME.fullmatch(part) for parts in names for part in parts):
+        return ""
+    if len(pods) > 1:
+        return _each(pod.pod for pod in pods) if all(pod.evictable for pod in pods) else ""
+    ((namespace, name),) = names
+    body = paste("printf", "%s", _EVICTION % (name, namespace))
+    return f"{body} | {paste('kubectl', 'create', '--raw', _path(namespace, name), '-f', '-')}"
+
+
+def _each(keys: Iterable[str]) -> str:
+    name, namespace = "${pod#*/}", "${pod%/*}"
+    evict = f'printf \'{_EVICTION}\' "{name}" "{namespace}" | kubectl create --raw "{_path(namespace, name)}" -f -'
+    return f"for pod in {paste(*keys)}; do {evict} || break; done"
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"

@@ -1,0 +1,278 @@
+"""Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.gather import domain_slots
+from kubectl_koord.engine.preemption import without_victims
+from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.reports.values import Funnel, NodeReason, SlotRow, WhatIf
+from kubectl_koord.simulation.edits import CORDON, opened, room_alone
+from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.wording.words import amounts, count, listed, obstacle, stage
+
+_MOST_NODES, _FEW_NODES = 2, 4
+
+
+class _Room(Struct, frozen=True):
+    """Slots in a what-if, by node and by domain."""
+
+    nodes: Mapping[str, int]
+    domains: tuple[int, ...]
+
+
+@memoised
+def empty_view(view: View) -> View:
+    """Return the cluster with nobody in it and no node cordoned."""
+    return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
+
+
+@memoised
+def roomy_view(view: View) -> View:
+    """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
+    nodes = map(empty_view(view).node, view.names())
+    refusing = (node for node in nodes if node.taints or node.load)
+    return empty_view(view).with_nodes(structs.replace(node, taints=(), load=()) for node in refusing)
+
+
+@memoised
+def uncordoned(view: View) -> View:
+    """Return the cluster with no node cordoned."""
+    return view.with_nodes(opened(node) for node in cordoned(view))
+
+
+def cordoned(view: View) -> tuple[Node, ...]:
+    """Return the nodes that are cordoned, by the field or by the taint alone, in name order."""
+    nodes = map(view.node, view.names())
+    return tuple(node for node in nodes if node.unschedulable or any(taint.key == CORDON for taint in node.taints))
+
+
+@memoised
+def without_dying(view: View) -> View:
+    """Return the cluster once all pods that terminate are gone."""
+    return view.without(dying(view))
+
+
+def dying(view: View) -> tuple[RunningPod, ...]:
+    """Return the running pods that terminate."""
+    everyone = (pod for name in view.names() for pod in view.occupants(name))
+    return tuple(pod for pod in everyone if isinstance(pod, RunningPod) and pod.terminating)
+
+
+def offered(first: Attempt) -> tuple[int, ...]:
+    """Return the slots of the start set, in the order of the tree."""
+    gathering = first.gathering
+    return tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
+
+
+def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
+    """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        return ()
+    rows = _bare_rows(gathering.nodes, Identity(tree), gathering.start, gathering.slots, gathering.desired)
+    if brief:
+        return rows
+    rooms = tuple(_rooms(question, first, tree))
+    if_what = {} if first.placement is not None else _what_ifs(question, first, tree, gathering.start)
+    found = []
+    for index, bare in zip(gathering.start, rows, strict=True):
+        every = _in_the_way(question, first, index, rooms) if bare.short else ()
+        main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
+        more = f" and {count(len(every) - len(main), 'more node')}" if len(every) > len(main) else ""
+        row = structs.replace(bare, in_the_way=", ".join(main) + more, obstacles=every if more else ())
+        found.append(structs.replace(row, what_if=if_what.get(index)))
+    return tuple(found)
+
+
+@memoised
+def _bare_rows(
+    _offer: Offer, tree: Identity[Tree], start: tuple[int, ...], slots: tuple[int, ...], desired: int
+) -> tuple[SlotRow, ...]:
+    """Return the slots of the start set; gangs that are alike share them."""
+    domains = ((tree.value.domains[index], slots[index]) for index in start)
+    return tuple(SlotRow(domain.layer, domain.name, found, max(0, desired - found)) for domain, found in domains)
+
+
+def is_multiple(question: Question, tree: Tree) -> bool:
+    """Tell whether the number of pods is one of every podCountMultiple from the must-gather layer downwards."""
+    layers = tree.layers
+    above = layers[: layers.index(question.must_gather)] if question.must_gather in layers else ()
+    number = len(question.subject.pending)
+    return all(number % multiple == 0 for layer, multiple in question.multiples.items() if layer not in above)
+
+
+def multiples(question: Question) -> str:
+    """Return every podCountMultiple of the subject with its layer: `podCountMultiple 4 of BlockLayer`."""
+    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in question.multiples.items()])}"
+
+
+def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
+    """Yield the room of the empty cluster, and that with whatever refuses a node's first pod out of the way, too.
+
+    Where the number of pods is no multiple, that is what is wrong: room is then counted without rounding.
+    """
+    multiples = question.multiples if is_multiple(question, tree) else {}
+    empty = slots_in(empty_view(question.view), question, first)
+    pods = in_index_order(map(room_alone, question.subject.pending))
+    alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
+    bare = offer_slots(roomy_view(question.view), question.view.names(), pods, alone).counts
+    for nodes in (empty, {name: slots or bare[name] for name, slots in empty.items()}):
+        yield _Room(nodes, domain_slots(tree, nodes, multiples))
+
+
+def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
+    view = question.view
+    variants = [without_dying(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
+    counted = [domain_slots(tree, slots_in(one, question, first), question.multiples) for one in variants]
+    return {index: WhatIf(*(slots[index] for slots in counted)) for index in start}
+
+
+def slots_in(view: View, question: Question, first: Attempt) -> dict[str, int]:
+    """Return the gang's slots by node in another variant of the cluster, as if nobody else were nominated."""
+    return slots_of(view, question.subject.pending, first.prepared.trigger, first)
+
+
+def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
+    """Return the slots by node for changed pods, with a changed trigger, as if nobody else were nominated."""
+    alone = first.prepared.alone(trigger)
+    found = offer_slots(view, view.names(), in_index_order(pods), alone)
+    return {name: node.slots for name, node in found.items()}
+
+
+def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> tuple[str, ...]:
+    """Return what is in the way: a sentence, or one for each node that could take more."""
+    gathering, tree = first.gathering, question.tree
+    if gathering is None or not isinstance(tree, Tree):
+        raise AssertionError("only a planned gang has slots")
+    below = tuple(tree.nodes_below(index))
+    empty, most = rooms
+    if most.domains[index] < gathering.desired:
+        return (_never_words(most, index, below, gathering.desired),)
+    lifted = empty.domains[index] < gathering.desired
+    free = most.nodes if lifted else empty.nodes
+    lost = sorted(
+        ((free[name] - gathering.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1])
+    )
+    blocked = [name for missing, name in lost if missing > 0]
+    if not blocked:
+        return (f"the pods cannot be split by {multiples(question)}",)
+    if lifted:
+        return (_counted(first.rejections[name] for name in blocked),)
+    return tuple(_on_node(question.view, name, first) for name in blocked)
+
+
+def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
+    raw, rounded = sum(most.nodes[name] for name in below), most.domains[index]
+    without = f"; {raw} without podCountMultiple" if rounded < raw else ""
+    return f"fits at most {rounded} of {desired} pods even when empty ({count(len(below), 'node')}{without})"
+
+
+def _on_node(view: View, name: str, first: Attempt) -> str:
+    reason = first.rejections.get(name)
+    pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
+    if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
+        return f"{name}: {obstacle(reason) if reason else 'full'}"
+    need = scarce(first.trigger.shape.requests, reason)
+    pods = [pod for pod in pods if any(resource in need for resource, _ in pod.shape.requests)] or pods
+    pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
+    largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
+    names = listed([pod.name for pod in pods])
+    priorities = sorted({pod.priority for pod in pods})
+    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
+    each = f"{largest} each, " if len(pods) > 1 and _alike(pods) else (f"{largest}, " if len(pods) == 1 else "")
+    return f"{name}: {names} ({each}priority {span})"
+
+
+def scarce(requests: Resources, reason: Reason | None) -> set[str]:
+    """Return the resources that a reason says are short; all that the pod asks for where it names none."""
+    if isinstance(reason, Insufficient):
+        return {resource for resource, _, _ in reason.short}
+    return {resource for resource, _ in requests}
+
+
+def _alike(pods: list[RunningPod]) -> bool:
+    return len({pod.shape.requests for pod in pods}) == 1
+
+
+def main(refused: Mapping[str, Reason]) -> str:
+    """Return the reasons for which nodes were lost, the commonest first."""
+    return _counted(refused.values())
+
+
+def other_than_room(first: Attempt) -> str:
+    """Return them where they are more than a want of room, such as taints; empty otherwise."""
+    others = [reason for reason in first.rejections.values() if not isinstance(reason, Insufficient | TooManyPods)]
+    return _counted(others) if others else ""
+
+
+def _counted(reasons: Iterable[Reason]) -> str:
+    found = Counter(obstacle(reason) for reason in reasons)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked]) or "the cluster has no nodes"
+
+
+def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:
+    """Return by node why it refuses this pod as things are, before any member is placed; those that take it are not in.
+
+    Pods of other jobs that are nominated count as the scheduler counts them.
+    """
+    return offer_slots(question.view, question.view.names(), (pod,), question.prepared(pod)).refusals
+
+
+def funnel(question: Question, first: Attempt) -> Funnel:
+    """Return how many nodes are lost to each reason, in the filters' order, and how many are left.
+
+    That is before any member is placed: the places that members take themselves are not lost.
+    """
+    names = question.view.names()
+    reasons = tuple(_refused(question, first).values())
+    lost = Counter(obstacle(reason) for reason in reasons)
+    ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
+    return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
+
+
+def _refused(question: Question, first: Attempt) -> Mapping[str, Reason]:
+    """Return why nodes take not even one pod, those left out that take some."""
+    if first.gathering is None:
+        return refusals(question, first.trigger)
+    nodes = first.gathering.nodes
+    return {name: reason for name, reason in first.rejections.items() if not nodes[name].slots}
+
+
+def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
+    """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
+    lost = Counter(stage(reason, first.trigger.shape.requests) for reason in reasons)
+    left = total
+    for (_, words), number in sorted(lost.items()):
+        left -= number
+        yield words, left
+
+
+def by_node(question: Question, first: Attempt) -> tuple[NodeReason, ...]:
+    """Return for every node how many pods of the gang it takes and why the next does not fit, in name order."""
+    tree = question.tree if isinstance(question.tree, Tree) else None
+    slots = first.gathering.nodes if first.gathering is not None else None
+    pods = in_index_order(question.subject.pending)
+    if slots is None:
+        slots = offer_slots(question.view, question.view.names(), pods, question.prepared(first.trigger))
+    return tuple(
+        NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
+        for name, node in slots.items()
+    )
+
+
+def _domain(tree: Tree | None, node: str) -> str:
+    """Return the domain above a node, empty for one outside the tree."""
+    if tree is None or node not in tree.leaf:
+        return ""
+    return tree.domains[tree.domains[tree.leaf[node]].parent].name

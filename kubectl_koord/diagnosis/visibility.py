@@ -1,0 +1,91 @@
+"""Which kinds decide which question, and what is said where one of them could not be read.
+
+The one rule for all verbs: an answer that rests on a kind that could not be read is unknown, and names the kind
+and why. Kinds that may only refuse what would else be a yes (quotas, cards, load, volumes) are in `limits`.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, TypeAlias
+
+from kubectl_koord.diagnosis import coverage
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.wording.words import listed
+
+About: TypeAlias = Literal["tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted"]
+
+DECIDE: dict[About, tuple[str, ...]] = {
+    "tree": ("ClusterNetworkTopology", "Node"),
+    "listing": ("Node", "Pod", "PodGroup"),
+    "members": ("Pod", "PodGroup"),
+    "pod": ("Pod",),
+    "podgroup": ("PodGroup",),
+    "layers": ("ClusterNetworkTopology",),
+    "attempt": ("Node", "Pod"),
+    "preempted": ("Pod", "Event"),
+}
+"""What each question rests on: the tree; which gangs are pending; whom a name means, and who of a gang is pending
+or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be placed;
+who was preempted."""
+
+_OF_VOLUMES = ["PersistentVolumeClaim", "PersistentVolume", "CSINode"]
+_NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
+
+
+def unread(snapshot: Snapshot, about: About, *namespaces: str) -> tuple[Gap, ...]:
+    """Return why the kinds that decide a question could not be read: in these namespaces, or everywhere for none."""
+    return tuple(dict.fromkeys(_unread(snapshot, DECIDE[about], namespaces or ("",))))
+
+
+def _unread(snapshot: Snapshot, kinds: Iterable[str], namespaces: Iterable[str]) -> Iterator[Gap]:
+    for kind in kinds:
+        for namespace in namespaces if kind in _NAMESPACED else ("",):
+            gap = snapshot.unread(kind, namespace)
+            if gap is not None:
+                yield gap
+
+
+def unread_members(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps that leave open who belongs to the subject, and who of them is pending."""
+    group = subject.group
+    if group is None:
+        return unread(snapshot, "pod", subject.key.partition("/")[0])
+    return unread(snapshot, "members", *_homes(group.gangs, group.own.key))
+
+
+def unread_for(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which nothing can be computed for the subject: others' pods take room everywhere."""
+    gaps = [*unread(snapshot, "attempt")]
+    group = subject.group
+    if group is not None:
+        gaps += unread(snapshot, "podgroup", *_homes(group.gangs, group.own.key))
+        if any(gang.topology is not None for gang in group.everyone):
+            gaps += unread(snapshot, "layers")
+    return tuple(gaps)
+
+
+def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which the slots that domains offer the subject are not known.
+
+    Beyond what decides at all: what nodes may refuse its pods for, where its pods are counted in slots.
+    """
+    gaps = dict.fromkeys(unread_for(subject, snapshot))
+    group = subject.group
+    if group is not None and any(spec is not None for spec in group.specs):
+        asked = {resource for pod in subject.pending for resource, _ in pod.shape.requests}
+        kinds = ["NodeMetric", "Reservation"]
+        kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
+        kinds += _OF_VOLUMES if any(pod.shape.claims for pod in subject.pending) else []
+        gaps |= dict.fromkeys(_unread(snapshot, kinds, _homes(group.gangs, group.own.key)))
+    return tuple(gaps)
+
+
+def _homes(gangs: Iterable[str], own: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key.partition("/")[0] for key in (own, *gangs)))
+
+
+def words(gaps: Iterable[Gap]) -> str:
+    """Return which kinds could not be read, and why, without a full stop."""
+    kinds = dict.fromkeys(gap.kind for gap in gaps)
+    reasons = dict.fromkeys(gap.message for gap in gaps)
+    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"

@@ -1,0 +1,1 @@
+"""Reading the scheduler's own words: conditions, events, and what of them still holds."""

@@ -1,0 +1,312 @@
+"""The scheduler's own words, read: what a condition or event of a gang's pod says, of 1.7, 1.8 and main.
+
+The shapes are those of kube-scheduler's FitError around Koordinator's texts; nesting is followed.
+What is not understood stays as text, it is never guessed, and nothing is dropped. Every pattern is
+anchored: the time is linear in the length of the text.
+"""
+
+import re
+
+from msgspec import Struct, structs
+
+from kubectl_koord.messages.phrases import Phrase, phrase
+
+_DEEPEST = 4
+_CUT = " ..."
+_NUMBER = r"\d{1,18}"  # what a scheduler counts has fewer digits; whatever has more stays text
+_NODES = re.compile(rf"0/({_NUMBER}) nodes are available:\s*")
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_GROUP = rf"(?:\d+ )?GangGroup {_QUOTED} gets rejected due to member Pod {_QUOTED} is unschedulable with reason "
+_REJECTED = re.compile(rf"{_GROUP}{_QUOTED}, alreadyWaitForBound: ({_NUMBER})(?!\d)")
+_REJECTED_CUT = re.compile(rf'{_GROUP}"((?:[^"\\]|\\.)*)(?:"(?:, [a-zA-Z]*:? ?\d*)?|\\)?')
+_PREEMPTION = re.compile(r"(?:^|[\s,])preemption: ")
+_SUGGESTION = re.compile(r"Suggestion: \{type: (\w*), message: (.*)\}", re.DOTALL)
+_PLAN = re.compile(
+    rf"(?:\d+ )?no candidate topology nodes can accommodate job, desiredOfferSlot: ({_NUMBER})(?:,\s*|$)", re.DOTALL
+)
+_FIT = re.compile(r"(?:^|, )(?=0/\d+ nodes are available:)")
+_MULTIPLES = "; podCountMultiple constraints: "
+_DOMAIN = re.compile(rf"topology topologyNode ([^/;]*)/([^;:]*): ({_NUMBER})")
+_BEST = re.compile(rf"max offer slot among ({_NUMBER}) must-gather topology nodes: ({_NUMBER})")
+_MULTIPLE = re.compile(rf"([^=,\s]+)=({_NUMBER})")
+_ITEM = re.compile(rf"({_NUMBER}) (.*)", re.DOTALL)
+_ITEM_BORDER = re.compile(r"[,.] (?=\d+ )")
+_QUOTA = re.compile(
+    r"Insufficient (?:non-preemptible )?quotas, quotaName(?:Topo)?: (\[[^\]]*\]|[^,]*), (runtime|min): (\S*),"
+    r" (?:used|nonPreemptibleUsed): (\S*), pod's request: (\S*), exceedDimensions: \[([^\]]*)\]"
+)
+_AMOUNT = re.compile(r"([^:,]+):([^:,]+)")
+_ATTEMPTED = re.compile(r"preemption already attempted by (\S+) with message ")
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
+_SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", '"': '"'}
+_LAST_CHARACTER = 0x10FFFF
+_MISSING = re.compile(r"%!([a-zA-Z])\(MISSING\)")
+
+
+class DomainSlots(Struct, frozen=True):
+    """The slots that the scheduler counted for one domain."""
+
+    layer: str
+    name: str
+    slots: int
+
+
+class TopologyWords(Struct, frozen=True):
+    """The text of a failed plan (coscheduling/core/network_topology_solver.go).
+
+    `domains` is empty for a layer that does not exist, and where only the best is told: then
+    `best` holds how many domains there are and the most slots of any (koordinator#3191).
+    `nodes` is the nested histogram; `text` what of the list could not be read, such as its cut end.
+    """
+
+    desired: int
+    domains: tuple[DomainSlots, ...] = ()
+    best: tuple[int, int] | None = None
+    multiples: tuple[tuple[str, int], ...] = ()
+    nodes: "Words | None" = None
+    text: str = ""
+
+
+class Rejection(Struct, frozen=True):
+    """A member quoting another: the group, the pod that failed, its words, how many waited (None: not told)."""
+
+    group: str
+    pod: str
+    words: "Words"
+    waiting: int | None
+
+
+class QuotaWords(Struct, frozen=True):
+    """ElasticQuota's refusal (elasticquota/plugin_helper.go): amounts are spelled as in the text.
+
+    names: the quota, or the path to the parent that refused; limit: `runtime`, or `min` for pods
+    that may not be preempted; exceeded: the resources of which there is not enough.
+    """
+
+    names: tuple[str, ...]
+    limit: str
+    allowed: tuple[tuple[str, str], ...]
+    used: tuple[tuple[str, str], ...]
+    request: tuple[tuple[str, str], ...]
+    exceeded: tuple[str, ...]
+
+
+class Fragment(Struct, frozen=True):
+    """What one plugin says after `preemption:`; `by` is set where it repeats another member's attempt."""
+
+    words: "Words"
+    by: str = ""
+
+
+class Suggestion(Struct, frozen=True):
+    """What main may append: a type such as `WaitingVictimReleased`, and a sentence."""
+
+    type: str
+    message: str
+
+
+class Words(Struct, frozen=True):
+    """One message, taken apart.
+
+    nodes: the number in `0/N nodes are available`, None without.
+    counts: `(number, reason)` by node. Of phrase, topology, rejected, quota and permit (what a
+    pod that waited in Permit is told, where that is a message itself) at most one says it all.
+    preemption: what follows `preemption:`, one entry per plugin.
+    text: what was not understood, as it is. cut: whether the end is missing, as in long events.
+    """
+
+    nodes: int | None = None
+    counts: tuple[tuple[int, str], ...] = ()
+    phrase: Phrase | None = None
+    topology: TopologyWords | None = None
+    rejected: Rejection | None = None
+    quota: QuotaWords | None = None
+    permit: "Words | None" = None
+    preemption: tuple[Fragment, ...] = ()
+    suggestion: Suggestion | None = None
+    text: str = ""
+    cut: bool = False
+
+    @property
+    def is_quote(self) -> bool:
+        """Whether it only quotes another member's failure."""
+        return self.rejected is not None
+
+    @property
+    def root(self) -> "Words":
+        """The innermost words: those of the pod whose failure all others quote."""
+        inner = self.rejected.words if self.rejected else self.permit
+        return inner.root if inner is not None else self
+
+    @property
+    def slots(self) -> TopologyWords | None:
+        """Return the slot table, also where it is quoted from another member."""
+        return self.root.topology
+
+    @property
+    def has_preempted(self) -> bool:
+        """Whether a preemption has succeeded: victims were just deleted."""
+        said = [self.phrase, *(fragment.words.phrase for fragment in self.preemption)]
+        return any(one is not None and one.code == "preempt-success" for one in said)
+
+    @property
+    def is_of_old_scheduler(self) -> bool:
+        """Whether only schedulers older than 1.7 say so."""
+        return self.root.phrase is not None and self.root.phrase.is_old
+
+
+def read(message: str, depth: int = _DEEPEST) -> Words:
+    """Return what a message says; nested messages are read down to a few levels. Never raises."""
+    text = _MISSING.sub(r"%\1", message.strip())  # 1.7 runs it through a format function
+    is_cut = text.endswith(_CUT)
+    return _read(text.removesuffix(_CUT) if is_cut else text, depth, is_cut=is_cut)
+
+
+def _read(text: str, depth: int, *, is_cut: bool) -> Words:
+    prefix = _NODES.match(text)
+    found = _said(text[prefix.end() :] if prefix else text, depth, has_prefix=prefix is not None, is_cut=is_cut)
+    return structs.replace(found, nodes=int(prefix[1])) if prefix else found
+
+
+def _said(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> Words:
+    """Return the words behind the prefix: first what it is about, then what preemption came to."""
+    rejected, end = _rejection(text, depth, is_cut=is_cut) if depth else (None, 0)
+    marker = _PREEMPTION.search(text, end)
+    head, tail = (text[end : marker.start()], text[marker.end() :]) if marker else (text[end:], "")
+    after, suggestion = _suggestion(tail if marker else head)
+    head, tail = (head, after) if marker else (after, "")
+    fragments = tuple(_fragments(tail, depth, is_cut=is_cut)) if marker else ()
+    if rejected is not None:
+        body = Words(rejected=rejected, text=_trimmed(head))
+    else:
+        body = _body(_trimmed(head), depth, has_prefix=has_prefix, is_cut=is_cut and not marker and not suggestion)
+    return structs.replace(body, preemption=fragments, suggestion=suggestion, cut=is_cut)
+
+
+def _rejection(text: str, depth: int, *, is_cut: bool) -> tuple[Rejection | None, int]:
+    """Return the quotation that the text begins with, and where it ends.
+
+    Mirrors the text of BeforePreFilter in coscheduling/core/core.go; what has no `alreadyWaitForBound`
+    is of a scheduler before 1.7.
+    """
+    whole = _REJECTED.match(text)
+    if whole:
+        words = _read(_unquoted(whole[3]), depth - 1, is_cut=False)
+        waiting = None if is_cut and whole.end() == len(text) else int(whole[4])
+        return Rejection(_unquoted(whole[1]), _unquoted(whole[2]), words, waiting), whole.end()
+    part = _REJECTED_CUT.fullmatch(text) if is_cut else None
+    if part:
+        words = _read(_unquoted(part[3]), depth - 1, is_cut=True)
+        return Rejection(_unquoted(part[1]), _unquoted(part[2]), words, None), part.end()
+    return None, 0
+
+
+def _suggestion(text: str) -> tuple[str, Suggestion | None]:
+    """Return the text without the suggestion at its end, and the suggestion."""
+    start = text.rfind("Suggestion: {type: ")
+    match = _SUGGESTION.fullmatch(text[start:].rstrip(". ")) if start >= 0 else None
+    return (text[:start], Suggestion(match[1], match[2])) if match else (text, None)
+
+
+def _fragments(text: str, depth: int, *, is_cut: bool) -> list[Fragment]:
+    parts = _PREEMPTION.split(text)
+    found = []
+    for index, part in enumerate(parts):
+        repeated = _ATTEMPTED.match(part)
+        inner = part[repeated.end() :] if repeated else part
+        words = (
+            _read(_trimmed(inner), depth - 1, is_cut=is_cut and index == len(parts) - 1) if depth else Words(text=inner)
+        )
+        found.append(Fragment(words, repeated[1] if repeated else ""))
+    return found
+
+
+def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> Words:
+    plan = _PLAN.match(body)
+    if plan and not (is_cut and plan.end() == len(body)):
+        return Words(topology=_topology(int(plan[1]), body[plan.end() :], depth, is_cut=is_cut))
+    quota = _QUOTA.fullmatch(body)
+    if quota:
+        return Words(quota=_quota(quota))
+    # Who is rejected while waiting in Permit is told the bare text by 1.7, and `1 TEXT` since 1.8.
+    one = _ITEM.fullmatch(body) if has_prefix else None
+    found = phrase(one[2] if one else body) if not is_cut else None
+    if found is not None:
+        return Words(phrase=found)
+    if one and _NODES.match(one[2]):
+        return Words(permit=_nested(one[2], depth, is_cut=is_cut))
+    return _histogram(body, is_cut=is_cut) if has_prefix else Words(text=body)
+
+
+def _topology(desired: int, text: str, depth: int, *, is_cut: bool) -> TopologyWords:
+    told, has_multiples, constraints = text.rpartition(_MULTIPLES)
+    listed = told if has_multiples else text
+    fit = _FIT.search(listed)
+    nested = _trimmed(listed[fit.end() :]) if fit else ""
+    items = _items(listed[: fit.start()] if fit else listed, ";", is_cut=is_cut and not fit and not has_multiples)
+    best = _BEST.fullmatch(items[0]) if len(items) == 1 else None
+    domains = [match for item in items if (match := _DOMAIN.fullmatch(item))]
+    limits = _items(constraints, ", ", is_cut=is_cut) if has_multiples else []
+    multiples = [match for item in limits if (match := _MULTIPLE.fullmatch(item))]
+    unread = [item for item in items if not best and not _DOMAIN.fullmatch(item)]
+    unread += [item for item in limits if not _MULTIPLE.fullmatch(item)]
+    return TopologyWords(
+        desired=desired,
+        domains=tuple(DomainSlots(match[1], match[2], int(match[3])) for match in domains),
+        best=(int(best[1]), int(best[2])) if best else None,
+        multiples=tuple((match[1], int(match[2])) for match in multiples),
+        nodes=_nested(nested, depth, is_cut=is_cut and not has_multiples) if nested else None,
+        text=";".join(unread),
+    )
+
+
+def _items(listed: str, border: str, *, is_cut: bool) -> list[str]:
+    """Return the items of a list; the last one of a list that is cut says that it is: `: 3` may have been `: 35`."""
+    items = [item for item in _trimmed(listed).split(border) if item]
+    return [*items[:-1], items[-1] + _CUT] if is_cut and items else items
+
+
+def _nested(text: str, depth: int, *, is_cut: bool) -> Words:
+    return _read(text, depth - 1, is_cut=is_cut) if depth else Words(text=text, cut=is_cut)
+
+
+def _quota(match: re.Match[str]) -> QuotaWords:
+    return QuotaWords(
+        names=tuple(match[1].strip("[]").split()),
+        limit=match[2],
+        allowed=_amounts(match[3]),
+        used=_amounts(match[4]),
+        request=_amounts(match[5]),
+        exceeded=tuple(match[6].split()),
+    )
+
+
+def _amounts(listed: str) -> tuple[tuple[str, str], ...]:
+    """Return `cpu:1,memory:2Gi` as pairs; `<empty>` has none."""
+    return tuple((name, amount) for name, amount in _AMOUNT.findall(listed))
+
+
+def _histogram(body: str, *, is_cut: bool) -> Words:
+    """Return the items of a histogram; text where any part is no `number reason`. A cut last item is text."""
+    parts = _ITEM_BORDER.split(body)
+    rest = parts.pop() if is_cut else ""
+    items = [item for part in parts if (item := _ITEM.fullmatch(part)) is not None]
+    if len(items) < len(parts) or not items:
+        return Words(text=body)
+    return Words(counts=tuple((int(item[1]), item[2]) for item in items), text=rest)
+
+
+def _unquoted(written: str) -> str:
+    """Return what Go's strconv.Quote was given; an escape that Go does not write is left as it is."""
+    return _ESCAPE.sub(_unescaped, written)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    number = match[1] or match[2] or match[3]
+    if number is None:
+        return _SIMPLE.get(match[4], match[0])
+    return chr(int(number, 16)) if int(number, 16) <= _LAST_CHARACTER else match[0]
+
+
+def _trimmed(part: str) -> str:
+    return part.strip().strip(",").rstrip(". ").strip()

@@ -1,0 +1,1 @@
+"""Ways out, each proven by simulating it, and next steps."""

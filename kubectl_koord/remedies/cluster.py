@@ -1,0 +1,230 @@
+"""Remedies on the side of the cluster: waiting, preemption, cordons, taints, more nodes."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count as numbers
+from itertools import islice
+
+from kubectl_koord.diagnosis import disruption, evidence
+from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.reasons import Untolerated
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.tree import NODE_LAYER, Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.selectors import Taint
+from kubectl_koord.remedies import next_steps
+from kubectl_koord.remedies.search import Search
+from kubectl_koord.remedies.tally import Short, Tally, in_domain
+from kubectl_koord.reports.values import AddNode, Edit, Tolerate, Uncordon, WayOut
+from kubectl_koord.simulation.edits import deleted
+from kubectl_koord.simulation.simulation import Question, every_course
+from kubectl_koord.wording.ages import overdue, told_overdue
+from kubectl_koord.wording.words import count, listed, paste
+
+_MOST_NAMED = 3
+_MOST_TAINTS = 8
+_MOST_PODS_NAMED = 6
+_MOST_PLACES = 3
+_MOST_TRIED = 16
+_MOST_GROWN = 6
+_MORE_NODES = 2
+_RUNS_PER_COURSE = 20
+_OF_KUBERNETES = "node.kubernetes.io/"
+_FINALIZERS = "jsonpath={.metadata.finalizers}"
+
+
+def wait_for_terminating(search: Search) -> Iterator[WayOut]:
+    """Yield to wait, where pods that terminate already make room enough."""
+    dying = leaving(search.question.view)
+    edits = deleted(dying)
+    if dying and search.works(edits):
+        verb = "frees" if len(dying) == 1 else "free"
+        message = f"Wait: {count(len(dying), 'terminating pod')} {verb} enough room"
+        moment = search.question.snapshot.moment
+        late = told_overdue(dying, moment)
+        looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
+        command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
+        yield WayOut("wait-for-terminating", f"{message}; {late}" if late else message, command, edits)
+
+
+def leaving(view: View) -> list[RunningPod]:
+    """Return the pods that terminate, without those that come back at once on the same node."""
+    return [pod for pod in evidence.dying(view) if not disruption.comes_back_there(pod)]
+
+
+def wait_for_preemption(search: Search) -> Iterator[WayOut]:
+    """Yield to wait, where the scheduler's own preemption leads to a placement in every course."""
+    question = search.question
+    if not question.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
+        return
+    most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_COURSE)
+    effective = (course for course in every_course(question, most_rounds=most) if course.rounds)
+    courses = []
+    for course in islice(effective, most):
+        if not course.runs:
+            return
+        courses.append(course)
+    if courses:
+        yield from _preempting(search, courses[0])
+
+
+def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
+    question = search.question
+    edits = deleted(pod for one in course.rounds for pod in one.gone)
+    if not search.works(edits):
+        return
+    namespace, _, name = question.subject.key.partition("/")
+    who = listed([victim.key for victim in course.killed])
+    where = _domain_words(question, course.rounds[-1])
+    whom = "the gang" if question.subject.group is not None else "it"
+    message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
+    command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
+    freed = disruption.freed(question.snapshot, course.killed)
+    broken = disruption.broken_gangs(question.snapshot, course.killed)
+    message = f"{message}{disruption.told_of_preemption(freed, broken)}"
+    yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
+
+
+def _domain_words(question: Question, last: Preemption) -> str:
+    if last.domain is None or not isinstance(question.tree, Tree) or not question.tree.domains[last.domain].name:
+        return ""
+    return f" in {question.tree.domains[last.domain].name}"
+
+
+def uncordon(search: Search) -> Iterator[WayOut]:
+    """Yield the fewest cordoned nodes of one place that are enough; of single ones all that are."""
+    if not evidence.cordoned(search.view):
+        return
+    found: list[tuple[Edit, ...]] = []
+    alone = [] if search.counts_exactly else _tried(search)
+    for short, gains in _opening(search):
+        ranked = in_domain(short.nodes, gains)
+        each = (name for gain, name in ranked if gain >= short.missing and search.works((Uncordon(name),)))
+        alone += islice((name for name in each if name not in alone), _MOST_NAMED + 1 - len(alone))
+        if ranked and not alone:
+            found.append(search.fewest([(gain, (Uncordon(name),)) for gain, name in ranked], short.missing))
+    sets = [(Uncordon(name),) for name in sorted(alone)[:1]] or sorted(filter(None, found), key=len)[:1]
+    for edits in sets:
+        yield uncordoning(edits, sorted(alone))
+
+
+def _tried(search: Search) -> list[str]:
+    """Return the cordoned nodes of which one is enough where counting may miss them: the first few are tried."""
+    names = [node.name for node in evidence.cordoned(search.view)[:_MOST_TRIED]]
+    return list(islice((name for name in names if search.works((Uncordon(name),))), _MOST_NAMED + 1))
+
+
+def _opening(search: Search) -> Iterator[tuple[Short, Mapping[str, int]]]:
+    """Yield the places that are short, and what each node would bring were it not cordoned."""
+    for tally in search.tallies:
+        now, then = tally.slots(search.view), tally.slots(evidence.uncordoned(search.view))
+        gains = {name: then[name] - now[name] for name in then}
+        yield from ((short, gains) for short in tally.shorts())
+
+
+def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
+    """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
+    names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
+    others = [name for name in alone if name not in names]
+    instead = f" (or {listed(others)})" if others else ""
+    which = names[0] if len(names) == 1 else f"all of {listed(names)}"
+    return WayOut("uncordon", f"Uncordon {which}{instead}", paste("kubectl", "uncordon", *names), tuple(edits))
+
+
+def tolerate(search: Search) -> Iterator[WayOut]:
+    """Yield each taint that, tolerated by all its pods, lets it start; not those that Kubernetes sets itself."""
+    return (way for way in tolerating(search) if search.works(way.edits))
+
+
+def tolerating(search: Search) -> Iterator[WayOut]:
+    """Yield to tolerate each taint in the way, the commonest first, whether it is enough or not."""
+    for taint, nodes in _taints(search):
+        value = f"={taint.value}" if taint.value else ""
+        message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
+        edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
+        command = _toleration(search, taint)
+        where = "" if command else f": add it to spec.tolerations in {next_steps.written_in(search.members)}"
+        yield WayOut("tolerate", f"{message}{where}", command, edits)
+
+
+def _taints(search: Search) -> list[tuple[Taint, int]]:
+    taints = Counter(reason.taint for reason in search.first.rejections.values() if isinstance(reason, Untolerated))
+    ranked = sorted(taints.items(), key=lambda item: (-item[1], item[0].key, item[0].value, item[0].effect))
+    return [(taint, nodes) for taint, nodes in ranked if not taint.key.startswith(_OF_KUBERNETES)][:_MOST_TAINTS]
+
+
+def _toleration(search: Search, taint: Taint) -> str:
+    """Return the commands for a few pods; many are better changed in what creates them."""
+    if len(search.pods) > _MOST_PODS_NAMED:
+        return ""
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+    return " && ".join(_patch(pod, toleration) for pod in sorted(search.members, key=lambda pod: pod.key))
+
+
+def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
+    """Return the command that adds a toleration to a pod, whether it has others, which must stay, or none."""
+    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
+    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
+    patch = json.dumps([another if pod.shape.tolerations else first])
+    return paste("kubectl", "patch", "pod", pod.name, "-n", pod.namespace, "--type", "json", "-p", patch)
+
+
+def add_nodes(search: Search) -> Iterator[WayOut]:
+    """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
+    places: dict[int | None, tuple[Short, list[tuple[str, int]]]] = {}
+    for tally in search.tallies:
+        for short in _growing(tally):
+            where = search.domain(short)
+            _, more = places.get(where, (short, []))
+            places[where] = short, sorted({*more, *_numbers(tally, short)}, key=lambda item: item[::-1])
+    nearest = sorted(((short, more) for short, more in places.values() if more), key=lambda item: item[1][0][1])
+    grown = (way for short, more in nearest[:_MOST_GROWN] for way in islice(_grown(search, short, more), 1))
+    yield from islice(grown, _MOST_PLACES)
+
+
+def _grown(search: Search, short: Short, numbers: Iterable[tuple[str, int]]) -> Iterator[WayOut]:
+    for like, number in numbers:
+        edits = _added(search.question.view, like, number)
+        if search.works(edits):
+            yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{search.place(short)}", edits=edits)
+
+
+def _growing(tally: Tally) -> Iterator[Short]:
+    """Yield the places that grow with a node: where it must gather on one node, a new node is a place of its own."""
+    if tally.question.must_gather != NODE_LAYER:
+        yield from tally.shorts()
+        return
+    yield Short(None, len(tally.members), tuple(name for short in tally.shorts() for name in short.nodes))
+
+
+def _numbers(tally: Tally, short: Short) -> Iterator[tuple[str, int]]:
+    """Yield which node to add how often: no fewer than division asks for."""
+    extras = range(_MORE_NODES + max(tally.multiples.values(), default=1))
+    for like, slots in _roomiest(tally, short):
+        least = -(-short.missing // slots)
+        yield from ((like, least + extra) for extra in extras)
+
+
+def _roomiest(tally: Tally, short: Short) -> list[tuple[str, int]]:
+    """Return the node of a place that takes the most pods when empty, and how many.
+
+    With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
+    pods are tried one by one it does not, whatever the spec of another gang of the group says.
+    """
+    empty = tally.empty_slots()
+    ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
+    tree = tally.question.tree
+    if not tally.multiples or not isinstance(tree, Tree):
+        return ranked[:1]
+    best: dict[int, tuple[str, int]] = {}
+    for name, slots in ranked:
+        best.setdefault(tree.domains[tree.leaf[name]].parent, (name, slots))
+    return list(best.values())[:_MOST_PLACES]
+
+
+def _added(view: View, like: str, number: int) -> tuple[AddNode, ...]:
+    taken = set(view.names())
+    free = (name for at in numbers(1) if (name := f"{like}-new-{at}") not in taken)
+    return tuple(AddNode(next(free), like) for _ in range(number))

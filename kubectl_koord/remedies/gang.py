@@ -1,0 +1,259 @@
+"""Remedies on the side of the gang: another layer, smaller multiples, fewer pods, smaller requests."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+
+from msgspec import structs
+
+from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.gangs import Gang, GatherRule
+from kubectl_koord.engine.reasons import Insufficient
+from kubectl_koord.engine.slots import in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.model import accelerators, quantity
+from kubectl_koord.remedies import next_steps, surplus
+from kubectl_koord.remedies.search import Search, largest
+from kubectl_koord.remedies.tally import held
+from kubectl_koord.reports.codes import ActionCode
+from kubectl_koord.reports.values import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
+from kubectl_koord.simulation.edits import asking
+from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.wording.words import amount_of, count, paste, resource_name
+
+_MEBI = 1 << 20
+_LEAST_SHARE = 10  # who asks for a tenth of what it needs is not helped
+_MOST_SIZES = 16
+_Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
+
+
+def other_layer(search: Search) -> Iterator[WayOut]:
+    """Yield the nearest wider layer to gather on that works, and gathering as a preference only."""
+    seen: set[str] = set()
+    for way in other_layers(search):
+        if way.action not in seen and search.works(way.edits):
+            seen.add(way.action)
+            yield way
+
+
+def other_layers(search: Search) -> Iterator[WayOut]:
+    """Yield to gather on each wider layer, and to prefer only, whether it is enough or not."""
+    question = search.question
+    tree, must = question.tree, question.must_gather
+    if not isinstance(tree, Tree) or must not in tree.layers:
+        return
+    for layer in reversed(tree.layers[: tree.layers.index(must)]):
+        edits = _with_rules(question, _gathered_on(must, layer))
+        yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
+    edits = _with_rules(question, _preferring)
+    yield _changing_spec(question, "prefer-gather", "Use PreferGather instead of MustGather", edits)
+
+
+def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
+    """Return to change the spec by command; where pods carry it, by the field."""
+    command = annotate(edits)
+    where = "" if command else f" (network-topology-spec in {next_steps.written_in(question.subject.pending)})"
+    return WayOut(action, f"{message}{where}", command, edits)
+
+
+def _gathered_on(old: str, new: str) -> _Change:
+    """Return the change that moves the hard rule to another layer; a multiple of the old one stays where it is."""
+
+    def change(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+        before = next((rule.multiple for rule in rules if rule.layer == new), 0)
+        kept = [
+            structs.replace(rule, strategy="PreferGather") if rule.layer == old else rule
+            for rule in rules
+            if rule.layer != new and (rule.layer != old or rule.multiple > 1)
+        ]
+        return (GatherRule(new, "MustGather", before), *kept)
+
+    return change
+
+
+def _preferring(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+    return tuple(structs.replace(rule, strategy="PreferGather") for rule in rules)
+
+
+def smaller_multiple(search: Search) -> Iterator[WayOut]:
+    """Yield for each layer the largest smaller podCountMultiple that works."""
+    for layer, multiple in search.question.multiples.items():
+        ways = (lower_multiple(search.question, layer, multiple, number) for number in range(multiple - 1, 0, -1))
+        yield from islice((way for way in ways if search.works(way.edits)), 1)
+
+
+def lower_multiple(question: Question, layer: str, multiple: int, number: int) -> WayOut:
+    """Return to lower a multiple, whether it is enough or not."""
+    edits = _with_rules(question, _multiplied(layer, number))
+    message = f"Lower podCountMultiple of {layer} from {multiple} to {number}"
+    return _changing_spec(question, "smaller-multiple", message, edits)
+
+
+def _multiplied(layer: str, number: int) -> _Change:
+    def change(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
+        return tuple(structs.replace(rule, multiple=number) if rule.layer == layer else rule for rule in rules)
+
+    return change
+
+
+def _with_rules(question: Question, change: _Change) -> tuple[SetTopology, ...]:
+    """Return the edits that change the spec of every gang of the group that has one."""
+    members = question.subject.group.members if question.subject.group is not None else ()
+    return tuple(
+        SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology)))
+        for gang in members
+        if gang.topology is not None
+    )
+
+
+def _spec(rules: Sequence[GatherRule]) -> str:
+    written = [
+        {"layer": rule.layer, "strategy": rule.strategy}
+        | ({"podCountMultiple": rule.multiple} if rule.multiple > 1 else {})
+        for rule in rules
+    ]
+    return json.dumps({"gatherStrategy": written})
+
+
+def annotate(edits: Sequence[SetTopology]) -> str:
+    """Return what to paste; empty where pods define a gang: what they say is read when they are created."""
+    if any(edit.defined_by != "PodGroup" for edit in edits):
+        return ""
+    return " && ".join(_annotated(edit) for edit in edits)
+
+
+def _annotated(edit: SetTopology) -> str:
+    namespace, _, name = edit.gang.partition("/")
+    options: list[str] = []
+    for rule in json.loads(edit.spec)["gatherStrategy"]:
+        options += ["--must-gather" if rule["strategy"] == "MustGather" else "--prefer-gather", rule["layer"]]
+        if "podCountMultiple" in rule:
+            options += ["--multiple", f"{rule['layer']}={rule['podCountMultiple']}"]
+    return paste("kubectl", "koord", "annotate", "podgroup", name, "-n", namespace, *options, "--overwrite")
+
+
+def fewer_pods(search: Search) -> Iterator[WayOut]:
+    """Yield the largest number of pods with which a gang would start; of several gangs, their minimums only."""
+    group = search.question.subject.group
+    if group is None or len(group.gangs) != 1 or group.is_satisfied():
+        yield from (way for way in surplus.without(search.question) if search.works(way.edits))
+        return
+    (gang,) = group.members
+    for number in islice(_sizes(search, gang), _MOST_SIZES):
+        edits = _shrunk(search, gang, number)
+        if edits and search.works(edits):
+            yield _fewer(gang, number, edits)
+            return
+
+
+def _sizes(search: Search, gang: Gang) -> Iterator[int]:
+    """Yield the numbers of pods to try, the largest first."""
+    gathering = search.first.gathering
+    if gathering is None:
+        yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
+        return
+    best = max((gathering.slots[index] for index in gathering.start), default=0)
+    yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
+
+
+def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
+    """Return the edits that leave so many pending pods; a gang without topology may keep its pods, they wait."""
+    edits: list[Edit] = []
+    if search.first.gathering is not None:
+        edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
+    minimum = gang.minimum or 0
+    counted = gang.bound if gang.match_policy == "waiting-and-running" else 0
+    if minimum > number + counted:
+        edits.append(SetMinimum(gang.key, gang.defined_by, number + counted))
+    return tuple(edits)
+
+
+def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
+    dropped = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
+    gone = [pod for pod in gang.pending if pod.key in dropped]
+    minimums = [edit.minimum for edit in edits if isinstance(edit, SetMinimum)]
+    fields = [_minimum(gang, minimum) for minimum in minimums]
+    fields += filter(None, [next_steps.scaled_down(gone)])
+    how = f" ({'; '.join(fields)})" if fields else ""
+    message = f"Run with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
+    if not gone:
+        message = f"Start with {count(number, 'pod')}{how}; the others start when there is room"
+    is_said_by_pods = gang.defined_by != "PodGroup" and minimums
+    commands = [_lowered(gang, minimum) for minimum in minimums]
+    commands += filter(None, [next_steps.delete(gone)])
+    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+
+
+def _minimum(gang: Gang, minimum: int) -> str:
+    if gang.defined_by == "PodGroup":
+        return f"minMember {minimum}"
+    return f"min-available {minimum} in {next_steps.written_in(gang.pending)}"
+
+
+def _lowered(gang: Gang, minimum: int) -> str:
+    namespace, _, name = gang.key.partition("/")
+    patch = json.dumps({"spec": {"minMember": minimum}})
+    return paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
+
+
+def smaller_request(search: Search) -> Iterator[WayOut]:
+    """Yield, for each resource that is short, the largest request with which it would start, if no tiny one."""
+    short = {
+        resource: amount
+        for reason in search.first.rejections.values()
+        if isinstance(reason, Insufficient)
+        for resource, amount, _ in reason.short
+    }
+    for resource in sorted(short, key=lambda name: (not accelerators.family(name), name != "cpu", name)):
+        pods = search.question.subject.pending
+        now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
+        found = _largest_request(search, resource, now)
+        if found * _LEAST_SHARE >= now:
+            name, before = resource_name(resource), amount_of(resource, now)
+            less = f"Request {amount_of(resource, found)} {name} per pod instead of {before}"
+            message = f"{less} (resources.requests in the pod template)"
+            yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
+
+
+def _capped(search: Search, resource: str, most: int) -> SetRequest:
+    pods = search.question.subject.pending
+    touched = tuple(pod.key for pod in pods if dict(pod.shape.requests).get(resource, 0) > most)
+    return SetRequest(touched, resource, quantity.spell(resource, most))
+
+
+def _largest_request(search: Search, resource: str, now: int) -> int:
+    """Return the largest request that works: bytes in whole MiB; 0 for none.
+
+    First by division of what is free, as slots are counted; the engine has the last word, and where it
+    refuses, as with pods of several kinds, it is asked for each step.
+    """
+    step = _MEBI if now % _MEBI == 0 and now > _MEBI else 1
+    top = now // step - 1
+
+    def fits(number: int) -> bool:
+        return search.works((_capped(search, resource, number * step),))
+
+    guess = min(_divided(search, resource, now) // step, top)
+    if guess > 0 and fits(guess) and (guess == top or not fits(guess + 1)):
+        return guess * step
+    return largest(top, fits) * step
+
+
+def _divided(search: Search, resource: str, now: int) -> int:
+    """Return the largest request by which what is free holds enough pods, by division alone."""
+    question = search.question
+    pods = question.subject.pending
+    spared = structs.replace(search.first.prepared.trigger, shape=asking(pods[0], resource, 0).shape)
+    limits = evidence.slots_of(search.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
+    free = {name: search.view.state(name).free.get(resource, 0) for name in limits}
+    best = 0
+    tally = search.tallies[0]
+    for short in tally.shorts():
+        nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
+        wanted = len(pods) if short.index is not None else tally.wanted
+
+        def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
+            return sum(min(limit, room // each) for limit, room in nodes) >= wanted
+
+        best = max(best, largest(now - 1, holds))
+    return best

@@ -1,0 +1,211 @@
+"""What all families of remedies work with: the question, what is short where, and a budget of engine runs."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+
+from kubectl_koord.diagnosis import admission, queue
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.slots import in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.remedies.tally import Short, Tally, held
+from kubectl_koord.reports.values import Edit, WayOut
+from kubectl_koord.simulation.edits import changed
+from kubectl_koord.simulation.simulation import Question, every_course, next_attempt, open_courses
+from kubectl_koord.wording.words import layer_noun
+
+_NODES_IN_ALL = 400_000
+_FEWEST_RUNS, _MOST_RUNS = 40, 1500
+_RUNS_OF_PREEMPTION = 40
+_MORE_PIECES = 4
+_MOST_TALLIES = 4
+
+
+class Budget:
+    """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine."""
+
+    def __init__(self, nodes: int) -> None:
+        """Allow as many runs as look at some hundred thousand nodes in all."""
+        self.runs = max(_FEWEST_RUNS, min(_MOST_RUNS, _NODES_IN_ALL // max(1, nodes)))
+
+    def spend(self, runs: int = 1) -> bool:
+        """Take runs away, and tell whether there were any left."""
+        self.runs -= runs
+        return self.runs >= 0
+
+
+def is_placed(question: Question, budget: Budget) -> bool:
+    """Tell whether why-pending would answer yes; no when the budget is spent."""
+    kinds = len({pod.shape for pod in question.subject.pending})
+    if not budget.spend(max(1, kinds)) or admission.before_trying(question.subject, question.snapshot, question.tree):
+        return False
+    if not question.subject.pending or not _next_places(question, budget):
+        return False
+    rivals = len(queue.rivals(question))
+    if not rivals:
+        return True
+    if not budget.spend(rivals):
+        return False
+    behind = queue.behind(question)
+    return behind is None or behind.leaves_room
+
+
+def _next_places(question: Question, budget: Budget) -> bool:
+    """Tell whether the next attempt places the subject whoever is tried first.
+
+    What preemption does is only asked, for it is dear, where some triggers place it and others do not.
+    """
+    placed = {course.placed_at_once for course in every_course(question, preemption=False)}
+    if len(placed) > 1 and budget.spend(_RUNS_OF_PREEMPTION):
+        return all(course.placed_at_once for course in next_attempt(question))
+    return placed == {True}
+
+
+class Search:
+    """One search for ways out: a question that is answered no, and the attempt that failed."""
+
+    def __init__(self, question: Question, stuck: Course, budget: Budget) -> None:
+        """Keep them; nothing is reckoned yet."""
+        self.question = question
+        self.stuck = stuck
+        self.budget = budget
+        self.members = in_index_order(question.subject.pending)
+        self.pods = tuple(sorted(pod.key for pod in self.members))
+        self._seen: dict[tuple[Edit, ...], bool] = {}
+        self._found: dict[str, tuple[WayOut, ...]] = {}
+
+    @property
+    def first(self) -> Attempt:
+        """The attempt that failed: where jobs go first that would be placed, the one after them."""
+        return self._standing[1]
+
+    @property
+    def view(self) -> View:
+        """The cluster in which it failed, with those that go first in their places."""
+        return self._standing[0]
+
+    @cached_property
+    def _standing(self) -> tuple[View, Attempt]:
+        question = self.question
+        rivals = len(queue.rivals(question))
+        if not rivals or not self.budget.spend(rivals):
+            return question.view, self.stuck.first
+        before = queue.ahead(question).view
+        tried = (course.first for course in every_course(question, before, preemption=False))
+        return next(((before, first) for first in tried if first.placement is None), (question.view, self.stuck.first))
+
+    @cached_property
+    def tallies(self) -> tuple[Tally, ...]:
+        """The slots as they are counted by each kind of trigger that may come; one where all pods are alike."""
+        firsts = [self.first]
+        group = self.question.subject.group
+        if len({pod.shape for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
+            firsts += [course.first for course in every_course(self.question, self.view, preemption=False)]
+        kinds: dict[object, Tally] = {}
+        for first in firsts:
+            start = first.gathering.start if first.gathering is not None else ()
+            kinds.setdefault((first.trigger.shape, held(first), start), Tally(self.question, self.view, first))
+        return tuple(kinds.values())[:_MOST_TALLIES]
+
+    def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
+        """Return the ways out of a family on which others depend, looked for once."""
+        if family not in self._found:
+            self._found[family] = find(self)
+        return self._found[family]
+
+    def works(self, edits: Sequence[Edit]) -> bool:
+        """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
+        key = tuple(edits)
+        if key not in self._seen:
+            self._seen[key] = self.budget.runs > 0 and is_placed(changed(self.question, key), self.budget)
+        return self._seen[key]
+
+    @property
+    def counts_exactly(self) -> bool:
+        """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
+        return len(self.tallies) == 1 and self.first.prepared.counts_only_room
+
+    def domain(self, short: Short) -> int | None:
+        """Return the domain of a place, None for the whole cluster, which a plan and no plan have in common."""
+        return short.index if self.place(short) else None
+
+    def place(self, short: Short) -> str:
+        """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
+        tree = self.question.tree
+        if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
+            return ""
+        domain = tree.domains[short.index]
+        noun = layer_noun(domain.layer)
+        return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
+
+    def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
+        """Return the edits of as few pieces as it takes, none when not even all of them work.
+
+        Args:
+            pieces: how many slots each brings, and its edits; the best first.
+            missing: how many slots are wanted.
+
+        """
+        gained, most = 0, 0
+        for gain, _ in pieces:
+            if gained >= missing:
+                break
+            gained += gain
+            most += 1
+        if gained < missing:
+            return ()
+        for number in dict.fromkeys([*range(most, min(most + _MORE_PIECES, len(pieces)) + 1), len(pieces)]):
+            taken = [edits for _, edits in pieces[:number]]
+            if self.works(_flat(taken)):
+                return self._pruned(taken)
+        return ()
+
+    def _pruned(self, pieces: Sequence[tuple[Edit, ...]]) -> tuple[Edit, ...]:
+        """Leave out every piece without which it works as well, the least useful ones first."""
+        kept = list(pieces)
+        for piece in reversed(pieces):
+            rest = [other for other in kept if other is not piece]
+            if rest and self.works(_flat(rest)):
+                kept = rest
+        return _flat(kept)
+
+    def beyond(self, edits: Sequence[Edit], stuck: Course) -> "Search":
+        """Return the search that goes on from a changed cluster, out of the same budget."""
+        return Search(changed(self.question, edits), stuck, self.budget)
+
+    def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
+        """Return the cluster with the subject in its place, after those that go first, and its nodes.
+
+        None where it finds no place.
+        """
+        question = changed(self.question, edits)
+        if not self.works(edits):
+            return None
+        before = queue.ahead(question).view
+        seats = next(course.first.placement for course in open_courses(question, before, preemption=False))
+        placed = queue.by_node(question.subject.pending, seats or {})
+        return before.with_pods(placed), tuple(placed)
+
+    def course_after(self, edits: Sequence[Edit]) -> Course | None:
+        """Return what the engine says once the edits are made, None where it is not asked any more."""
+        question = changed(self.question, edits)
+        if not self.budget.spend() or admission.before_trying(question.subject, question.snapshot, question.tree):
+            return None
+        return next_attempt(question)[0] if question.subject.pending else None
+
+
+def _flat(pieces: Iterable[tuple[Edit, ...]]) -> tuple[Edit, ...]:
+    return tuple(edit for edits in pieces for edit in edits)
+
+
+def largest(most: int, fits: Callable[[int], bool]) -> int:
+    """Return the largest number from 1 to `most` that fits, if all below a fitting one fit; 0 when none does."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -1,0 +1,81 @@
+"""Pods beyond a gang's minimum, and members that come after it once ran: what the scheduler does with them."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from kubectl_koord.diagnosis import leader
+from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.remedies import next_steps
+from kubectl_koord.reports.values import DeletePod, Notice, Verdict, WayOut
+from kubectl_koord.simulation.edits import changed
+from kubectl_koord.simulation.simulation import Question, next_attempt
+from kubectl_koord.simulation.subjects import never_tried
+from kubectl_koord.wording.words import count
+
+LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
+
+
+def without(question: Question) -> tuple[WayOut, ...]:
+    """Return the way out of a topology gang that would be placed with its minimum alone, none else.
+
+    The scheduler wants slots for all members that are pending (`desiredOfferSlot`), not for the minimum.
+    """
+    group = question.subject.group
+    if group is None or not question.has_topology or not question.snapshot.config.aware_of_topology:
+        return ()
+    wanted = needed(group)
+    never = never_tried(question.subject, question.snapshot)
+    kept = {
+        gang.key: sorted(gang.pending, key=lambda pod: pod.key in never)[: wanted[gang.key]] for gang in group.members
+    }
+    staying = {pod.key for pods in kept.values() for pod in pods}
+    surplus = tuple(pod for pod in group.pending if pod.key not in staying)
+    if not surplus or not staying:
+        return ()
+    edits = tuple(DeletePod(pod.key) for pod in surplus)
+    if not all(course.placed_at_once for course in next_attempt(changed(question, edits))):
+        return ()
+    message = f"Scale the job down to its minimum of {len(staying)}: it fits without {count(len(surplus), 'pod')}"
+    how = next_steps.scaled_down(surplus)
+    message = f"{message} ({how})" if how else message
+    return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
+
+
+def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
+    """Warn of members that are not certain to be bound with the others, or at all."""
+    group = question.subject.group
+    if group is None or verdict != "yes":
+        return
+    if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
+        message = (
+            f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
+            " when the minimum is met, and the others follow some minutes later."
+        )
+        yield Notice("surplus-pods", message)
+    elif may_be_forgotten(question):
+        message = (
+            "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
+            " as the minimum: touch the PodGroup."
+        )
+        yield Notice("replacement-waits", message)
+
+
+def may_be_forgotten(question: Question) -> bool:
+    """Tell whether it decides that the scheduler remembers the gang to have run (`OnceResourceSatisfied`).
+
+    A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
+    for as many as the minimum. One that leads for longer than some member is bound remembers.
+    """
+    group = question.subject.group
+    if group is None or not group.is_satisfied() or leader.has_bound(group, question.snapshot):
+        return False
+    return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
+
+
+def late_code(group: GangGroup) -> LateCode:
+    """Return what the pending members of a satisfied group are: of a new run, beyond the minimum, or replacements."""
+    if not any(gang.running for gang in group.members):
+        return "satisfied-by-earlier-pods"
+    is_complete = all(len(gang.running) >= (gang.minimum or 0) for gang in group.members)
+    return "surplus-pods" if is_complete else "replacement-waits"

@@ -1,0 +1,88 @@
+"""The slots of a gang as one attempt counts them: what is short where, and what a change would bring."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.attempt import Attempt, needed
+from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.simulation.simulation import Question
+
+
+class Short(Struct, frozen=True):
+    """A place that lacks slots: a domain of the start set, or the whole cluster (index None)."""
+
+    index: int | None
+    missing: int
+    nodes: tuple[str, ...]
+
+
+class Tally:
+    """How slots are counted by one trigger, in the view of the attempt that failed, with those who are nominated.
+
+    What is short and what a change brings are numbers of the same kind, so that they may be compared.
+    """
+
+    def __init__(self, question: Question, view: View, first: Attempt) -> None:
+        """Keep them; nothing is reckoned yet."""
+        self.question = question
+        self.view = view
+        self.first = first
+        self.members = in_index_order(question.subject.pending)
+        self._runs = runs_of(self.members)
+        self._slots: dict[View, Mapping[str, int]] = {}
+
+    def shorts(self) -> Iterator[Short]:
+        """Yield the places that lack slots, those that lack the fewest first."""
+        gathering, tree = self.first.gathering, self.question.tree
+        if gathering is None or not isinstance(tree, Tree):
+            yield Short(None, max(1, self.wanted - held(self.first)), tuple(self.view.names()))
+            return
+        ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
+        for index in ranked:
+            multiple = self.multiples.get(tree.domains[index].layer, 1)
+            missing = max(1, -(-gathering.desired // multiple) * multiple - gathering.raw[index])
+            yield Short(index, missing, tuple(tree.nodes_below(index)))
+
+    @property
+    def multiples(self) -> Mapping[str, int]:
+        """The pod count multiples by layer, none for an attempt without a plan."""
+        return self.question.multiples if self.first.gathering is not None else {}
+
+    @property
+    def wanted(self) -> int:
+        """How many pods of a gang without a plan must find a place at once."""
+        group = self.question.subject.group
+        return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
+
+    def slots(self, view: View) -> Mapping[str, int]:
+        """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""
+        if view not in self._slots:
+            self._slots[view] = offer_slots(view, view.names(), self.members, self.first.prepared).counts
+        return self._slots[view]
+
+    def empty_slots(self) -> Mapping[str, int]:
+        """Return the slots by node were nobody there, no node cordoned and nobody nominated."""
+        return evidence.slots_in(evidence.empty_view(self.view), self.question, self.first)
+
+    def slots_without(self, node: str, pods: Sequence[RunningPod]) -> int:
+        """Return the gang's slots on a node once some of its pods are gone."""
+        state = self.view.state(node).copy()
+        for pod in pods:
+            state.remove(pod)
+        return slots_on(state, self._runs, self.first.prepared)
+
+
+def held(first: Attempt) -> int:
+    """Return how many members had found a node when an attempt failed."""
+    return sum(len(pods) for pods in first.waiting.values())
+
+
+def in_domain(names: Collection[str], gains: Mapping[str, int]) -> list[tuple[int, str]]:
+    """Return the nodes among these that gain something, the best first."""
+    found = [(gains[name], name) for name in names if gains.get(name, 0) > 0]
+    return sorted(found, key=lambda item: (-item[0], item[1]))

@@ -1,0 +1,129 @@
+"""Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
+from kubectl_koord.engine.rounds import Course
+from kubectl_koord.remedies import cluster, gang, pods
+from kubectl_koord.remedies.search import Budget, Search, is_placed
+from kubectl_koord.reports.values import Edit, Uncordon, WayOut
+from kubectl_koord.simulation.edits import changed, deleted
+from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.wording.unevaluated import unevaluated_names
+
+_FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
+    cluster.wait_for_terminating,
+    cluster.wait_for_preemption,
+    cluster.uncordon,
+    cluster.tolerate,
+    gang.other_layer,
+    gang.smaller_multiple,
+    gang.fewer_pods,
+    gang.smaller_request,
+    pods.free_lower,
+    pods.move_one,
+    pods.free_any,
+    cluster.add_nodes,
+)
+"""The cheapest first: what costs nothing, what costs the gang something, what costs others.
+
+What harms others beyond the room that they take comes after all that does not, protected pods last.
+"""
+
+
+class Found(Struct, frozen=True):
+    """The ways out, cheapest first, and where there is none: why."""
+
+    ways: tuple[WayOut, ...]
+    why_none: str = ""
+
+
+def proven(question: Question, stuck: Course) -> Found:
+    """Return the single changes after which the subject would be placed; the best pair where there is none."""
+    unevaluated = coverage.not_evaluated(question.subject, question.snapshot)
+    if unevaluated:
+        return Found((), f"whether anything helps depends on {unevaluated_names(unevaluated)}, which is not evaluated.")
+    search = Search(question, stuck, Budget(len(question.view.names())))
+    ways = tuple(way for family in _FAMILIES for way in family(search))
+    if not ways:
+        ways = tuple(_pair(search))
+    if ways:
+        return Found(tuple(sorted(ways, key=_harm)))
+    return Found((), "none of the changes tried lets it start, alone or in pairs.")
+
+
+def _harm(way: WayOut) -> int:
+    """Return the worst that a way out does to a pod; what the scheduler does by itself is on nobody here."""
+    if way.action == "wait-for-preemption":
+        return disruption.HARMLESS
+    return max(map(disruption.harm, way.freed), default=disruption.HARMLESS)
+
+
+def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
+    """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
+    steps = tuple(steps)
+    subject, snapshot = question.subject, question.snapshot
+    if coverage.not_evaluated(subject, snapshot) or visibility.unread_for(subject, snapshot):
+        return (), steps
+    budget = Budget(len(question.view.names()))
+    proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))
+    return proven, tuple(step for step in steps if step not in proven)
+
+
+def _pair(search: Search) -> Iterator[WayOut]:
+    """Yield the cheapest pair: a change that is not enough alone, and the first that is enough after it."""
+    found: list[tuple[int, WayOut, WayOut]] = []
+    for rank, half in _halves(search):
+        after = search.course_after(half.edits)
+        if after is None:
+            continue
+        beyond = search.beyond(half.edits, after)
+        ranked = ((at, way) for at, family in enumerate(_FAMILIES) for way in family(beyond))
+        for at, way in ranked:
+            found.append((rank + at, half, way))
+            break
+    for _, half, way in sorted(found, key=lambda item: item[0])[:1]:
+        yield _joined(_trimmed(search, half, way), way)
+
+
+def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
+    """Yield changes to begin a pair with, and their rank among the families."""
+    view = search.question.view
+    dying, cordoned = cluster.leaving(view), evidence.cordoned(view)
+    if dying:
+        yield (
+            _rank(cluster.wait_for_terminating),
+            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(dying)),
+        )
+    if cordoned:
+        yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
+    for way in cluster.tolerating(search):
+        yield _rank(cluster.tolerate), way
+    for way in gang.other_layers(search):
+        yield _rank(gang.other_layer), way
+    for layer, multiple in search.question.multiples.items():
+        yield _rank(gang.smaller_multiple), gang.lower_multiple(search.question, layer, multiple, 1)
+
+
+def _rank(family: Callable[[Search], Iterator[WayOut]]) -> int:
+    return _FAMILIES.index(family)
+
+
+def _trimmed(search: Search, half: WayOut, way: WayOut) -> WayOut:
+    """Return the first half with no more nodes uncordoned than the pair needs."""
+    kept = list(half.edits)
+    for edit in half.edits:
+        rest = [other for other in kept if other != edit]
+        if isinstance(edit, Uncordon) and rest and search.works((*rest, *way.edits)):
+            kept = rest
+    return cluster.uncordoning(kept) if half.action == "uncordon" else half
+
+
+def _joined(one: WayOut, other: WayOut) -> WayOut:
+    commands = [way.command for way in (one, other)]
+    edits: tuple[Edit, ...] = (*one.edits, *other.edits)
+    message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
+    command = " && ".join(commands) if all(commands) else ""
+    return WayOut("pair", message, command, edits, (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs))

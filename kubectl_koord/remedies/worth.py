@@ -1,0 +1,69 @@
+"""What it costs others to end running pods, as an order of sets of pods."""
+
+from collections.abc import Iterable
+from itertools import starmap
+from operator import add
+from typing import TypeAlias
+
+from kubectl_koord.diagnosis import disruption, queue
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.simulation.simulation import Question
+
+Cost: TypeAlias = tuple[int, int, int, int, int, int]
+"""Pods that are protected, others whose end harms a budget or a gang, pods, those that come back, priority, owned."""
+
+NOTHING: Cost = (0, 0, 0, 0, 0, 0)
+
+
+def plus(one: Cost, other: Cost) -> Cost:
+    """Return what both cost together."""
+    a, b, c, d, e, f = starmap(add, zip(one, other, strict=True))
+    return a, b, c, d, e, f
+
+
+class Worth:
+    """What running pods are worth to others, as far as it matters to who wants their place."""
+
+    def __init__(self, question: Question) -> None:
+        """Keep the question; each pod is looked at once."""
+        self._snapshot = question.snapshot
+        self._own = queue.priority(question.subject)
+        self._known: dict[str, Cost] = {}
+
+    def of(self, pod: RunningPod) -> Cost:
+        """Return what it costs to end one pod alone."""
+        found = self._known.get(pod.key)
+        if found is None:
+            (freed,) = disruption.freed(self._snapshot, [pod])
+            level = disruption.harm(freed)
+            found = self._known[pod.key] = (
+                int(level == disruption.PROTECTED),
+                int(level == disruption.HARMFUL),
+                1,
+                int(self.comes_back(pod)),
+                pod.priority,
+                int(bool(pod.owner)),
+            )
+        return found
+
+    def level(self, pod: RunningPod) -> int:
+        """Return how little one pod alone is to be ended, as `disruption.harm` has it."""
+        is_protected, is_harmful, *_ = self.of(pod)
+        return disruption.PROTECTED if is_protected else is_harmful
+
+    def counted(self, pods: Iterable[RunningPod]) -> Cost:
+        """Return what pods cost, each taken alone: a budget or gang that bears one of them, but not all, is missed."""
+        total = NOTHING
+        for pod in pods:
+            total = plus(total, self.of(pod))
+        return total
+
+    def together(self, pods: Iterable[RunningPod]) -> Cost:
+        """Return what it costs to end all of them."""
+        every = tuple(pods)
+        levels = [disruption.harm(pod) for pod in disruption.freed(self._snapshot, every)]
+        return levels.count(disruption.PROTECTED), levels.count(disruption.HARMFUL), *self.counted(every)[2:]
+
+    def comes_back(self, pod: RunningPod) -> bool:
+        """Tell whether a pod is created anew and may then be tried before the subject."""
+        return bool(pod.owner) and pod.priority >= self._own

@@ -1,0 +1,1 @@
+"""Where reasons, amounts and times become English."""

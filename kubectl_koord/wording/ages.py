@@ -1,0 +1,44 @@
+"""How long ago something was, and who should have been gone by now."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.wording.words import listed
+
+_SLACK = timedelta(minutes=1)
+
+
+def between(start: str, end: str) -> timedelta | None:
+    """Return the time from one RFC 3339 moment to another, None where one of them is none."""
+    try:
+        return datetime.fromisoformat(end) - datetime.fromisoformat(start)
+    except (ValueError, TypeError):  # not a time; one with and one without a time zone
+        return None
+
+
+def spelled(age: timedelta) -> str:
+    """Return an age in its largest unit: `13d`, `2h`, `90s`, as kubectl does."""
+    seconds = int(age.total_seconds())
+    for size, sign in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{sign}"
+    return f"{max(seconds, 0)}s"
+
+
+def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
+    """Return the pods that still terminate though their grace period is over, the latest first.
+
+    Whoever waits for one may wait for ever: a finalizer holds it, or its node does not answer.
+    """
+    late = [(age, pod) for pod in pods if (age := between(pod.gone_by, moment)) is not None and age > _SLACK]
+    return tuple(pod for _, pod in sorted(late, key=lambda item: (-item[0], item[1].key)))
+
+
+def told_overdue(pods: Iterable[RunningPod], moment: str) -> str:
+    """Return in half a sentence who should have been gone, and since when; empty for nobody."""
+    late = overdue(pods, moment)
+    age = between(late[0].gone_by, moment) if late else None
+    if age is None:
+        return ""
+    return f"{listed([pod.key for pod in late])} should have terminated {spelled(age)} ago: check finalizers and node"

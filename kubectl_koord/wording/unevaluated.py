@@ -1,0 +1,91 @@
+"""How what is not evaluated is named in sentences."""
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never
+
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    Cards,
+    EphemeralVolume,
+    LimitedQuota,
+    MatchingReservation,
+    NodeSetting,
+    NodeSettingCode,
+    PodSetting,
+    PodSettingCode,
+    UnboundClaim,
+    Unevaluated,
+    UnreadCards,
+    UnreadClaims,
+    UnreadLoad,
+    UnreadQuotas,
+    UnreadReservations,
+    UnreadVolume,
+    UnreadVolumeLimits,
+    WideningCode,
+    WideningPodSetting,
+)
+from kubectl_koord.wording.words import listed
+
+_POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
+    "cpu-binding": "CPU binding",
+    "device-hint": "device allocation hint",
+    "gpu-partition": "GPU partition",
+    "joint-devices": "joint device allocation",
+    "numa-topology-spec": "NUMA topology spec",
+    "resource-claims": "resource claims",
+    "scheduling-hint": "scheduling hint",
+    "namespace-selector": "namespace selector of an inter-pod affinity",
+    "pod-level-resources": "pod-level resources",
+    "reservation-affinity": "reservation affinity",
+}
+_NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
+    "amplified-resources": "amplified resources",
+    "cpu-bind-policy": "CPU bind policy",
+    "load-thresholds": "load thresholds",
+    "numa-topology-policy": "NUMA topology policy",
+}
+
+
+def unevaluated_names(items: Iterable[Unevaluated]) -> str:
+    """Return `quota team, CPU binding and node settings (NUMA topology policy)`: node settings together, last."""
+    items = tuple(items)
+    names = [_name(item) for item in items if not isinstance(item, NodeSetting)]
+    settings = sorted(_NODE_SETTINGS[item.code] for item in items if isinstance(item, NodeSetting))
+    return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
+
+
+def _name(item: Unevaluated) -> str:
+    match item:
+        case LimitedQuota(name):
+            return f"quota {name}"
+        case UnreadQuotas():
+            return "quotas (ElasticQuota objects could not be read)"
+        case Cards():
+            return "the cards of the nodes (Device objects)"
+        case UnreadCards():
+            return "the cards of the nodes (Device objects could not be read)"
+        case UnreadLoad():
+            return "the measured load of the nodes (NodeMetric objects could not be read)"
+        case MatchingReservation(name):
+            return f"reservation {name}"
+        case UnreadReservations():
+            return "reservations (Reservation objects could not be read)"
+        case UnboundClaim(name):
+            return f"volume claim {name} (not bound yet)"
+        case UnreadVolume(name):
+            return f"volume claim {name} (its volume could not be read)"
+        case UnreadVolumeLimits():
+            return "how many volumes the nodes can hold (CSINode objects could not be read)"
+        case UnreadClaims():
+            return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
+        case EphemeralVolume(name):
+            return f"ephemeral volume {name}"
+        case AttachedVolume(name):
+            return f"attached volume {name}"
+        case PodSetting(code) | WideningPodSetting(code):
+            return _POD_SETTINGS[code]
+        case NodeSetting(code):
+            return _NODE_SETTINGS[code]
+        case _:
+            assert_never(item)

@@ -1,0 +1,149 @@
+"""Where reasons and amounts become English; nowhere else."""
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import assert_never
+
+from kubectl_koord.engine import reasons
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model import accelerators, quantity
+from kubectl_koord.model.pods import Resources
+
+_CARDS = {"gpu", "npu", "rdma"}
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 pod`, `4 pods`, `2 switches`."""
+    ending = "es" if noun.endswith(("s", "x", "z", "ch", "sh")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+
+
+def paste(*words: str) -> str:
+    """Return a command line that may be pasted into a shell, whatever the names are."""
+    return " ".join(map(shlex.quote, words))
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return `a, b and c`. Where that is too long for a screen, the page shortens it."""
+    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
+
+
+def resource_name(resource: str) -> str:
+    """Return the short name of a resource: `CPU`, `GPU` for what counts GPUs, `NPU`, `RDMA`, else the name itself."""
+    if resource == "cpu":
+        return "CPU"
+    if accelerators.family(resource) == accelerators.GPU and not resource.endswith("-memory-ratio"):
+        return "GPU"
+    last = resource.rpartition("/")[2]
+    return last.upper() if last in {"npu", "rdma"} and last != resource else resource
+
+
+def unit(resource: str) -> str:
+    """Return the shortest name of a resource, for tables: `CPU`, `GPU`, `mig-1g.5gb`."""
+    last = resource_name(resource).rpartition("/")[2]
+    return last.upper() if last in {"rdma", "npu", "xpu", "tpu"} else last
+
+
+def amount_of(resource: str, number: int) -> str:
+    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU)."""
+    if resource_name(resource) == "GPU" and accelerators.is_share(resource):
+        return f"{number / accelerators.CARD:g}"
+    return quantity.spell(resource, number)
+
+
+def amounts(needs: Iterable[tuple[str, int]]) -> str:
+    """Return `8 CPU and 4 GPU`."""
+    return listed([f"{amount_of(r, n)} {resource_name(r)}" for r, n in needs]) or "no resources"
+
+
+def main_amounts(needs: Mapping[str, int]) -> str:
+    """Return what counts most of what pods request together: `64 GPU`, `96 CPU`."""
+    return ", ".join(f"{amount_of(name, number)} {unit(name)}" for name, number in accelerators.main_of(needs).items())
+
+
+def layer_noun(layer: str) -> str:
+    """Return what people call a domain of the layer: `spine` for SpineLayer; a name of another form as it is."""
+    for ending in ("TopologyLayer", "Layer"):
+        if layer.endswith(ending) and layer != ending:
+            return layer.removesuffix(ending).lower()
+    return layer
+
+
+def requests(needs: Resources) -> str:
+    """Return what a pod asks for, the resource that counts first."""
+    return amounts(_ranked(needs))
+
+
+def _ranked(needs: Resources) -> list[tuple[str, int]]:
+    return sorted(needs, key=lambda need: (not accelerators.family(need[0]), need[0] != "cpu", need[0]))
+
+
+def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
+    """Return the filter that a reason comes from: its place in the order, and what the nodes are that pass it."""
+    match reason:
+        case reasons.Cordoned():
+            return 0, "not cordoned"
+        case reasons.Untolerated():
+            return 10, "with taints tolerated"
+        case reasons.NotSelected():
+            return 20, "matching its node selector and affinity"
+        case reasons.Insufficient(short=short):
+            scarce = {resource for resource, _, _ in short}
+            place, need = next((at, need) for at, need in enumerate(_ranked(needs)) if need[0] in scarce)
+            return 50 + place, f"with {amounts([need])} free"
+        case reasons.TooManyPods():
+            return 40, "below their pod limit"
+        case reasons.SidecarsUnknown() | reasons.PortTaken():
+            return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that support sidecars"
+        case reasons.NoClaim() | reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
+            return 70, "with access to its volumes"
+        case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
+            return 80, "within its topology spread"
+        case reasons.NotAffine() | reasons.Repelled() | reasons.RepelledByOthers():
+            return 90, "allowed by pod affinity"
+        case reasons.Overloaded():
+            return 100, "below the load thresholds"
+        case _:
+            assert_never(reason)
+
+
+def obstacle(reason: Reason) -> str:
+    """Return a reason in a few plain words, for tables and funnels."""
+    match reason:
+        case reasons.Cordoned():
+            return "cordoned"
+        case reasons.Untolerated(taint=taint):
+            value = f"={taint.value}" if taint.value else ""
+            return f"taint {taint.key}{value}:{taint.effect}"
+        case reasons.NotSelected():
+            return "node selector or affinity"
+        case reasons.SidecarsUnknown():
+            return "sidecar containers, not supported by this version"
+        case reasons.PortTaken(port=port):
+            return f"host port {port} in use"
+        case reasons.TooManyPods(allowed=allowed):
+            return f"pod limit {allowed} reached"
+        case reasons.Insufficient(short=short):
+            return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
+        case reasons.NoClaim(claim=claim):
+            return f"volume claim {claim} does not exist"
+        case reasons.ClaimInUse(claim=claim):
+            return f"volume claim {claim} is in use by another pod"
+        case reasons.VolumeElsewhere(claim=claim):
+            return f"volume of claim {claim} is not reachable"
+        case reasons.TooManyVolumes(driver=driver):
+            return f"volume limit of {driver} reached"
+        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold):
+            return f"{resource_name(resource)} usage {percent} % above {threshold} %"
+        case reasons.SpreadTooSkewed(key=key):
+            return f"topology spread over {key}"
+        case reasons.SpreadLabelMissing(key=key):
+            return f"no label {key} for the topology spread"
+        case reasons.NotAffine():
+            return "pod affinity"
+        case reasons.Repelled():
+            return "pod anti-affinity"
+        case reasons.RepelledByOthers():
+            return "anti-affinity of existing pods"
+        case _:
+            assert_never(reason)

@@ -1,0 +1,226 @@
+"""Pods from the API: who waits, runs or is finished, and what its labels and annotations say."""
+
+from typing import Any
+
+import pytest
+
+from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, RunningPod
+from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
+
+GANG = "gang.scheduling.koordinator.sh/"
+LABEL = "pod-group.scheduling.sigs.k8s.io"
+
+
+def test_a_pod_without_a_node_waits() -> None:
+    found = pending(
+        namespace="ml",
+        labels={LABEL: "job", "app": "web"},
+        annotations={
+            GANG + "network-topology-index": "3",
+            "scheduling.koordinator.sh/network-topology-selector": "ring",
+        },
+        creationTimestamp="2026-11-20T09:00:00Z",
+        ownerReferences=[{"kind": "Set", "name": "s"}, {"kind": "Job", "name": "j", "controller": True}],
+        priority=7,
+        preemptionPolicy="Never",
+        schedulerName="koord-scheduler",
+        schedulingGates=[{"name": "kueue"}],
+        status={
+            "nominatedNodeName": "n9",
+            "conditions": [
+                {"type": "Ready", "status": "False"},
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/3",
+                    "lastTransitionTime": "2026-11-20T09:30:00Z",
+                },
+            ],
+        },
+    )
+    assert found == PendingPod(
+        namespace="ml",
+        name="p",
+        priority=7,
+        shape=found.shape,
+        scheduler="koord-scheduler",
+        gang="ml/job",
+        needs_pod_group=True,
+        wish=GangWish(),
+        never_preempts=True,
+        index=3,
+        selector="ring",
+        nominated="n9",
+        gates=("kueue",),
+        condition=Condition("Unschedulable", "0/3", "2026-11-20T09:30:00Z"),
+        created="2026-11-20T09:00:00Z",
+        owner="Job/j",
+        labels=(("app", "web"), (LABEL, "job")),
+    )
+
+
+def test_a_pod_with_a_node_runs() -> None:
+    found = running(
+        labels={"scheduling.koordinator.sh/questioned-object-key": "x", LABEL + "/name": "old"},
+        annotations={"scheduling.koordinator.sh/network-topology-selector": "ring"},
+        deletionTimestamp="2026-11-20T09:59:00Z",
+        ownerReferences=[{"kind": "Set", "name": "s"}],
+        status={
+            "phase": "Running",
+            "conditions": [
+                {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+                {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-20T09:01:00Z"},
+            ],
+        },
+    )
+    assert found == RunningPod(
+        namespace="default",
+        name="p",
+        node="n1",
+        priority=0,
+        shape=found.shape,
+        gang="default/old",
+        job="x",
+        terminating=True,
+        preempted=True,
+        owner="Set/s",
+        selector="ring",
+        labels=((LABEL + "/name", "old"), ("scheduling.koordinator.sh/questioned-object-key", "x")),
+        scheduled="2026-11-20T09:01:00Z",
+        gone_by="2026-11-20T09:59:00Z",
+    )
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+@pytest.mark.parametrize("node", ["n1", None])
+def test_a_finished_pod_is_a_child_wherever_it_was(phase: str, node: str | None) -> None:
+    found = finished(nodeName=node, labels={LABEL: "job"}, status={"phase": phase})
+    assert found == FinishedPod("default", "p", "default/job", was_bound=node is not None)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "gang", "needs"),
+    [
+        ({}, {}, "", False),
+        ({LABEL: "a", LABEL + "/name": "b"}, {GANG + "name": "c"}, "default/a", True),
+        ({LABEL: "", LABEL + "/name": "b"}, {GANG + "name": "c"}, "default/b", False),
+        ({LABEL: None}, {GANG + "name": "c"}, "default/c", False),
+        ({"scheduling.x-k8s.io/pod-group": "d"}, {}, "", False),
+    ],
+)
+def test_a_gang_is_named_in_three_ways_and_the_first_wins(
+    labels: dict[str, Any], annotations: dict[str, Any], gang: str, *, needs: bool
+) -> None:
+    found = pending(labels=labels, annotations=annotations)
+    assert (found.gang, found.needs_pod_group) == (gang, needs)
+
+
+def test_what_a_pod_says_of_its_gang() -> None:
+    found = pending(
+        labels={LABEL + "/min-available": "4"},
+        annotations={
+            GANG + "name": "job",
+            GANG + "min-available": "9",
+            GANG + "total-number": "5",
+            GANG + "mode": "NonStrict",
+            GANG + "groups": "[]",
+            GANG + "network-topology-spec": "{}",
+            LABEL + "/match-policy": "only-waiting",
+        },
+    )
+    assert found.wish == GangWish("4", "5", "NonStrict", "only-waiting", "[]", "{}")
+
+
+def test_annotations_stand_in_for_labels() -> None:
+    annotations = {GANG + "min-available": "9", GANG + "match-policy": "a", LABEL + "/match-policy": "b"}
+    assert pending(annotations=annotations).wish == GangWish("9", match_policy="a")
+
+
+@pytest.mark.parametrize(
+    ("written", "index"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("+7", 7),
+        ("9223372036854775807", 9223372036854775807),
+        ("9223372036854775808", None),
+        ("-1", None),
+        ("-0", 0),
+        ("1.0", None),
+        ("", None),
+        (" 1", None),
+        ("٣", None),
+        (None, None),
+    ],
+)
+def test_an_index_is_a_whole_number_from_zero(written: str | None, index: int | None) -> None:
+    assert pending(annotations={GANG + "network-topology-index": written}).index == index
+
+
+@pytest.mark.parametrize(
+    ("labels", "spared"),
+    [
+        ({"scheduling.koordinator.sh/disable-preemptible": "true"}, True),
+        ({"scheduling.koordinator.sh/disable-preemptible": "false"}, False),
+        ({"quota.scheduling.koordinator.sh/preemptible": "false"}, True),
+        ({"quota.scheduling.koordinator.sh/preemptible": "true"}, False),
+        (None, False),
+    ],
+)
+def test_two_labels_protect_from_preemption(labels: dict[str, str] | None, *, spared: bool) -> None:
+    assert running(labels=labels).protected == spared
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"},
+        {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"},
+        {"type": "Ready", "status": "True"},
+    ],
+)
+def test_only_the_schedulers_preemption_makes_a_victim(condition: dict[str, str]) -> None:
+    assert not running(status={"conditions": [condition]}).preempted
+
+
+def test_a_scheduled_pod_has_no_condition_to_show() -> None:
+    assert pending(status={"conditions": [{"type": "PodScheduled", "status": "True"}]}).condition is None
+
+
+def test_what_the_api_leaves_out_has_its_defaults() -> None:
+    found = pending(labels=None, annotations=None, status={"conditions": None})
+    assert (found.scheduler, found.priority, found.namespace, found.owner) == ("default-scheduler", 0, "default", "")
+
+
+def test_pods_that_are_equal_in_it_share_their_shape() -> None:
+    found = read(pod("a", requests={"cpu": 1}), pod("b", requests={"cpu": "1000m"}), pod("c", requests={"cpu": "2"}))
+    one, two, three = (each.shape for each in found.pending)
+    assert one is two
+    assert one is not three
+
+
+@pytest.mark.parametrize(
+    ("fields", "marker"),
+    [
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "job"}}, "scheduling.x-k8s.io/pod-group"),
+        ({"annotations": {"scheduling.k8s.io/group-name": "job"}}, "scheduling.k8s.io/group-name"),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": ""}}, ""),
+        ({"labels": {"scheduling.x-k8s.io/pod-group": "job", LABEL: "job"}}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_marker_of_another_gang_scheduler_is_kept_where_it_is_the_only_one(
+    fields: dict[str, Any], marker: str
+) -> None:
+    assert pending(**fields).foreign_gang == marker
+
+
+def test_names_of_volumes_that_tie_a_pod_to_nothing_do_not_part_shapes() -> None:
+    def with_token(name: str, *more: Json) -> Json:
+        return pod(name, nodeName="n1", volumes=[{"name": f"kube-api-access-{name}", "projected": {}}, *more])
+
+    claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
+    one, other, tied = read(with_token("a"), with_token("b"), with_token("c", claim)).running["n1"]
+    assert one.shape is other.shape
+    assert (one.shape.claims, tied.shape.claims) == ((), ("data",))

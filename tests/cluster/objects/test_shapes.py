@@ -1,0 +1,188 @@
+"""A pod's spec to what the filters read of it."""
+
+from typing import Any
+
+import pytest
+
+from kubectl_koord.model.pods import HostPort, NodeTerm, PodTerm, Resources, Shape, Spread
+from kubectl_koord.model.selectors import Requirement, Selector, Toleration
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    EphemeralVolume,
+    PodSetting,
+    PodUnevaluated,
+    WideningPodSetting,
+)
+from tests.cluster.objects.wire import Json, pending
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def shape(**fields: Any) -> Shape:  # noqa: ANN401
+    return pending(**fields).shape
+
+
+def asking(*requests: Json, **fields: object) -> Resources:
+    return shape(containers=[{"resources": {"requests": each}} for each in requests], **fields).requests
+
+
+def init(requests: Json, **fields: object) -> Json:
+    return {"resources": {"requests": requests}, **fields}
+
+
+def test_containers_add_up_exactly_and_are_rounded_once() -> None:
+    assert asking({"cpu": "0.1m", "memory": "0.5"}, {"cpu": "0.1m", "memory": "0.5"}) == (("cpu", 1), ("memory", 1))
+
+
+def test_what_is_zero_is_left_out() -> None:
+    assert asking({"cpu": 0, "memory": "0"}) == ()
+
+
+def test_the_largest_init_container_counts_where_it_is_larger() -> None:
+    assert asking({"cpu": 2, "memory": 4}, initContainers=[init({"cpu": 3}), init({"memory": 1})]) == (
+        ("cpu", 3000),
+        ("memory", 4),
+    )
+
+
+def test_sidecars_run_beside_the_containers() -> None:
+    sidecar = init({"cpu": 1}, restartPolicy="Always")
+    found = shape(containers=[init({"cpu": 2})], initContainers=[sidecar])
+    assert (found.requests, found.sidecars) == ((("cpu", 3000),), True)
+
+
+def test_and_beside_the_init_containers_after_them() -> None:
+    sidecar = init({"cpu": 1}, restartPolicy="Always")
+    before, after = [init({"cpu": 4}), sidecar], [sidecar, init({"cpu": 4})]
+    assert asking({"cpu": 2}, initContainers=before) == (("cpu", 4000),)
+    assert asking({"cpu": 2}, initContainers=after) == (("cpu", 5000),)
+
+
+def test_the_overhead_comes_on_top() -> None:
+    assert asking({"cpu": 1}, overhead={"cpu": "250m", "memory": "1Ki"}) == (("cpu", 1250), ("memory", 1024))
+
+
+@pytest.mark.parametrize(
+    ("requests", "taken"),
+    [
+        ({"koordinator.sh/batch-cpu": 1000}, (("kubernetes.io/batch-cpu", 1000),)),
+        ({"kubernetes.io/gpu-core": 100}, (("koordinator.sh/gpu-core", 100),)),
+        ({"kubernetes.io/gpu": 1, "koordinator.sh/gpu": 2}, (("koordinator.sh/gpu", 2),)),
+    ],
+)
+def test_resources_have_the_names_that_the_scheduler_gives_them(requests: Json, taken: Resources) -> None:
+    assert asking(requests) == taken
+
+
+def test_a_container_without_resources_asks_for_nothing() -> None:
+    assert shape(containers=[{}, {"resources": {"requests": None}}]).requests == ()
+
+
+def test_a_pod_without_containers_asks_for_nothing() -> None:
+    assert shape(containers=None, initContainers=None) == Shape(estimate=shape(containers=None).estimate)
+
+
+def test_selectors_and_tolerations() -> None:
+    found = shape(
+        nodeSelector={"b": "2", "a": "1"},
+        tolerations=[{"operator": "Exists"}, {"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 5}],
+    )
+    assert found.selector == (("a", "1"), ("b", "2"))
+    assert found.tolerations == (Toleration("", "Exists"), Toleration("k", "", "v", "NoExecute"))
+
+
+def test_required_node_affinity() -> None:
+    terms = [
+        {
+            "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a", "b"]}],
+            "matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n1"]}],
+        },
+        {},
+    ]
+    found = shape(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
+    assert found.affinity == (
+        NodeTerm((Requirement("zone", "In", ("a", "b")),), (Requirement("metadata.name", "NotIn", ("n1",)),)),
+        NodeTerm(),
+    )
+
+
+@pytest.mark.parametrize("affinity", [None, {}, {"nodeAffinity": {}}, {"nodeAffinity": {REQUIRED: None}}])
+def test_without_required_node_affinity_every_node_will_do(affinity: Json | None) -> None:
+    assert shape(affinity=affinity).affinity is None
+
+
+def test_host_ports_of_containers_and_sidecars() -> None:
+    ports = [{"containerPort": 1}, {"hostPort": 80}, {"hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}]
+    sidecar = {"ports": [{"hostPort": 9, "protocol": ""}], "restartPolicy": "Always"}
+    found = shape(containers=[{"ports": ports}], initContainers=[{"ports": [{"hostPort": 7}]}, sidecar])
+    assert found.ports == (HostPort(80), HostPort(53, "UDP", "10.0.0.1"), HostPort(9))
+
+
+def test_hard_spread_constraints() -> None:
+    constraint = {
+        "topologyKey": "zone",
+        "maxSkew": 2,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "minDomains": 3,
+        "nodeAffinityPolicy": "Ignore",
+        "nodeTaintsPolicy": "Honor",
+        "matchLabelKeys": ["hash", "absent"],
+    }
+    soft = {**constraint, "whenUnsatisfiable": "ScheduleAnyway"}
+    bare = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
+    found = shape(labels={"hash": "h1"}, topologySpreadConstraints=[constraint, soft, bare])
+    wanted = Selector((Requirement("app", "In", ("web",)), Requirement("hash", "In", ("h1",))))
+    assert found.spread == (
+        Spread("zone", 2, wanted, min_domains=3, honor_affinity=False, honor_taints=True),
+        Spread("zone", 1, None),
+    )
+
+
+def test_required_inter_pod_terms() -> None:
+    term = {
+        "topologyKey": "zone",
+        "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]},
+        "namespaces": ["b", "a"],
+    }
+    wide = {"topologyKey": "zone", "namespaceSelector": {}}
+    found = shape(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide]}})
+    assert found.affine == (PodTerm("zone", Selector((Requirement("app", "Exists"),)), ("a", "b")),)
+    assert found.repelled == (PodTerm("zone", None, every_namespace=True),)
+    assert found.unevaluated == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "unevaluated"),
+    [
+        ({"volumes": [{"name": "e", "ephemeral": {}}]}, (EphemeralVolume("e"),)),
+        ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, (AttachedVolume("r"),)),
+        ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
+        ({"resourceClaims": [{"name": "gpu"}]}, (PodSetting("resource-claims"),)),
+        ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),
+        ({"resources": {}}, ()),
+        (
+            {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
+            (WideningPodSetting("namespace-selector"),),
+        ),
+        (
+            {"annotations": {"scheduling.koordinator.sh/reservation-affinity": "{}"}},
+            (WideningPodSetting("reservation-affinity"),),
+        ),
+        ({"labels": {"koordinator.sh/qosClass": "LSR"}}, (PodSetting("cpu-binding"),)),
+        (
+            {
+                "labels": {"koordinator.sh/qosClass": "LSE"},
+                "annotations": {"scheduling.koordinator.sh/resource-spec": "{}"},
+            },
+            (PodSetting("cpu-binding"),),
+        ),
+    ],
+)
+def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:
+    assert shape(**fields).unevaluated == unevaluated
+
+
+def test_volume_claims_are_named() -> None:
+    found = shape(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+    assert (found.claims, found.unevaluated) == (("data",), ())

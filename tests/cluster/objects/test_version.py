@@ -1,0 +1,195 @@
+"""Whose behaviour it is: image tag, CRD shape, ConfigMap."""
+
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubectl_koord.cluster.objects import version, wire
+from kubectl_koord.model.snapshot import SchedulerConfig
+from tests.cluster.objects.wire import collect, thing
+
+
+@pytest.mark.parametrize(
+    ("image", "found"),
+    [
+        ("ghcr.io/koordinator-sh/koord-scheduler:v1.8.0", "1.8"),
+        ("koord-scheduler:1.7.0", "1.7"),
+        ("koord-scheduler:v1.6.1", "1.7"),
+        ("koord-scheduler:v0.9.0", "1.7"),
+        ("koord-scheduler:v1.9.0-rc.1", "main"),
+        ("koord-scheduler:v2.0", "main"),
+        ("koord-scheduler:v1.8", "1.8"),
+        ("koord-scheduler:v1.8.0@sha256:0f", "1.8"),
+        ("registry:5000/koord-scheduler:v1.7.0", "1.7"),
+        ("registry:5000/koord-scheduler", None),
+        ("registry:1.8/koord-scheduler:main", None),
+        ("koord-scheduler:latest", None),
+        ("koord-scheduler@sha256:0f", None),
+        ("koord-scheduler", None),
+    ],
+)
+def test_the_image_tag_tells_the_version(image: str, found: str | None) -> None:
+    assert version.from_image(image) == found
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [({"questionObjectKey": {}}, "1.8"), ({"questionObjectReference": {}}, "1.7"), ({}, None)],
+)
+def test_the_schema_of_explanations_tells_the_version(schema: dict[str, Any], found: str | None) -> None:
+    assert version.from_explanation_schema({"spec": {"properties": schema}}) == found
+
+
+def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
+    written = [{"name": container, "image": image} for container, image in containers]
+    return thing("Deployment", name, spec={"template": {"spec": {"containers": written}}})
+
+
+@pytest.mark.parametrize(
+    ("objects", "crd", "chosen", "config"),
+    [
+        ([], None, "", ("1.8", "assumed: newest known release")),
+        ([], "1.7", "", ("1.7", "from the CRDs")),
+        ([], "1.7", "main", ("main", "as requested")),
+        ([deployment("koord-scheduler", ("scheduler", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
+        (
+            [deployment("koord-scheduler", ("proxy", "p:v1.8"), ("scheduler", "k:v1.7.0"))],
+            None,
+            "",
+            ("1.7", "from the image tag"),
+        ),
+        ([deployment("koord-scheduler", ("main", "k:v1.7.0"))], None, "", ("1.7", "from the image tag")),
+        ([deployment("koord-scheduler", ("scheduler", "k:private"))], "1.7", "", ("1.7", "from the CRDs")),
+        ([deployment("koord-scheduler")], None, "", ("1.8", "assumed: newest known release")),
+        (
+            [deployment("koord-manager", ("manager", "k:v1.7.0"))],
+            None,
+            "",
+            ("1.8", "assumed: newest known release"),
+        ),
+    ],
+)
+def test_the_best_evidence_for_the_version_wins(
+    objects: list[dict[str, Any]], crd: str | None, chosen: str, config: tuple[str, str]
+) -> None:
+    collector = collect(*objects)
+    collector.crd_version = crd
+    found = collector.snapshot(moment="", source="file", chosen_version=chosen).config
+    assert (found.version, found.version_from) == config
+
+
+def configured(text: str | None) -> SchedulerConfig:
+    data = None if text is None else {"koord-scheduler-config": text}
+    written = msgspec.convert({"metadata": {"name": "koord-scheduler-config"}, "data": data}, wire.ConfigMap)
+    return version.config("1.8", "asked", written)
+
+
+ASSUMED = SchedulerConfig("1.8", "asked")
+FULL = """\
+profiles:
+- schedulerName: koord-scheduler
+  pluginConfig:
+  - name: Other
+    args: {enablePreemption: false}
+  - name: Coscheduling
+    args: {enablePreemption: true, awareNetworkTopology: true, defaultMatchPolicy: only-waiting}
+  - name: LoadAwareScheduling
+    args: {usageThresholds: {memory: 90, cpu: 70, gpu: many}, aggregated: {}}
+- {}
+"""
+
+
+def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
+    assert configured(FULL) == SchedulerConfig(
+        version="1.8",
+        version_from="asked",
+        profiles=("koord-scheduler", "default-scheduler"),
+        preemption=True,
+        aware_of_topology=True,
+        default_match_policy="only-waiting",
+        usage_thresholds=(("cpu", 70), ("memory", 90)),
+        assumed=False,
+    )
+
+
+def test_what_the_configuration_leaves_out_is_off() -> None:
+    found = configured("profiles: [{schedulerName: koord-scheduler}]")
+    assert (found.preemption, found.aware_of_topology, found.default_match_policy, found.assumed) == (
+        False,
+        False,
+        "once-satisfied",
+        False,
+    )
+
+
+BOMB = "a: &a [x]\n" + "".join(
+    f"{one}: &{one} [{', '.join([f'*{before}'] * 9)}]\n" for before, one in pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "5",
+        "a: [",
+        "profiles: 5",
+        "profiles: {}",
+        "profiles: [5]",
+        "a: 2026-13-45",
+        "a: " + "[" * 50_000,
+        "- " * 5_000,
+        "a: &a [*a]",
+        "a: 1\n---\nb: 1",
+        BOMB,
+    ],
+)
+def test_where_it_cannot_be_read_the_charts_settings_are_assumed(text: str | None) -> None:
+    assert configured(text) == ASSUMED
+
+
+@pytest.mark.parametrize("plugins", ["5", "{}", "[5]", "[{name: Coscheduling, args: 5}]", "[{name: Coscheduling}]"])
+def test_odd_plugin_settings_count_as_none(plugins: str) -> None:
+    found = configured(f"profiles: [{{pluginConfig: {plugins}}}]")
+    assert (found.preemption, found.assumed) == (False, False)
+
+
+def test_only_the_schedulers_own_config_map_counts() -> None:
+    data = {"koord-scheduler-config": FULL}
+    other, own = (thing("ConfigMap", name, data=data) for name in ("other", "koord-scheduler-config"))
+    found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (other, own)]
+    assert found == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("election", "elects"),
+    [
+        ("", True),
+        ("leaderElection: 5", True),
+        ("leaderElection: {}", True),
+        ("leaderElection: {leaderElect: true, resourceName: koord-scheduler}", True),
+        ("leaderElection: {leaderElect: false}", False),
+        ("leaderElection: {resourceName: mine}", False),
+    ],
+)
+def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
+    for profiles in ("", "profiles: [{schedulerName: koord-scheduler}]"):
+        assert configured(f"{election}\n{profiles}").elects_leader is elects
+
+
+@pytest.mark.parametrize(
+    ("name", "container", "elects"),
+    [
+        ("koord-scheduler", {"args": ["--v=4", "--leader-elect=false"]}, False),
+        ("koord-scheduler", {"command": ["koord-scheduler", "--leader-elect=false"]}, False),
+        ("koord-scheduler", {"args": ["--leader-elect=true"]}, True),
+        ("koord-scheduler", {}, True),
+        ("koord-manager", {"args": ["--leader-elect=false"]}, True),
+    ],
+)
+def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: dict[str, Any], elects: bool) -> None:  # noqa: FBT001
+    written = thing("Deployment", name, spec={"template": {"spec": {"containers": [container]}}})
+    assert collect(written).snapshot(moment="", source="file").config.elects_leader is elects

@@ -1,0 +1,109 @@
+"""What is not evaluated makes a yes unknown; a no stays a no."""
+
+import pytest
+
+from kubectl_koord.diagnosis.coverage import basis, not_evaluated
+from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner
+from kubectl_koord.model.unevaluated import (
+    MatchingReservation,
+    NodeSetting,
+    PodSetting,
+    Unevaluated,
+    WideningPodSetting,
+)
+from kubectl_koord.reports.values import Basis, Cause
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from tests.build import MOMENT, Drawing, cluster, cpus, having, why_of
+
+FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
+GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
+GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
+DATA = "default/data"
+CLAIMS = PodSetting("resource-claims")
+CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
+OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "what"),
+    [
+        (FREE.change_pods("job-1"), ""),
+        (FREE.with_members(("job-1",), "job", unevaluated=(CLAIMS,)), "resource claims"),
+        (FREE.with_quota("default"), "quota default"),
+        (FREE.with_quota("shared", "default"), "quota shared"),
+        (FREE.with_quota("other", "elsewhere"), ""),
+        (FREE.with_quota("team").change_pods(labels=OWN), "quota team"),
+        (FREE.with_quota("koordinator-default-quota").change_pods(labels=OWN), "quota koordinator-default-quota"),
+        (FREE.with_quota("koordinator-default-quota", limited=False), ""),
+        (FREE.with_gap("ElasticQuota"), "quotas (ElasticQuota objects could not be read)"),
+        (FREE.with_gap("ElasticQuota", "not-in-input"), ""),
+        (FREE.with_gap("NodeMetric"), "the measured load of the nodes (NodeMetric objects could not be read)"),
+        (FREE.with_gap("Reservation"), "reservations (Reservation objects could not be read)"),
+        (FREE.with_gap("Device"), ""),
+        (GPU, ""),
+        (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
+        (GPU.but(devices=frozenset({"n1"})), "the cards of the nodes (Device objects)"),
+        (FREE.but(devices=frozenset({"n1"})), ""),
+        (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
+        (CLAIMING, ""),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), "volume claim data (its volume could not be read)"),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv", known=True)}), ""),
+        (CLAIMING.with_gap("PersistentVolumeClaim"), "volume claim data (its volume could not be read)"),
+    ],
+)
+def test_what_is_not_evaluated_is_named_once(drawing: Drawing, what: str) -> None:
+    assert unevaluated_names(not_evaluated(drawing.subject("job"), drawing)) == what
+
+
+def test_a_yes_that_rests_on_it_is_unknown() -> None:
+    report = why_of(FREE.with_quota("default"))
+    words = "it depends on quota default, which is not evaluated."
+    assert (report.verdict, report.cause) == ("unknown", Cause("not-evaluated", words))
+
+
+def test_a_no_stays_a_no() -> None:
+    report = why_of(FREE.with_quota("default").with_running("low", on="n1"))
+    assert (report.verdict, report.cause and report.cause.code) == ("no", "insufficient-capacity")
+
+
+@pytest.mark.parametrize(
+    ("item", "verdict"),
+    [(WideningPodSetting("pod-level-resources"), "unknown"), (PodSetting("cpu-binding"), "no")],
+)
+def test_some_things_could_also_turn_a_no_into_a_yes(item: Unevaluated, verdict: str) -> None:
+    report = why_of(FREE.with_members(("job-0",), "job", cpu=9, unevaluated=(item,)))
+    assert report.verdict == verdict
+
+
+def test_an_answer_names_what_it_rests_on() -> None:
+    assert basis(FREE) == Basis("1.8", "assumed", MOMENT, "cluster")
+
+
+@pytest.mark.parametrize(
+    ("owner", "may"),
+    [
+        (ReservationOwner(), True),
+        (ReservationOwner(namespace="default", name="job-0"), True),
+        (ReservationOwner(namespace="ml"), False),
+        (ReservationOwner(name="other"), False),
+        (ReservationOwner(controller="Job/j"), True),
+        (ReservationOwner(controller="Job/k"), False),
+        (ReservationOwner(selector=having(app="web")), True),
+        (ReservationOwner(selector=having(app="db")), False),
+    ],
+)
+def test_a_reservation_that_the_pods_may_own_leaves_it_open(owner: ReservationOwner, *, may: bool) -> None:
+    drawing = FREE.change_pods(owner="Job/j", labels=(("app", "web"),))
+    drawing = drawing.but(reservations=(Reservation("r", "n1", (owner,)),))
+    found = not_evaluated(drawing.subject("job"), drawing)
+    assert found == ((MatchingReservation("r"),) if may else ())
+    assert why_of(drawing.with_running("low", on="n1")).verdict == ("unknown" if may else "no")
+
+
+def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=(CLAIMS,))
+    report = why_of(drawing)
+    assert report.domains == ()
+    words = "slots depend on resource claims, which is not evaluated."
+    assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]

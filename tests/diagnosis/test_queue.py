@@ -1,0 +1,98 @@
+"""Who goes first, and whether that leaves room wherever it goes."""
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.model.objects import Usage
+from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.simulation.subjects import pending_subjects
+from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
+
+MAY = "default/high has higher priority and may take its place; otherwise it would be placed."
+TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
+FOUR_NODES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
+GATHERED = rules(f"MustGather {SPINE}")
+BUSY = Usage("cpu", used=10, total=100, threshold=65)
+
+
+def job(drawing: Drawing, number: int = 2, cpu: float = 8, topology: str | None = None) -> Drawing:
+    return drawing.with_gang("job", number, cpu, topology=topology, priority=1)
+
+
+def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
+    drawing = job(TWO_SPINES, topology=GATHERED).with_pod("high", cpu=8, priority=10)
+    report = why_of(drawing)
+    assert (report.verdict, report.cause and report.cause.message, report.unblock) == ("unknown", MAY, ())
+
+
+@pytest.mark.parametrize(
+    ("drawing", "verdict"),
+    [
+        pytest.param(job(FOUR_NODES, topology=GATHERED), "yes", id="another domain is left"),
+        pytest.param(
+            job(FOUR_NODES.cordon("n4"), topology=GATHERED), "unknown", id="the only domain has no slot to spare"
+        ),
+        pytest.param(job(FOUR_NODES.cordon("n4"), 1, topology=GATHERED), "yes", id="a domain has a slot to spare"),
+        pytest.param(
+            job(cluster("s0: b0[n1 n2 n3 n4]"), topology=rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")),
+            "yes",
+            id="a multiple is lost where two can be spared",
+        ),
+        pytest.param(
+            job(cluster("s0: b0[n1 n2 n3]"), topology=rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")),
+            "unknown",
+            id="a multiple is lost and nothing can be spared",
+        ),
+        pytest.param(job(cluster("s0: b0[n1 n2 n3]")), "yes", id="a plain gang with a slot to spare"),
+        pytest.param(cluster("s0: b0[n1 n2]").with_pod("job", cpu=8), "yes", id="a lone pod with a slot to spare"),
+        pytest.param(job(cluster("s0: b0[n1 n2:12]"), cpu=4), "yes", id="a plain gang of small pods"),
+        pytest.param(
+            job(FOUR_NODES, 1, topology=GATHERED).with_pod("job-other", gang="job", cpu=7, priority=1),
+            "unknown",
+            id="unequal pods are not reckoned with",
+        ),
+        pytest.param(
+            job(FOUR_NODES.change("n1", load=(BUSY,)), topology=GATHERED), "unknown", id="load is not reckoned with"
+        ),
+    ],
+)
+def test_a_gang_is_placed_behind_a_pod_only_where_it_fits_wherever_that_goes(drawing: Drawing, verdict: str) -> None:
+    assert why_of(drawing.with_pod("high", cpu=3, priority=10)).verdict == verdict
+
+
+def test_a_pod_that_keeps_others_away_leaves_it_open_wherever_there_is_room() -> None:
+    alone = PodTerm("kubernetes.io/hostname", having(app="web"))
+    drawing = job(FOUR_NODES, topology=GATHERED).with_pod("high", cpu=1, priority=10, repelled=(alone,))
+    assert why_of(drawing).verdict == "unknown"
+
+
+def test_what_is_known_of_who_goes_first_is_taken_off_before_what_is_open() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]; s2: b2[n5]").with_gang("top", 2, 8, priority=20, must_gather=SPINE)
+    drawing = job(drawing, topology=GATHERED).with_pod("high", cpu=8, priority=10)
+    report = why_of(drawing)
+    message = "default/top and default/high have higher priority and may take its place; otherwise it would be placed."
+    assert (report.verdict, report.cause and report.cause.message) == ("unknown", message)
+
+
+def test_a_way_out_must_hold_wherever_those_before_it_go() -> None:
+    drawing = job(cluster("s0: b0[n1 n2]; s1: b1[n3:1]").cordon("n2"), topology=GATHERED).with_pod(
+        "high", cpu=8, priority=10
+    )
+    assert [way.action for way in why_of(drawing).unblock if way.action == "uncordon"] == []
+
+
+def test_who_would_get_first_what_becomes_free_is_named() -> None:
+    drawing = job(cluster("s0: b0[n1 n2]").with_running("x", on="n1", cpu=1), topology=GATHERED)
+    drawing = drawing.with_gang("top", 2, 8, priority=20, must_gather=SPINE).with_pod("high", cpu=16, priority=10)
+    told = "default/top and default/high have higher priority and may take freed resources first."
+    assert [one.message for one in why_of(drawing).warnings if one.code == "contended"] == [told]
+    told = "default/top has higher priority and may take freed resources first."
+    assert [one.message for one in why_of(drawing, "high").warnings if one.code == "contended"] == [told]
+
+
+def test_who_waits_is_looked_up_anew_where_a_what_if_changes_the_waiting() -> None:
+    before = job(FOUR_NODES).with_pod("high", cpu=8, priority=10)
+    assert [subject.key for subject in pending_subjects(before)] == ["default/job", "default/high"]
+    assert pending_subjects(before) is pending_subjects(before)
+    alone = structs.replace(before, pending=before.subject("job").pending)
+    assert [subject.key for subject in pending_subjects(alone)] == ["default/job"]

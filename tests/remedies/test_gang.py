@@ -1,0 +1,187 @@
+"""Remedies on the side of the gang: each whole, as it is offered."""
+
+import pytest
+
+from kubectl_koord.model.pods import GangWish
+from kubectl_koord.reports.values import DeletePod, SetMinimum, SetRequest, SetTopology, WayOut
+from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules, why_of
+
+ANNOTATE = "kubectl koord annotate podgroup job -n default"
+JOB = ("default/job-0", "default/job-1", "default/job-2")
+BOTH = '["default/a", "default/b"]'
+
+
+def ways(drawing: Drawing, action: str, name: str = "job") -> tuple[WayOut, ...]:
+    report = why_of(drawing, name)
+    assert report.verdict == "no"
+    return tuple(way for way in report.unblock if way.action == action)
+
+
+def spec(*written: str, gang: str = "default/job", where: str = "PodGroup") -> SetTopology:
+    return SetTopology(gang, where, rules(*written))
+
+
+def test_the_nearest_wider_layer_that_works_is_named() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]").with_gang("job", 2, 8, must_gather=BLOCK)
+    command = f"{ANNOTATE} --must-gather SpineLayer --overwrite"
+    wider = WayOut("gather-wider", "Gather on SpineLayer instead", command, (spec(f"MustGather {SPINE}"),))
+    prefer = WayOut(
+        "prefer-gather",
+        "Use PreferGather instead of MustGather",
+        f"{ANNOTATE} --prefer-gather BlockLayer --overwrite",
+        (spec(f"PreferGather {BLOCK}"),),
+    )
+    assert why_of(drawing).unblock[:2] == (wider, prefer)
+
+
+def test_a_wider_layer_keeps_the_multiples_of_both() -> None:
+    drawing = cluster("s0: b0[n1 n2] b1[n3 n4]")
+    written = rules(f"MustGather {BLOCK} x2", f"PreferGather {SPINE} x4")
+    kept = spec(f"MustGather {SPINE} x4", f"PreferGather {BLOCK} x2")
+    command = (
+        f"{ANNOTATE} --must-gather SpineLayer --multiple SpineLayer=4 --prefer-gather BlockLayer"
+        " --multiple BlockLayer=2 --overwrite"
+    )
+    assert ways(drawing.with_gang("job", 4, 8, topology=written), "gather-wider") == (
+        WayOut("gather-wider", "Gather on SpineLayer instead", command, (kept,)),
+    )
+
+
+def test_where_no_single_spine_is_enough_it_may_be_preferred_only() -> None:
+    drawing = cluster("s0: b0[n1]; s1: b1[n2]").with_gang("job", 2, 8, must_gather=BLOCK)
+    assert [ways(drawing, "gather-wider"), len(ways(drawing, "prefer-gather"))] == [(), 1]
+
+
+@pytest.mark.parametrize("topology", [rules(), rules(f"PreferGather {SPINE}"), rules(f"MustGather {ROOT}")])
+def test_there_is_nothing_wider_than_the_whole_cluster(topology: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 8, topology=topology)
+    assert [ways(drawing, action) for action in ("gather-wider", "prefer-gather")] == [(), ()]
+
+
+def test_what_pods_say_of_their_gang_has_no_command() -> None:
+    wish = GangWish("2", topology=rules(f"MustGather {BLOCK}"))
+    drawing = cluster("s0: b0[n1] b1[n2]").with_light_gang("job", 2, 8, wish=wish)
+    edits = (spec(f"MustGather {SPINE}", where="pods"),)
+    wider = "Gather on SpineLayer instead (network-topology-spec in their manifest)"
+    assert ways(drawing, "gather-wider") == (WayOut("gather-wider", wider, "", edits),)
+    (fewer,) = ways(drawing, "fewer-pods")
+    edits_of_fewer = (DeletePod("default/job-1"), SetMinimum("default/job", "pods", 1))
+    message = "Run with 1 pod instead of 2 (min-available 1 in their manifest)"
+    assert fewer == WayOut("fewer-pods", message, "", edits_of_fewer)
+
+
+def test_every_gang_of_a_group_changes_alike() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]").with_gang("a", 1, 8, must_gather=BLOCK, groups=BOTH)
+    drawing = drawing.with_gang("b", 1, 8, must_gather=BLOCK, groups=BOTH)
+    command = "kubectl koord annotate podgroup {} -n default --must-gather SpineLayer --overwrite"
+    edits = tuple(spec(f"MustGather {SPINE}", gang=f"default/{name}") for name in "ab")
+    both = f"{command.format('a')} && {command.format('b')}"
+    assert ways(drawing, "gather-wider", "a") == (WayOut("gather-wider", "Gather on SpineLayer instead", both, edits),)
+
+
+def test_the_largest_smaller_multiple_that_works_is_named() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3 n4]").with_gang("job", 4, 8, topology=rules(f"MustGather {BLOCK} x5"))
+    command = f"{ANNOTATE} --must-gather BlockLayer --multiple BlockLayer=4 --overwrite"
+    message = "Lower podCountMultiple of BlockLayer from 5 to 4"
+    way = WayOut("smaller-multiple", message, command, (spec(f"MustGather {BLOCK} x4"),))
+    assert ways(drawing, "smaller-multiple") == (way,)
+
+
+def test_a_gang_with_topology_is_run_with_fewer_pods() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 8, must_gather=SPINE)
+    patch = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
+    edits = (DeletePod("default/job-2"), SetMinimum("default/job", "PodGroup", 2))
+    command = f"{patch} && kubectl delete pod job-2 -n default"
+    message = "Run with 2 pods instead of 3 (minMember 2)"
+    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
+    scaled = "Run with 2 pods instead of 3 (minMember 2; lower replicas of PyTorchJob/x by 1)"
+    owned = drawing.change_pods(owner="PyTorchJob/x")
+    assert ways(owned, "fewer-pods") == (WayOut("fewer-pods", scaled, patch, edits),)
+
+
+def test_a_gang_without_topology_keeps_its_pods_and_lowers_its_minimum() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 3, 8)
+    command = """kubectl patch podgroup job -n default --type merge -p '{"spec": {"minMember": 2}}'"""
+    message = "Start with 2 pods (minMember 2); the others start when there is room"
+    edits = (SetMinimum("default/job", "PodGroup", 2),)
+    assert ways(drawing, "fewer-pods") == (WayOut("fewer-pods", message, command, edits),)
+
+
+def test_bound_members_count_towards_the_lower_minimum_where_the_policy_counts_them() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("job-9", on="n3", cpu=8, gang="default/job")
+    drawing = drawing.with_gang("job", 3, 8, minimum=4, match_policy="waiting-and-running")
+    (way,) = ways(drawing, "fewer-pods")
+    assert way.edits == (SetMinimum("default/job", "PodGroup", 3),)
+
+
+def test_one_pod_cannot_be_fewer() -> None:
+    assert ways(cluster("s0: b0[n1:4]").with_gang("job", 1, 8), "fewer-pods") == ()
+
+
+def test_gangs_of_one_group_drop_what_is_beyond_their_minimums() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("a", 2, 8, must_gather=SPINE, groups=BOTH, minimum=1)
+    drawing = drawing.with_gang("b", 2, 8, must_gather=SPINE, groups=BOTH)
+    message = "Scale the job down to its minimum of 3: it fits without 1 pod"
+    way = WayOut("drop-surplus", message, "kubectl delete pod a-1 -n default", (DeletePod("default/a-1"),))
+    assert ways(drawing, "drop-surplus", "a") == (way,)
+    assert why_of(drawing, "a").also_wrong == ("surplus-pods",)
+    (scaled,) = ways(drawing.change_pods("a-1", owner="Job/a"), "drop-surplus", "a")
+    assert (scaled.message, scaled.command) == (f"{message} (lower parallelism of Job/a by 1)", "")
+
+
+def test_pods_of_several_namespaces_are_dropped_in_each() -> None:
+    both = '["default/a", "ml/b"]'
+    drawing = cluster("s0: b0[n1 n2]").with_gang("a", 2, 8, must_gather=SPINE, groups=both, minimum=1)
+    drawing = drawing.with_gang("ml/b", 2, 8, must_gather=SPINE, groups=both, minimum=1)
+    (way,) = ways(drawing, "drop-surplus", "a")
+    assert way.command == "kubectl delete pod a-1 -n default && kubectl delete pod b-1 -n ml"
+
+
+BIG = cluster("s0: b0[n1]").change("n1", allocatable=(*cpus(8, memory=8 << 30, nvidia_gpu=8), ("pods", 110)))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "message", "resource", "amount"),
+    [
+        (
+            cluster("s0: b0[n1]").with_gang("job", 3, 4),
+            "Request 2666m CPU per pod instead of 4 (resources.requests in the pod template)",
+            "cpu",
+            "2666m",
+        ),
+        (
+            BIG.with_gang("job", 3, requests=cpus(1, memory=4 << 30)),
+            "Request 2730Mi memory per pod instead of 4Gi (resources.requests in the pod template)",
+            "memory",
+            "2730Mi",
+        ),
+        (
+            BIG.with_gang("job", 3, requests=cpus(1, memory=(8 << 30) - 1)),
+            "Request 2863311530 memory per pod instead of 8589934591 (resources.requests in the pod template)",
+            "memory",
+            "2863311530",
+        ),
+        (
+            BIG.with_gang("job", 3, requests=cpus(1, nvidia_gpu=4)),
+            "Request 2 GPU per pod instead of 4 (resources.requests in the pod template)",
+            "nvidia.com/gpu",
+            "2",
+        ),
+    ],
+)
+def test_the_largest_request_that_works_is_named(drawing: Drawing, message: str, resource: str, amount: str) -> None:
+    way = WayOut("smaller-request", message, edits=(SetRequest(JOB, resource, amount),))
+    assert ways(drawing, "smaller-request") == (way,)
+
+
+def test_of_unequal_pods_only_the_larger_ask_for_less() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 2, 3).with_pod("job-1", gang="job", cpu=7)
+    edits = (SetRequest(("default/job-1",), "cpu", "5"),)
+    way = WayOut(
+        "smaller-request", "Request 5 CPU per pod instead of 7 (resources.requests in the pod template)", edits=edits
+    )
+    assert ways(drawing, "smaller-request") == (way,)
+
+
+def test_where_two_resources_are_short_neither_alone_is_enough() -> None:
+    assert ways(BIG.with_gang("job", 3, requests=cpus(4, nvidia_gpu=4)), "smaller-request") == ()

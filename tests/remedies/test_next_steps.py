@@ -1,0 +1,201 @@
+"""Next steps: what to paste about a cause that keeps a gang from being tried."""
+
+import json
+import subprocess
+
+import pytest
+import yaml
+
+from kubectl_koord.model.objects import Lease
+from kubectl_koord.model.pods import Condition, GangWish
+from kubectl_koord.reports.values import CreatePodGroup, DeletePod, WayOut
+from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
+
+FREE = cluster("s0: b0[n1 n2]")
+BOTH = '["default/job", "default/peer"]'
+MISSING = '["default/job", "peer"]'
+MANIFEST = (
+    "printf 'apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {name: peer,"
+    " namespace: default, annotations: {gang.scheduling.koordinator.sh/groups:"
+    ' "[\\\\"default/job\\\\",\\\\"default/peer\\\\"]"}}'
+    "\\nspec: {minMember: 1}\\n' | kubectl apply -f -"
+)
+ALONE = "kubectl koord annotate podgroup job -n default --groups default/job --overwrite"
+
+
+def steps(drawing: Drawing) -> list[tuple[str, str]]:
+    return [(step.action, step.command) for step in why_of(drawing).next_steps]
+
+
+@pytest.mark.parametrize(
+    ("drawing", "expected"),
+    [
+        (
+            FREE.with_gang("job", 1).but(leases=(Lease("koord-scheduler", "", "2026-01-01T00:00:00Z"),)),
+            [("see-scheduler", "kubectl get pods -n koordinator-system -l koord-app=koord-scheduler")],
+        ),
+        (
+            FREE.with_gang("job", 1, terminating=True),
+            [("see-finalizers", "kubectl get pod job-0 -n default -o jsonpath='{.metadata.finalizers}'")],
+        ),
+        (FREE.with_gang("job", 1, groups=BOTH), [("fix-groups", ALONE), ("create-podgroup", MANIFEST)]),
+        (
+            FREE.with_light_gang("job", 1, wish=GangWish("1", groups=BOTH)),
+            [("fix-groups", ""), ("create-podgroup", MANIFEST)],
+        ),
+        (
+            FREE.with_gang("job", 1, groups=MISSING),
+            [
+                (
+                    "fix-groups",
+                    "kubectl koord annotate podgroup job -n default --groups default/job,default/peer --overwrite",
+                )
+            ],
+        ),
+        (FREE.with_light_gang("job", 1, wish=GangWish("1", groups=MISSING)), [("fix-groups", "")]),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups='["default/peer"]'),
+            [
+                (
+                    "fix-groups",
+                    "kubectl koord annotate podgroup peer -n default --groups default/job,default/peer --overwrite",
+                )
+            ],
+        ),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, wish=GangWish("1")),
+            [("fix-groups", "")],
+        ),
+        (
+            FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 0, minimum=2, groups=BOTH),
+            [("add-pods", "")],
+        ),
+        (
+            FREE.with_gang("job", 1, match_policy="only-waiting", minimum=2).with_running(
+                "a", "n1", gang="default/job"
+            ),
+            [
+                (
+                    "set-match-policy",
+                    "kubectl koord annotate podgroup job -n default --match-policy waiting-and-running --overwrite",
+                )
+            ],
+        ),
+        (
+            FREE.with_light_gang("job", 1, wish=GangWish("2", match_policy="only-waiting")).with_running(
+                "a", "n1", gang="default/job"
+            ),
+            [("set-match-policy", "")],
+        ),
+        (
+            FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False),
+            [("set-topology-aware", "kubectl edit configmap koord-scheduler-config -n koordinator-system")],
+        ),
+        (
+            FREE.with_gang("job", 2, must_gather=SPINE).with_layers(*LAYERS[:2]),
+            [("fix-layers", "kubectl edit clusternetworktopology default")],
+        ),
+    ],
+)
+def test_the_next_step_is_ready_to_paste(drawing: Drawing, expected: list[tuple[str, str]]) -> None:
+    assert steps(drawing) == expected
+
+
+def test_names_that_no_shell_takes_as_they_are_get_no_manifest() -> None:
+    _, step = why_of(FREE.with_gang("job", 1, groups='["default/job", "default/$(reboot)"]')).next_steps
+    message = "Create PodGroup $(reboot) in namespace default with spec.minMember 1 or less, and create its pods"
+    edit = CreatePodGroup("default/$(reboot)", 1, ("default/$(reboot)", "default/job"))
+    assert step == WayOut("create-podgroup", message, edits=(edit,))
+
+
+def test_the_manifest_of_a_missing_pod_group_reads_as_it_should() -> None:
+    command = why_of(FREE.with_gang("job", 1, groups=BOTH)).next_steps[1].command
+    printed = subprocess.run(command.partition(" | ")[0], shell=True, check=True, capture_output=True).stdout  # noqa: S602
+    metadata = yaml.safe_load(printed)["metadata"]
+    assert json.loads(metadata["annotations"]["gang.scheduling.koordinator.sh/groups"]) == json.loads(BOTH)
+
+
+def test_a_pod_group_that_joins_the_group_of_its_pods_is_a_way_out() -> None:
+    report = why_of(FREE.with_gang("job", 1, groups=BOTH).with_members(("peer-0",), "peer"))
+    message = "Create PodGroup peer in namespace default with spec.minMember 1 or less"
+    edit = CreatePodGroup("default/peer", 1, ("default/job", "default/peer"))
+    assert report.unblock == (WayOut("create-podgroup", message, MANIFEST, (edit,)),)
+
+
+def test_missing_gangs_are_taken_out_of_every_list_that_names_them() -> None:
+    ids = '["default/job", "default/peer", "default/zz"]'
+    drawing = FREE.with_gang("job", 1, groups=ids).with_gang("peer", 1, groups=BOTH)
+    step = why_of(drawing).next_steps[0]
+    assert step.message == (
+        "Remove default/zz from the groups annotation of default/job (new list: default/job,"
+        " default/peer); recreate the job if it stays pending"
+    )
+    both = why_of(drawing.with_group("peer", 1, groups=ids)).next_steps[0]
+    assert both.command == " && ".join(
+        f"kubectl koord annotate podgroup {name} -n default --groups default/job,default/peer --overwrite"
+        for name in ("job", "peer")
+    )
+
+
+def test_the_owners_template_is_what_names_the_scheduler() -> None:
+    (step,) = why_of(FREE.with_gang("job", 1, scheduler="x", owner="Job/train")).next_steps
+    message = "Set schedulerName koord-scheduler in the pod template of Job/train and recreate the pods"
+    assert step == WayOut("set-scheduler-name", message)
+
+
+SURPLUS = FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=2)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "how", "command"),
+    [
+        (SURPLUS, "", "kubectl delete pod job-2 -n default"),
+        (SURPLUS.change_pods(owner="Job/train"), " (lower parallelism of Job/train by 1)", ""),
+    ],
+)
+def test_pods_beyond_the_minimum_are_deleted_unless_an_owner_would_create_them_anew(
+    drawing: Drawing, how: str, command: str
+) -> None:
+    way = next(way for way in why_of(drawing).unblock if way.action == "fewer-pods")
+    assert way == WayOut("fewer-pods", f"Run with 2 pods instead of 3{how}", command, (DeletePod("default/job-2"),))
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        FREE.with_gang("job", 3, cpu=8, minimum=2),
+        FREE.with_gang("job", 3, cpu=8, must_gather=SPINE),
+        SURPLUS.cordon("n1", "n2"),
+        FREE.with_gang("job", 3, cpu=8, must_gather=SPINE, minimum=0),
+    ],
+)
+def test_who_would_not_fit_without_them_is_not_told_to_drop_pods(drawing: Drawing) -> None:
+    report = why_of(drawing)
+    assert "surplus-pods" not in report.also_wrong
+    assert "drop-surplus" not in [way.action for way in report.unblock]
+
+
+def test_a_gang_without_pod_group_cannot_be_touched() -> None:
+    wish = GangWish("1", topology='{"gatherStrategy":[]}')
+    drawing = FREE.with_light_gang("job", 1, wish=wish, condition=Condition("Unschedulable", "no room", ""))
+    assert [(way.action, way.command) for way in why_of(drawing).unblock] == [("touch-podgroup", "")]
+
+
+def test_a_partly_foreign_satisfied_group_is_only_warned_of() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=3).with_running("job-9", on="n1", gang="default/job")
+    report = why_of(drawing.change_pods("job-0", scheduler="x"))
+    assert "mixed-schedulers" in [notice.code for notice in report.warnings]
+    assert report.verdict == "yes"
+
+
+def test_finished_pods_are_named_beside_what_stops_the_new_ones() -> None:
+    drawing = FREE.with_gang("job", 1, cpu=9).with_finished("job-9", "job")
+    report = why_of(drawing)
+    assert (report.cause and report.cause.code, report.also_wrong) == ("never-fits", ("satisfied-by-earlier-pods",))
+
+
+def test_pods_of_a_satisfied_group_are_counted_for_themselves() -> None:
+    drawing = FREE.with_gang("job", 2, cpu=8, minimum=3).with_running("job-9", on="n1", cpu=8, gang="default/job")
+    cause = why_of(drawing).cause
+    assert cause is not None
+    assert cause.message == "1 of its 2 pending pods fit (8 CPU each)."

@@ -1,0 +1,217 @@
+"""What holds for all families: pairs, the budget, who takes the place, what cannot be proven."""
+
+import pytest
+
+from kubectl_koord.remedies import cluster as cluster_remedies
+from kubectl_koord.remedies import gang, pods, ways_out
+from kubectl_koord.remedies import search as search_module
+from kubectl_koord.remedies.search import Budget, Search, largest
+from kubectl_koord.reports.values import DeletePod, Tolerate, Uncordon, WayOut
+from kubectl_koord.simulation.simulation import ask, next_attempt
+from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
+
+NOTHING = "none of the changes tried lets it start, alone or in pairs."
+MUST_BE_MENDED = "fix the cause first; whether that is enough is unknown."
+
+
+def actions(drawing: Drawing, name: str = "job") -> list[str]:
+    return [way.action for way in why_of(drawing, name).unblock]
+
+
+def search(drawing: Drawing, runs: int) -> Search:
+    question = ask(drawing, drawing.subject("job"))
+    budget = Budget(1)
+    budget.runs = runs
+    return Search(question, next_attempt(question)[0], budget)
+
+
+def test_what_costs_nothing_comes_first_and_what_costs_others_last() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").cordon("n3").taint("n2", "gpu").with_running("low", on="n1", cpu=8)
+    drawing = drawing.with_gang("job", 2, 4, must_gather=BLOCK, priority=5)
+    found = actions(drawing)
+    assert found == ["wait-for-preemption", "uncordon", "tolerate", "free-pods", "add-nodes"]
+
+
+def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_running("low", on="n1", cpu=8, terminating=True)
+    drawing = drawing.with_gang("job", 2, 8, must_gather=BLOCK, priority=5)
+    families = (
+        cluster_remedies.wait_for_terminating,
+        cluster_remedies.wait_for_preemption,
+        cluster_remedies.uncordon,
+        cluster_remedies.add_nodes,
+        gang.other_layer,
+        gang.fewer_pods,
+        gang.smaller_request,
+        pods.free_lower,
+        pods.move_one,
+        pods.free_any,
+    )
+    assert [list(family(search(drawing, 0))) for family in families] == [[]] * len(families)
+
+
+@pytest.mark.parametrize(("nodes", "runs"), [(1, 1500), (1000, 400), (1_000_000, 40)])
+def test_the_budget_is_a_number_that_shrinks_as_the_cluster_grows(nodes: int, runs: int) -> None:
+    assert Budget(nodes).runs == runs
+
+
+def test_what_was_asked_once_is_not_asked_again() -> None:
+    drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8)
+    found = search(drawing, 1)
+    assert [found.works((Uncordon("n1"),)), found.works((Uncordon("n1"),)), found.budget.runs] == [True, True, 0]
+
+
+def test_pods_of_higher_priority_take_the_place_that_a_change_would_make() -> None:
+    drawing = cluster("s0: b0[n1]").cordon("n1").with_gang("job", 1, 8, must_gather=SPINE)
+    rival = drawing.with_gang("big", 1, 8, must_gather=SPINE, priority=100)
+    assert actions(drawing)[0] == "uncordon"
+    assert "uncordon" not in actions(rival)
+    assert not search(rival, 1).works((Uncordon("n1"),))  # the rival must be asked, too
+
+
+def test_who_would_be_placed_but_for_a_job_of_higher_priority_has_ways_out_as_well() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n2").with_gang("job", 1, 8, must_gather=SPINE)
+    report = why_of(drawing.with_gang("big", 1, 8, must_gather=SPINE, priority=100))
+    assert report.verdict == "no"
+    assert report.unblock[0] == WayOut("uncordon", "Uncordon n2", "kubectl uncordon n2", (Uncordon("n2"),))
+
+
+def test_where_no_single_change_is_enough_the_cheapest_pair_is_offered_with_no_more_than_it_needs() -> None:
+    drawing = cluster("s0: b0[n1 n2]").cordon("n1", "n2").taint("n1", "gpu").taint("n2", "gpu")
+    drawing = drawing.with_running("low", on="n2").with_gang("job", 1, 8, never_preempts=True)
+    (way,) = why_of(drawing).unblock
+    assert (way.action, way.message) == ("pair", "Uncordon n1, and tolerate taint gpu:NoSchedule (2 nodes)")
+    assert way.edits == (Uncordon("n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
+    assert way.command.startswith("kubectl uncordon n1 && kubectl patch pod job-0 ")
+    assert why_of(drawing).no_way_out == ""
+
+
+def test_a_pair_may_begin_with_waiting() -> None:
+    drawing = cluster("s0: b0[n1]").taint("n1", "gpu").with_running("old", on="n1", terminating=True)
+    (way,) = why_of(drawing.with_gang("job", 1, 8, never_preempts=True)).unblock
+    assert way.message == "Wait for the terminating pods, and tolerate taint gpu:NoSchedule (1 node)"
+    assert way.command == ""
+    assert way.edits == (DeletePod("default/old", "n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
+
+
+def test_a_pair_may_begin_with_another_layer_or_multiple() -> None:
+    tainted = cluster("s0: b0[n1] b1[n2]").taint("n1", "gpu").taint("n2", "gpu")
+    (wider,) = why_of(tainted.with_gang("job", 2, 8, must_gather=BLOCK)).unblock
+    assert wider.message == "Tolerate taint gpu:NoSchedule (2 nodes), and gather on SpineLayer instead"
+    drawing = cluster("s0: b0[n1:24]").taint("n1", "gpu")
+    (smaller,) = why_of(drawing.with_gang("job", 2, 12, topology=rules(f"MustGather {BLOCK} x3"))).unblock
+    lower = "lower podCountMultiple of BlockLayer from 3 to 2"
+    assert smaller.message == f"Tolerate taint gpu:NoSchedule (1 node), and {lower}"
+
+
+def test_a_spent_budget_finds_no_pair_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "_FEWEST_RUNS", 0)
+    monkeypatch.setattr(search_module, "_MOST_RUNS", 0)
+    report = why_of(cluster("s0: b0[n1]").cordon("n1").taint("n1", "gpu").with_gang("job", 1, 8))
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+
+
+def test_a_no_that_nothing_helps_says_so() -> None:
+    report = why_of(cluster("s0: b0[n1]").with_gang("job", 1, 1, node_selector=(("disk", "ssd"),)))
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+
+
+def test_where_something_is_not_evaluated_nothing_is_proven_and_it_is_said_what() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8).with_quota("default")
+    report = why_of(drawing)
+    words = "whether anything helps depends on quota default, which is not evaluated."
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
+
+
+def test_what_the_scheduler_may_have_forgotten_makes_every_way_out_doubtful() -> None:
+    drawing = cluster("s0: b0[n1 n2]").with_running("job-9", on="n1", cpu=8, gang="default/job")
+    drawing = drawing.with_running("low", on="n2").with_gang("job", 1, 8, minimum=2, must_gather=SPINE)
+    report = why_of(drawing)
+    words = "the result of any change depends on what the scheduler remembers about the gang."
+    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
+
+
+@pytest.mark.parametrize("kind", ["Pod", "ElasticQuota"])
+def test_steps_are_not_proven_where_a_kind_that_decides_was_not_read(kind: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_members(("job-0",), "job")
+    assert [actions(drawing), why_of(drawing).next_steps] == [["create-podgroup"], ()]
+    report = why_of(drawing.with_gap(kind))
+    assert [step.action for step in report.next_steps] == ["create-podgroup"]
+    assert (report.unblock, report.no_way_out) == ((), MUST_BE_MENDED)
+
+
+def test_listings_look_for_no_ways_out_and_say_nothing_of_them() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
+    assert ways_out.proven(ask(drawing, drawing.subject("job")), search(drawing, 9).stuck).ways != ()
+
+
+def test_the_largest_number_that_fits_is_found_by_halves() -> None:
+    assert largest(100, lambda number: number <= 37) == 37
+    assert largest(100, lambda _: True) == 100
+    assert largest(100, lambda _: False) == 0
+
+
+LOW_ALONE = ["Evict 1 lower-priority pod: default/low on n1 (4 CPU, priority 0)", "Add 1 node like n1"]
+
+
+def messages(drawing: Drawing, name: str = "job") -> list[str]:
+    return [way.message for way in why_of(drawing, name).unblock]
+
+
+def test_room_that_a_nominated_pod_will_take_is_not_room_that_a_change_must_bring() -> None:
+    drawing = cluster("s0: b0[n1]").with_running("low", "n1", 4)
+    drawing = drawing.with_pod("other", cpu=4, priority=9, nominated="n1", scheduler="x")
+    assert messages(drawing.with_pod("job", cpu=4, priority=5, never_preempts=True)) == LOW_ALONE
+
+
+def test_room_that_jobs_ahead_take_is_not_room_that_a_change_must_bring() -> None:
+    drawing = cluster("s0: b0[n1:16]").with_running("low", "n1", 8)
+    drawing = drawing.with_gang("high", 1, 8, priority=9, must_gather=SPINE)
+    drawing = drawing.with_gang("job", 1, 8, priority=5, must_gather=SPINE, never_preempts=True)
+    low = "Evict 1 lower-priority pod in spine s0: default/low on n1 (8 CPU, priority 0)"
+    assert messages(drawing) == [low, "Add 1 node like n1 in spine s0"]
+    moved = (
+        "Move default/low (8 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
+    elsewhere = drawing.with_nodes(node("n2"))
+    assert messages(elsewhere) == [low, moved, "Add 1 node like n1 in spine s0"]
+
+
+def test_a_pod_is_not_moved_to_where_another_is_nominated() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_running("full", "n3", 7, terminating=True)
+    drawing = drawing.with_running("low", "n1", 8).with_pod("other", cpu=8, priority=9, nominated="n2", scheduler="x")
+    drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True)
+    assert "move-pod" not in actions(drawing)
+
+
+def unequal(drawing: Drawing) -> Drawing:
+    """Add a gang whose smaller pod, tried first, has the larger one counted by what the smaller asks for."""
+    drawing = drawing.with_gang("job", 1, 7, must_gather=SPINE, minimum=2).with_pod("job-w", "job", 2)
+    return drawing.change_pods(priority=5, never_preempts=True)
+
+
+def test_of_unequal_pods_each_may_be_tried_first_and_count_the_slots() -> None:
+    drawing = cluster("s0: b0[n1:10]; s1: b1[n2:1]")
+    more = "Add 1 node like n1 in spine s0"
+    assert messages(unequal(drawing.cordon("n1"))) == ["Uncordon n1", more]
+    less = "Request 4 CPU per pod instead of 7 (resources.requests in the pod template)"
+    low = "Evict 1 lower-priority pod in spine s0: default/low on n1 (4 CPU, priority 0)"
+    assert messages(unequal(drawing.with_running("low", "n1", 4))) == [less, low, more]
+
+
+def test_unequal_pods_may_be_let_in_by_one_that_moves() -> None:
+    drawing = cluster("s0: b0[n1:10]; s1: b1[n2:4]").with_running("low", "n1", 4)
+    low = (
+        "Move default/low (4 CPU) from n1 to n2, where it fits; this makes enough room in spine s0 (no"
+        " controller recreates it)"
+    )
+    assert low in messages(unequal(drawing))
+
+
+def test_gangs_of_a_group_with_specs_of_their_own_are_counted_by_each() -> None:
+    both = '["default/job", "default/mate"]'
+    drawing = cluster("s0: b0[n1]; s1: b1[n2:16]").with_nodes(node("n9", 8)).cordon("n2")
+    drawing = drawing.with_gang("job", 2, 8, topology=rules(f"MustGather {BLOCK} x3"), groups=both)
+    drawing = drawing.with_gang("mate", 1, 8, groups=both).change_pods(never_preempts=True)
+    assert messages(drawing)[0] == "Uncordon n2"

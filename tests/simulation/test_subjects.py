@@ -1,0 +1,158 @@
+"""Names: whom `x`, `ns/x`, `pod/x` and `job/x` mean."""
+
+import pytest
+
+from kubectl_koord.simulation.subjects import Subject, Unknown, find, find_anywhere, homes, pending_subjects
+from tests.build import Drawing, cluster
+
+DRAWN = (
+    cluster("s0: b0[n1]")
+    .with_gang("train", 2, owner="PyTorchJob/bert")
+    .with_pod("lone")
+    .with_pod("single", owner="Job/one")
+    .with_running("busy", on="n1", owner="Deployment/web")
+    .with_running("train-9", on="n1", gang="default/train")
+    .with_finished("old-0", "old")
+    .with_gang("ml/deep", 1)
+    .with_pod("pod/odd")
+)
+
+
+def test_of_a_name_in_two_parts_the_first_is_a_kind_that_is_known_or_perhaps_a_namespace() -> None:
+    assert homes("job", "default") == homes("pod/job", "default") == homes("Job/job", "default") == ("default",)
+    assert homes("ml/job", "default") == ("ml", "default")
+
+
+def key(name: str, drawing: Drawing = DRAWN, namespace: str = "default") -> str | None:
+    found = find(drawing, name, namespace)
+    return found.key if isinstance(found, Subject) else None
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("train", "default/train"),
+        ("default/train", "default/train"),
+        ("podgroup/train", "default/train"),
+        ("PodGroups/train", "default/train"),
+        ("pg/train", "default/train"),
+        ("gang/train", "default/train"),
+        ("podgroup.scheduling.sigs.k8s.io/train", "default/train"),
+        ("ml/deep", "ml/deep"),
+        ("train-0", "default/train"),
+        ("pod/train-0", "default/train"),
+        ("pods/train-9", "default/train"),
+        ("po/lone", "default/lone"),
+        ("lone", "default/lone"),
+        ("busy", "default/busy"),
+        ("old-0", "default/old"),
+        ("bert", "default/train"),
+        ("pytorchjob/bert", "default/train"),
+        ("PyTorchJobs/bert", "default/train"),
+        ("job/one", "default/single"),
+        ("deployment/web", "default/busy"),
+        ("pod/odd", "pod/odd"),
+        ("deep", None),
+        ("job/bert", None),
+        ("podgroup/lone", None),
+        ("zzz", None),
+        ("", None),
+    ],
+)
+def test_a_name_means(name: str, meant: str | None) -> None:
+    assert key(name) == meant
+
+
+def test_a_gang_comes_before_a_pod_of_its_name() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("x", 1).with_pod("x")
+    found = drawing.subject("x")
+    assert (found.group is not None, found.pending[0].name) == (True, "x-0")
+    lone = drawing.subject("pod/x")
+    assert (lone.group, [pod.name for pod in lone.pending]) == (None, ["x"])
+
+
+def test_a_running_pod_has_nothing_pending() -> None:
+    assert DRAWN.subject("busy").pending == ()
+
+
+def test_the_namespace_of_the_context_counts() -> None:
+    assert key("deep", namespace="ml") == "ml/deep"
+
+
+def test_an_unknown_name_is_answered_with_the_nearest() -> None:
+    assert find(DRAWN, "trian", "default") == Unknown("trian", ("default/train",))
+
+
+def test_with_a_namespace_that_exists_the_name_is_taken_as_written() -> None:
+    found = find(DRAWN, "ml/deap", "default")
+    assert isinstance(found, Unknown)
+    assert found.nearest[0] == "ml/deep"
+
+
+def test_a_kind_is_not_taken_for_a_namespace() -> None:
+    found = find(DRAWN, "job/trian", "default")
+    assert isinstance(found, Unknown)
+    assert found.nearest[0] == "default/train"
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("podgroup/ml/deep", "ml/deep"),
+        ("pg/ml/deep", "ml/deep"),
+        ("pod/default/lone", "default/lone"),
+        ("pod/pod/odd", "pod/odd"),
+        ("pod/default/train-9", "default/train"),
+        ("job/default/one", "default/single"),
+        ("pytorchjob/default/bert", "default/train"),
+    ],
+)
+def test_a_name_may_have_a_kind_and_a_namespace_as_listings_print_it(name: str, key: str) -> None:
+    found = find(DRAWN, name, "elsewhere")
+    assert isinstance(found, Subject)
+    assert found.key == key
+
+
+@pytest.mark.parametrize(
+    "name", ["pod/ml/lone", "podgroup/default/deep", "job/ml/one", "/deep", "pod//lone", "a/b/c/d"]
+)
+def test_a_name_in_full_means_nobody_else(name: str) -> None:
+    assert isinstance(find(DRAWN, name, "default"), Unknown)
+
+
+def test_a_mistyped_name_in_full_is_answered_with_the_nearest() -> None:
+    assert find(DRAWN, "podgroup/ml/deap", "default") == Unknown("podgroup/ml/deap", ("ml/deep",))
+    assert find(DRAWN, "nobody", "default") == Unknown("nobody", ())
+
+
+def test_in_an_empty_cluster_nothing_is_near() -> None:
+    assert find(cluster(), "x", "default") == Unknown("x", ())
+
+
+def test_a_name_may_be_looked_for_in_every_namespace() -> None:
+    found = find_anywhere(DRAWN, "deep")
+    assert found is not None
+    assert found.key == "ml/deep"
+
+
+@pytest.mark.parametrize("name", ["nobody", "twin"])
+def test_a_name_of_nobody_or_of_two_is_nobodys(name: str) -> None:
+    assert find_anywhere(DRAWN.with_gang("twin", 1).with_gang("ml/twin", 1), name) is None
+
+
+@pytest.mark.parametrize("name", ["deep", "job/one", "one", "single", "pod/single"])
+def test_any_kind_of_name_may_be_looked_for_in_every_namespace(name: str) -> None:
+    found = find_anywhere(DRAWN, name)
+    assert found is not None
+    assert found.key == ("ml/deep" if name == "deep" else "default/single")
+
+
+def test_everybody_who_waits_is_a_subject_once() -> None:
+    assert [subject.key for subject in pending_subjects(DRAWN)] == [
+        "default/train",
+        "ml/deep",
+        "default/lone",
+        "default/single",
+        "pod/odd",
+    ]
+    assert [subject.key for subject in pending_subjects(DRAWN, "ml")] == ["ml/deep"]

@@ -1,0 +1,77 @@
+"""Reasons and amounts in English."""
+
+import pytest
+
+from kubectl_koord.engine import reasons
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model.selectors import Taint
+from kubectl_koord.wording.words import amounts, count, layer_noun, listed, obstacle, requests
+
+
+def test_one_is_singular() -> None:
+    assert [count(number, "pod") for number in (0, 1, 2)] == ["0 pods", "1 pod", "2 pods"]
+    assert [count(number, "switch") for number in (1, 2)] == ["1 switch", "2 switches"]
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        ([], ""),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (["a", "b", "c", "d"], "a, b, c and d"),
+    ],
+)
+def test_a_list_is_read_out(items: list[str], words: str) -> None:
+    assert listed(items) == words
+
+
+def test_the_resource_that_counts_comes_first() -> None:
+    wanted = (("cpu", 8000), ("memory", 1 << 30), ("nvidia.com/gpu", 4))
+    assert requests(wanted) == "4 GPU, 8 CPU and 1Gi memory"
+    assert (requests(()), amounts([("cpu", 500)])) == ("no resources", "500m CPU")
+
+
+@pytest.mark.parametrize(
+    ("layer", "noun"),
+    [
+        ("SpineLayer", "spine"),
+        ("NodeTopologyLayer", "node"),
+        ("ClusterTopologyLayer", "cluster"),
+        ("Layer", "Layer"),
+        ("rack", "rack"),
+        ("superPod", "superPod"),
+        ("SpinelLayer", "spinel"),
+        ("SpineTopologyLayer", "spine"),
+    ],
+)
+def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
+    assert layer_noun(layer) == noun
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (reasons.Cordoned(), "cordoned"),
+        (reasons.Untolerated(Taint("gpu", "a100", "NoSchedule")), "taint gpu=a100:NoSchedule"),
+        (reasons.Untolerated(Taint("gpu", "", "NoExecute")), "taint gpu:NoExecute"),
+        (reasons.NotSelected(), "node selector or affinity"),
+        (reasons.SidecarsUnknown(), "sidecar containers, not supported by this version"),
+        (reasons.PortTaken(80), "host port 80 in use"),
+        (reasons.TooManyPods(110), "pod limit 110 reached"),
+        (reasons.Insufficient((("cpu", 2, 1), ("nvidia.com/gpu", 1, 0))), "insufficient CPU and GPU"),
+        (reasons.NoClaim("ns/data"), "volume claim ns/data does not exist"),
+        (reasons.ClaimInUse("ns/data"), "volume claim ns/data is in use by another pod"),
+        (reasons.VolumeElsewhere("ns/data"), "volume of claim ns/data is not reachable"),
+        (reasons.TooManyVolumes("csi"), "volume limit of csi reached"),
+        (reasons.Overloaded("cpu", 70, 65), "CPU usage 70 % above 65 %"),
+        (reasons.SpreadTooSkewed("zone"), "topology spread over zone"),
+        (reasons.SpreadLabelMissing("zone"), "no label zone for the topology spread"),
+        (reasons.NotAffine(), "pod affinity"),
+        (reasons.Repelled(), "pod anti-affinity"),
+        (reasons.RepelledByOthers(), "anti-affinity of existing pods"),
+    ],
+)
+def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
+    assert obstacle(reason) == words
