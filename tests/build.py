@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
-from kubectl_koord.engine.gather import Gathering
+from kubectl_koord.engine.placement import Gathering
 from kubectl_koord.engine.preemption import Meeting, Preemption, by_name
 from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
@@ -189,11 +189,13 @@ class Drawing(Snapshot, frozen=True):
         return self.with_pods(*(pending(name, cpu, **(own | fields)) for name in names))
 
     def with_light_gang(
-        self, name: str, pods: int = 1, cpu: float = 1, *, wish: GangWish, **fields: object
+        self, name: str, pods: int = 1, cpu: float = 1, *, gang_terms: GangWish, **fields: object
     ) -> "Drawing":
         """Add a gang that its pods define themselves."""
         members = (f"{name}-{number}" for number in range(pods))
-        return self.with_members(members, gang=name, cpu=cpu, needs_pod_group=False, wish=wish, **fields)
+        return self.with_members(
+            members, gang=name, cpu=cpu, needs_pod_group=False, gang_terms=gang_terms, **fields
+        )
 
     def with_running(self, name: str, on: str, cpu: float = 1, **fields: object) -> "Drawing":
         """Put a running pod on a node."""

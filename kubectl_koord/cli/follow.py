@@ -34,7 +34,7 @@ _NAP = 1.0
 _REACHED, _NOT_IN_TIME = 0, 1
 
 
-class Wish(NamedTuple):
+class FollowOptions(NamedTuple):
     """What is to be followed, and how long: `timeout` as written, `seconds` None for ever."""
 
     watch: bool
@@ -43,7 +43,7 @@ class Wish(NamedTuple):
     seconds: float | None = None
 
 
-def take_wish(session: "Session", gang: str, *, watch: bool, until: str, timeout: str) -> Wish | None:
+def follow_options(session: "Session", gang: str, *, watch: bool, until: str, timeout: str) -> FollowOptions | None:
     """Return what the flags ask for, None where an answer now is enough.
 
     Raises:
@@ -60,7 +60,7 @@ def take_wish(session: "Session", gang: str, *, watch: bool, until: str, timeout
         raise KoordError("error: --watch and --until need a live cluster")
     if until and not gang:
         raise KoordError("error: --until needs a GANG to wait for")
-    return Wish(watch, until, timeout, _seconds(timeout) if timeout else None)
+    return FollowOptions(watch, until, timeout, _seconds(timeout) if timeout else None)
 
 
 def _seconds(timeout: str) -> float:
@@ -69,7 +69,7 @@ def _seconds(timeout: str) -> float:
     return request_timeout(timeout) or 0.0
 
 
-def follow_gang(session: "Session", name: str, wish: Wish) -> None:
+def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
     """Print the answer about one gang and its changes (`--watch`), and end when the goal is reached (`--until`).
 
     Raises:
@@ -79,7 +79,7 @@ def follow_gang(session: "Session", name: str, wish: Wish) -> None:
     from kubectl_koord.cluster import source
 
     with session.watch(source.DISRUPTION_KINDS) as cluster:
-        _Gang(session, cluster, name, wish).follow()
+        _Gang(session, cluster, name, options).follow()
 
 
 def follow_listing(session: "Session", namespace: str) -> None:
@@ -111,22 +111,22 @@ def follow_listing(session: "Session", namespace: str) -> None:
 class _Gang:
     """One gang that is followed."""
 
-    def __init__(self, session: "Session", cluster: "ClusterWatch", name: str, wish: Wish) -> None:
+    def __init__(self, session: "Session", cluster: "ClusterWatch", name: str, options: FollowOptions) -> None:
         self._session = session
         self._cluster = cluster
         self._name = name
-        self._wish = wish
-        self._ear = _Ear(cluster, wish.seconds)
+        self._options = options
+        self._ear = _Ear(cluster, options.seconds)
 
     def follow(self) -> None:
         from kubectl_koord.explain import progress
         from kubectl_koord.explain.why import why
 
-        if self._wish.seconds:
-            self._session.live_transport().bound(max(self._wish.seconds, SHORTEST_LOOK))
+        if self._options.seconds:
+            self._session.live_transport().bound(max(self._options.seconds, SHORTEST_LOOK))
         snapshot = _first_snapshot(self._cluster)
         subject = self._session.subject(snapshot, self._name)
-        told = why(snapshot, subject) if self._wish.watch else None
+        told = why(snapshot, subject) if self._options.watch else None
         if told is not None:
             self._session.show(told, more_follow=True)
         reached = self._is_reached(snapshot, subject)
@@ -139,7 +139,7 @@ class _Gang:
                     _tell(self._session, (progress.News(progress.name_of(report), text, report.verdict),), report)
                     told = report
             reached = self._is_reached(snapshot, subject)
-        if not (reached and self._wish.watch):
+        if not (reached and self._options.watch):
             self._conclude(why(snapshot, subject), reached=reached)
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
@@ -147,10 +147,10 @@ class _Gang:
         from kubectl_koord.diagnosis import visibility
         from kubectl_koord.explain.progress import is_scheduled
 
-        unread = visibility.unread_members(subject, snapshot) if self._wish.until else ()
+        unread = visibility.unread_members(subject, snapshot) if self._options.until else ()
         if unread:
             raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {visibility.words(unread)}")
-        return bool(self._wish.until) and is_scheduled(subject)
+        return bool(self._options.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
         from kubectl_koord.explain.progress import gone
@@ -167,9 +167,9 @@ class _Gang:
         from kubectl_koord.render import show
 
         if not self._session.options.output:
-            said = outcome(report, reached=reached, waited=self._wish.timeout)
+            said = outcome(report, reached=reached, waited=self._options.timeout)
             write(show.sentence(said, "yes" if reached else "no", style=self._session.style()))
-        elif not self._wish.watch:
+        elif not self._options.watch:
             self._session.show(report)
 
 

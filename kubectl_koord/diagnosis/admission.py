@@ -9,7 +9,7 @@ from typing import Literal
 
 from kubectl_koord.diagnosis import leader
 from kubectl_koord.engine.attempt import needed
-from kubectl_koord.engine.gangs import Gang, GangGroup, wish
+from kubectl_koord.engine.gangs import Gang, GangGroup, topology_requirements
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -226,7 +226,7 @@ def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTre
         return _refusal(tree)
     if spec is None or isinstance(tree, NoTree) or not snapshot.config.aware_of_topology:
         return None
-    layer = wish(spec, tree).must_gather
+    layer = topology_requirements(spec, tree).must_gather
     if is_layer(layer, tree):
         return None
     layers = listed(list(tree.layers))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.gather import domain_slots
+from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.gather import Gathering, Wish, gather
+from kubectl_koord.engine.placement import Gathering, Wish, gather
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
@@ -26,10 +26,17 @@ Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 _Kind: TypeAlias = tuple[Shape, str, Labels]
 
 
+class JobTopology(Struct, frozen=True):
+    """The tree that a job is planned on, and what the job asks of it."""
+
+    requirements: Wish
+    tree: Tree
+
+
 class Job(Struct, frozen=True):
     """What is tried as one: the pending pods of a gang group, or one pod.
 
-    wish and tree are None for a job without topology; `needed` is how many pods must find a place
+    topology is None for a job without one; `needed` is how many pods must find a place
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
     claims by `namespace/name`; `never` the members that are planned for but never tried (of another
@@ -39,8 +46,7 @@ class Job(Struct, frozen=True):
 
     pods: tuple[PendingPod, ...]
     needed: Mapping[str, int]
-    wish: Wish | None
-    tree: Tree | None
+    topology: JobTopology | None
     rules: Rules
     nominated: tuple[PendingPod, ...] = ()
     may_trigger: tuple[PendingPod, ...] = ()
@@ -112,15 +118,15 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
     """
     if job.refused:
         return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods)
-    if job.wish is not None and job.tree is not None:
-        return _planned(job, job.wish, job.tree, view, trigger)
+    if job.topology is not None:
+        return _planned(job, job.topology, view, trigger)
     return _pod_by_pod(job, view, trigger, choose or emptiest)
 
 
-def _planned(job: Job, wish: Wish, tree: Tree, view: View, trigger: PendingPod) -> Attempt:
+def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
-    gathering = gather(tree, view, job.pods, wish, slots, job.rules)
+    gathering = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     failing = _execution_fault(job, view, prepared, gathering.seats) if gathering.seats else ""
     tried = {pod.key: gathering.seats[pod.key] for pod in job.tried} if gathering.seats else {}
     placement = tried if not failing and is_enough(job, tried) else None

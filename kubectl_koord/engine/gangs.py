@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.engine.gather import Wish
+from kubectl_koord.engine.placement import Wish
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import PodGroup
@@ -201,9 +201,9 @@ def _terms_of_pods(pending: tuple[PendingPod, ...]) -> _Terms:
     if all(pod.needs_pod_group for pod in pending):
         return _Terms("", None)
     first = min((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
-    wish = first.wish
-    written = "" if wish.minimum is None else wish.minimum
-    return _Terms("pods", _int32(wish.minimum), wish.mode, wish.match_policy, wish.groups, wish.topology, written)
+    own = first.gang_terms
+    written = "" if own.minimum is None else own.minimum
+    return _Terms("pods", _int32(own.minimum), own.mode, own.match_policy, own.groups, own.topology, written)
 
 
 def _int32(written: str | None) -> int | None:
@@ -271,7 +271,7 @@ def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: A
     return found
 
 
-def wish(rules: Iterable[GatherRule], tree: Tree) -> Wish:
+def topology_requirements(rules: Iterable[GatherRule], tree: Tree) -> Wish:
     """Return what a spec asks of this tree: the hard layer and the multiples.
 
     The sort is upstream's: its comparison puts the layer nearest to the nodes first, treats

@@ -11,9 +11,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Job
+from kubectl_koord.engine.attempt import Attempt, Job, JobTopology
 from kubectl_koord.engine.fit import rejection
-from kubectl_koord.engine.gather import gather
+from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.memo import memoised
@@ -89,8 +89,8 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
     emptied = without_victims(now, failed.trigger)
     costs = node_costs(now, possible, failed.trigger, meeting)
-    if job.wish is not None and job.tree is not None:
-        return _gathered(job, emptied, failed, considered, possible, costs)
+    if job.topology is not None:
+        return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
 
 
@@ -193,17 +193,16 @@ def _priorities_on(view: View, priority: int) -> Callable[[str], Sequence[Sequen
 
 def _gathered(
     job: Job,
+    topology: JobTopology,
     emptied: View,
     failed: Attempt,
     considered: Sequence[str],
     possible: Mapping[str, tuple[RunningPod, ...]],
     costs: Mapping[str, int],
 ) -> Preemption:
-    assert job.wish is not None  # noqa: S101  (narrowing: the caller has looked)
-    assert job.tree is not None  # noqa: S101
     ordered = in_index_order(job.pods)
     slots = offer_slots(emptied, considered, ordered, failed.prepared)
-    found = gather(job.tree, emptied, job.pods, job.wish, slots, job.rules, costs)
+    found = gather(topology.tree, emptied, job.pods, topology.requirements, slots, job.rules, costs)
     if found.seats is None:
         return Preemption(eligible=True, reason="not-helpful")
     by_node = _members_by_node(job.pods, found.seats)

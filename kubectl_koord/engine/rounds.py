@@ -69,7 +69,7 @@ def courses(job: Job, view: View, *, preemption: bool = True, most_rounds: int =
 
 def _choices(job: Job) -> tuple[Choice, ...]:
     alike = len({pod.shape for pod in job.tried}) == 1
-    return (emptiest,) if job.wish is not None or alike else (emptiest, fullest)
+    return (emptiest,) if job.topology is not None or alike else (emptiest, fullest)
 
 
 def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.gather import sums
+from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.gather import Gathering
+from kubectl_koord.engine.placement import Gathering
 from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events

@@ -157,7 +157,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     scheduler: str
     gang: str = ""
     needs_pod_group: bool = False
-    wish: GangWish = GangWish()
+    gang_terms: GangWish = GangWish()
     never_preempts: bool = False
     index: int | None = None
     selector: str = ""

@@ -16,7 +16,7 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.selectors import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.tally import Short, Tally, in_domain
+from kubectl_koord.remedies.slot_count import Short, Tally, in_domain
 from kubectl_koord.reports.values import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import Question, every_course

@@ -14,7 +14,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
-from kubectl_koord.remedies.tally import held
+from kubectl_koord.remedies.slot_count import held
 from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.values import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.simulation.edits import asking

@@ -12,7 +12,7 @@ from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.tally import Short, Tally
+from kubectl_koord.remedies.slot_count import Short, Tally
 from kubectl_koord.remedies.worth import NOTHING, Cost, Worth, plus
 from kubectl_koord.reports.values import BrokenGang, DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.simulation.edits import deleted

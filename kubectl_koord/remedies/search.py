@@ -9,7 +9,7 @@ from kubectl_koord.engine.rounds import Course
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.tally import Short, Tally, held
+from kubectl_koord.remedies.slot_count import Short, Tally, held
 from kubectl_koord.reports.values import Edit, WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Question, every_course, next_attempt, open_courses

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.fit import Prepared, prepare
-from kubectl_koord.engine.gather import Wish
+from kubectl_koord.engine.placement import Wish
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Course, courses
 from kubectl_koord.engine.rules import rules
@@ -71,7 +71,7 @@ class Question(Struct, frozen=True):
             return Wish()
         spec = next(spec for spec in group.specs if spec is not None)
         known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {}, ())
-        return gangs.wish(spec, known)
+        return gangs.topology_requirements(spec, known)
 
 
 def ask(snapshot: Snapshot, subject: Subject, beside: Question | None = None) -> Question:

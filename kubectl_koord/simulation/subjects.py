@@ -6,7 +6,7 @@ from itertools import chain
 from msgspec import Struct
 
 from kubectl_koord.engine import gangs
-from kubectl_koord.engine.attempt import Job, needed
+from kubectl_koord.engine.attempt import Job, JobTopology, needed
 from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -193,23 +193,24 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     never = never_tried(subject, snapshot)
     claims = snapshot.claims_asked_for
     if group is None:
-        return tuple(
-            Job((pod,), {"": 1}, None, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending
-        )
+        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, None, rules, snapshot.nominated, claims=claims, never=never),)
+        return (Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never),)
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
         is_planned = spec is not None and snapshot.config.aware_of_topology
-        wish = gangs.wish(spec or (), tree) if is_planned and isinstance(tree, Tree) else None
+        topology = (
+            JobTopology(gangs.topology_requirements(spec or (), tree), tree)
+            if is_planned and isinstance(tree, Tree)
+            else None
+        )
         found.append(
             Job(
                 pods=group.pending,
                 needed=needed(group),
-                wish=wish,
-                tree=tree if wish is not None and isinstance(tree, Tree) else None,
+                topology=topology,
                 rules=rules,
                 nominated=snapshot.nominated,
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
@@ -223,8 +224,8 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
 
 def _is_hopeless(job: Job) -> bool:
     """Tell whether no node can help: all are refused, or the layer to gather in does not exist."""
-    names_nothing = job.wish is not None and job.tree is not None and not is_layer(job.wish.must_gather, job.tree)
-    return job.refused or names_nothing
+    topology = job.topology
+    return job.refused or (topology is not None and not is_layer(topology.requirements.must_gather, topology.tree))
 
 
 def is_layer(layer: str, tree: Tree) -> bool:

@@ -3,8 +3,8 @@
 import pytest
 
 from kubectl_koord.engine.attempt import needed
-from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, wish
-from kubectl_koord.engine.gather import Wish
+from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, topology_requirements
+from kubectl_koord.engine.placement import Wish
 from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.model.pods import GangWish
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
@@ -17,7 +17,7 @@ def gang(drawing: Drawing, key: str = "default/job") -> Gang:
 
 
 def light(**wanted: str) -> Gang:
-    return gang(EMPTY.with_light_gang("job", 2, wish=GangWish(**wanted)))
+    return gang(EMPTY.with_light_gang("job", 2, gang_terms=GangWish(**wanted)))
 
 
 def test_a_gang_is_whoever_names_it_and_what_its_pod_group_says() -> None:
@@ -64,14 +64,14 @@ def test_pods_may_define_their_gang() -> None:
 
 
 def test_the_oldest_pod_defines_the_gang_and_of_equals_the_first_by_name() -> None:
-    drawing = EMPTY.with_light_gang("job", 3, wish=GangWish("3"), created="2026-11-20T09:00:00Z")
-    drawing = drawing.change_pods("job-1", wish=GangWish("1"), created="2026-11-20T08:00:00Z")
-    drawing = drawing.change_pods("job-2", wish=GangWish("2"), created="2026-11-20T08:00:00Z")
+    drawing = EMPTY.with_light_gang("job", 3, gang_terms=GangWish("3"), created="2026-11-20T09:00:00Z")
+    drawing = drawing.change_pods("job-1", gang_terms=GangWish("1"), created="2026-11-20T08:00:00Z")
+    drawing = drawing.change_pods("job-2", gang_terms=GangWish("2"), created="2026-11-20T08:00:00Z")
     assert gang(drawing).minimum == 1
 
 
 def test_a_pod_group_overrides_what_pods_say() -> None:
-    drawing = EMPTY.with_light_gang("job", 2, wish=GangWish("2")).with_group("job", 7)
+    drawing = EMPTY.with_light_gang("job", 2, gang_terms=GangWish("2")).with_group("job", 7)
     assert (gang(drawing).defined_by, gang(drawing).minimum) == ("PodGroup", 7)
 
 
@@ -217,4 +217,4 @@ def test_a_topology_spec_is_read_as_gos_decoder_reads_it(
 def test_the_hard_layer_is_the_one_nearest_to_the_nodes(written: str, wanted: Wish) -> None:
     tree = build(EMPTY.topologies, EMPTY.nodes)
     assert isinstance(tree, Tree)
-    assert wish(gather_rules(written)[0] or (), tree) == wanted
+    assert topology_requirements(gather_rules(written)[0] or (), tree) == wanted

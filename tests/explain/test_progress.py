@@ -197,7 +197,7 @@ def test_every_gang_of_a_group_has_to_be_scheduled() -> None:
 
 
 def test_a_gang_that_never_initialises_is_not_scheduled() -> None:
-    light = EMPTY.with_light_gang("job", 1, wish=GangWish(minimum="many"))
+    light = EMPTY.with_light_gang("job", 1, gang_terms=GangWish(minimum="many"))
     assert not scheduled(light)
     assert not scheduled(without(light.with_finished("old", "job"), "job-0").with_pod("lost-0", "lost"), "lost")
 

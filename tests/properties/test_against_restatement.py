@@ -14,11 +14,11 @@ from tests.properties.strategies import ALIKE, ANY, TINY, clusters
 def test_a_gang_is_planned_exactly_where_a_search_of_all_seatings_finds_one(drawing: Drawing) -> None:
     (job,) = jobs_of(drawing)
     placed = attempt(job, of(drawing), job.pods[0]).placement is not None
-    if job.wish is None:
+    if job.topology is None:
         enough = max(1, *job.needed.values())
         assert placed == restated.can_be_seated(drawing, job.pods[:enough], drawing.nodes)
         return
-    layer = job.wish.must_gather
+    layer = job.topology.requirements.must_gather
     found = any(restated.can_be_seated(drawing, job.pods, place) for place in restated.places(drawing, layer))
     assert placed == found
 
@@ -39,7 +39,7 @@ def test_the_victims_are_those_of_an_independent_reprieve(drawing: Drawing) -> N
         for name in set(seats.values()):
             members = [pod for pod in job.pods if seats.get(pod.key) == name]
             held = [pod for pod in job.pods if waiting.get(pod.key) == name]
-            expected |= restated.dying(drawing, name, members, job.pods, held if job.wish is None else None)
+            expected |= restated.dying(drawing, name, members, job.pods, held if job.topology is None else None)
         assert {pod.key for pod in found.gone} == expected
 
 

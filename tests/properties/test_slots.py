@@ -31,13 +31,13 @@ def tree_of(drawing: Drawing) -> Tree:
 def test_a_domain_offers_the_sum_of_its_children_rounded_down_to_its_multiple(drawing: Drawing) -> None:
     tree = tree_of(drawing)
     for job, one in attempts(drawing):
-        if one.gathering is None or job.wish is None:
+        if one.gathering is None or job.topology is None:
             continue
         honoured = job.rules.pod_count_multiple
         for index, domain in enumerate(tree.domains):
             node = one.gathering.nodes.get(domain.name) if domain.layer == "NodeTopologyLayer" else None
             raw = node.slots if node else sum(one.gathering.slots[child] for child in domain.children)
-            multiple = job.wish.multiples.get(domain.layer, 1) if honoured else 1
+            multiple = job.topology.requirements.multiples.get(domain.layer, 1) if honoured else 1
             assert one.gathering.slots[index] == raw // multiple * multiple
 
 

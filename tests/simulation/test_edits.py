@@ -23,7 +23,7 @@ from tests.build import BLOCK, SPINE, SPINE_KEY, Drawing, cluster, cpus, node, r
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
 GANG = BARE.with_gang("job", 2, 4, must_gather=SPINE).with_running("low", on="n1", cpu=3).with_running("r", on="n1")
-LIGHT = BARE.with_light_gang("job", 2, wish=GangWish("2", topology=rules(f"MustGather {BLOCK}")))
+LIGHT = BARE.with_light_gang("job", 2, gang_terms=GangWish("2", topology=rules(f"MustGather {BLOCK}")))
 BOTH = '["default/job", "default/peer"]'
 PAIR = BARE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups=BOTH)
 JOB = ("default/job-0", "default/job-1")

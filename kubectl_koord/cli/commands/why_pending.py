@@ -50,14 +50,14 @@ def command(
     session.everything = everything
     if gang and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
-    wish = follow.take_wish(session, gang, watch=watch, until=until, timeout=timeout)
-    if (raw or nodes) and (not gang or wish is not None):
+    options = follow.follow_options(session, gang, watch=watch, until=until, timeout=timeout)
+    if (raw or nodes) and (not gang or options is not None):
         flag = "--raw" if raw else "--nodes"
         raise KoordError(f"error: {flag} needs a GANG, and cannot be used with --watch or --until")
-    if wish is not None and gang:
-        follow.follow_gang(session, gang, wish)
+    if options is not None and gang:
+        follow.follow_gang(session, gang, options)
         return
-    if wish is not None:
+    if options is not None:
         follow.follow_listing(session, "" if every else session.namespace())
         return
     snapshot = session.snapshot(source.DISRUPTION_KINDS if gang else source.GANG_KINDS)

@@ -241,7 +241,7 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
         scheduler=spec.scheduler_name or "default-scheduler",
         gang=gang,
         needs_pod_group=needs_group,
-        wish=_wish(strings(meta.labels), annotations),
+        gang_terms=_gang_terms(strings(meta.labels), annotations),
         never_preempts=spec.preemption_policy == "Never",
         index=topology_index(annotations.get(INDEX_ANNOTATION)),
         selector=annotations.get(SELECTOR_ANNOTATION, ""),
@@ -265,7 +265,7 @@ def _foreign_gang(meta: wire.Meta) -> str:
     return FOREIGN_ANNOTATION if (meta.annotations or {}).get(FOREIGN_ANNOTATION) else ""
 
 
-def _wish(labels: Strings, annotations: Strings) -> pods.GangWish:
+def _gang_terms(labels: Strings, annotations: Strings) -> pods.GangWish:
     minimum = labels.get(_LIGHT_MINIMUM) or annotations.get(GANG_PREFIX + "min-available")
     return pods.GangWish(
         minimum=minimum,

@@ -229,12 +229,12 @@ def _node_terms(affinity: wire.NodeAffinity | None) -> tuple[pods.NodeTerm, ...]
 def node_terms(selector: wire.NodeSelector) -> tuple[pods.NodeTerm, ...]:
     """Return the terms of a node selector, of which one must hold."""
     return tuple(
-        pods.NodeTerm(labels=requirements(term.match_expressions), fields=requirements(term.match_fields))
+        pods.NodeTerm(labels=label_requirements(term.match_expressions), fields=label_requirements(term.match_fields))
         for term in selector.node_selector_terms or ()
     )
 
 
-def requirements(expressions: Iterable[wire.Expression] | None) -> tuple[selectors.Requirement, ...]:
+def label_requirements(expressions: Iterable[wire.Expression] | None) -> tuple[selectors.Requirement, ...]:
     """Return matchExpressions as values."""
     return tuple(selectors.Requirement(e.key, e.operator, tuple(e.values or ())) for e in expressions or ())
 
@@ -245,7 +245,7 @@ def selector(written: wire.LabelSelector | None) -> selectors.Selector | None:
         return None
     equal = sorted((written.match_labels or {}).items())
     exact = tuple(selectors.Requirement(key, "In", (value,)) for key, value in equal)
-    return selectors.Selector(exact + requirements(written.match_expressions))
+    return selectors.Selector(exact + label_requirements(written.match_expressions))
 
 
 def _ports(spec: wire.PodSpec) -> Iterable[pods.HostPort]:

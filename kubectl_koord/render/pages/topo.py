@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.forest import ROOT, Forest, drawn, free_of, together
+from kubectl_koord.render.pages.domain_tree import ROOT, Forest, drawn, free_of, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, warning_lines
 from kubectl_koord.reports.values import Notice, OutsideNode, TopologyReport

@@ -47,7 +47,7 @@ def test_a_pod_without_a_node_waits() -> None:
         scheduler="koord-scheduler",
         gang="ml/job",
         needs_pod_group=True,
-        wish=GangWish(),
+        gang_terms=GangWish(),
         never_preempts=True,
         index=3,
         selector="ring",
@@ -129,12 +129,12 @@ def test_what_a_pod_says_of_its_gang() -> None:
             LABEL + "/match-policy": "only-waiting",
         },
     )
-    assert found.wish == GangWish("4", "5", "NonStrict", "only-waiting", "[]", "{}")
+    assert found.gang_terms == GangWish("4", "5", "NonStrict", "only-waiting", "[]", "{}")
 
 
 def test_annotations_stand_in_for_labels() -> None:
     annotations = {GANG + "min-available": "9", GANG + "match-policy": "a", LABEL + "/match-policy": "b"}
-    assert pending(annotations=annotations).wish == GangWish("9", match_policy="a")
+    assert pending(annotations=annotations).gang_terms == GangWish("9", match_policy="a")
 
 
 @pytest.mark.parametrize(
