@@ -58,7 +58,7 @@ def no_more(action: "Callable[[], None]") -> None:
         _LEAVING.actions.remove(action)
 
 
-class Held:
+class NodePods:
     """Holds signals back within the block: what it makes is known to be removed when they come."""
 
     def __enter__(self) -> "Self":

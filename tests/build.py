@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
-from kubectl_koord.engine.placement import Gathering
-from kubectl_koord.engine.preemption import Meeting, Preemption, by_name
+from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.preemption import Preemption, VictimOrder, by_name
 from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.tree import build
@@ -20,7 +20,15 @@ from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
-from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, Resources, RunningPod, Shape
+from kubectl_koord.model.pods import (
+    Condition,
+    FinishedPod,
+    GangAnnotations,
+    PendingPod,
+    PodRequirements,
+    Resources,
+    RunningPod,
+)
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
@@ -34,7 +42,9 @@ SPINE_KEY, BLOCK_KEY = "network/spine", "network/block"
 LAYERS = (Layer(SPINE, ROOT, (SPINE_KEY,)), Layer(BLOCK, SPINE, (BLOCK_KEY,)), Layer(NODE, BLOCK))
 PODS_PER_NODE = 110
 _BLOCK = re.compile(r"(\S+?)\[([^\]]*)\]")
-_SHAPE = {name: name for name in Shape.__struct_fields__ if name != "selector"} | {"node_selector": "selector"}
+_SHAPE = {name: name for name in PodRequirements.__struct_fields__ if name != "selector"} | {
+    "node_selector": "selector"
+}
 
 
 def rules(*written: str) -> str:
@@ -70,22 +80,22 @@ def node(name: str, cpu: float = 8, **fields: object) -> Node:
 
 def pending(name: str, cpu: float = 1, **fields: object) -> PendingPod:
     """Return a pending pod; fields of a Shape go into its shape (its selector as `node_selector`)."""
-    shape, rest = _split(cpu, fields)
+    requirements, rest = _split(cpu, fields)
     namespace, short = _name(name)
-    return structs.replace(PendingPod(namespace, short, 0, shape, "koord-scheduler"), **rest)
+    return structs.replace(PendingPod(namespace, short, 0, requirements, "koord-scheduler"), **rest)
 
 
 def running(name: str, on: str, cpu: float = 1, **fields: object) -> RunningPod:
     """Return a running pod."""
-    shape, rest = _split(cpu, fields)
+    requirements, rest = _split(cpu, fields)
     namespace, short = _name(name)
-    return structs.replace(RunningPod(namespace, short, on, 0, shape), **rest)
+    return structs.replace(RunningPod(namespace, short, on, 0, requirements), **rest)
 
 
-def _split(cpu: float, fields: Mapping[str, object]) -> tuple[Shape, dict[str, object]]:
+def _split(cpu: float, fields: Mapping[str, object]) -> tuple[PodRequirements, dict[str, object]]:
     own = {_SHAPE[name]: value for name, value in fields.items() if name in _SHAPE}
     rest = {name: value for name, value in fields.items() if name not in _SHAPE}
-    return structs.replace(Shape(cpus(cpu)), **own), rest
+    return structs.replace(PodRequirements(cpus(cpu)), **own), rest
 
 
 def _name(name: str) -> tuple[str, str]:
@@ -189,13 +199,11 @@ class Drawing(Snapshot, frozen=True):
         return self.with_pods(*(pending(name, cpu, **(own | fields)) for name in names))
 
     def with_light_gang(
-        self, name: str, pods: int = 1, cpu: float = 1, *, gang_terms: GangWish, **fields: object
+        self, name: str, pods: int = 1, cpu: float = 1, *, gang_terms: GangAnnotations, **fields: object
     ) -> "Drawing":
         """Add a gang that its pods define themselves."""
         members = (f"{name}-{number}" for number in range(pods))
-        return self.with_members(
-            members, gang=name, cpu=cpu, needs_pod_group=False, gang_terms=gang_terms, **fields
-        )
+        return self.with_members(members, gang=name, cpu=cpu, needs_pod_group=False, gang_terms=gang_terms, **fields)
 
     def with_running(self, name: str, on: str, cpu: float = 1, **fields: object) -> "Drawing":
         """Put a running pod on a node."""
@@ -337,13 +345,15 @@ def attempt_of(drawing: Drawing, name: str = "job", trigger: str = "") -> Attemp
     return attempt(job, of(drawing), (named or triggers(job))[0])
 
 
-def gathering_of(drawing: Drawing, name: str = "job") -> Gathering:
+def gathering_of(drawing: Drawing, name: str = "job") -> PlacementPlan:
     """Return where a topology gang would be planned."""
-    gathering = attempt_of(drawing, name).gathering
-    assert gathering is not None
-    return gathering
+    plan = attempt_of(drawing, name).plan
+    assert plan is not None
+    return plan
 
 
-def preemption_of(drawing: Drawing, name: str = "job", meeting: Meeting = by_name, *, trigger: str = "") -> Preemption:
+def preemption_of(
+    drawing: Drawing, name: str = "job", victim_order: VictimOrder = by_name, *, trigger: str = ""
+) -> Preemption:
     """Return what preemption does after the first attempt failed."""
-    return engine_preempt(jobs_of(drawing, name)[0], of(drawing), attempt_of(drawing, name, trigger), meeting)
+    return engine_preempt(jobs_of(drawing, name)[0], of(drawing), attempt_of(drawing, name, trigger), victim_order)

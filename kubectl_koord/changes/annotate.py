@@ -15,7 +15,7 @@ from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.values import Change, ChangePlan, Effect, Notice, ObjectName, Outcome
+from kubectl_koord.reports.values import Change, ChangePlan, Effect, Notice, ObjectName, VerdictSummary
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.suggestions import near
 
@@ -284,7 +284,7 @@ _LACKS: frozenset[CauseCode] = frozenset(
 )
 
 
-def _badness(outcome: Outcome) -> tuple[int, int]:
+def _badness(outcome: VerdictSummary) -> tuple[int, int]:
     """Return how bad an answer is: by its verdict, of two noes by what ends it.
 
     Time alone, more room or pods, somebody who mends a setting, nothing.
@@ -297,10 +297,12 @@ def _badness(outcome: Outcome) -> tuple[int, int]:
     return verdict, 0 if outcome.cause in _WAITS else 1 if outcome.cause in _LACKS else 2
 
 
-def _outcome(snapshot: Snapshot, key: str) -> tuple[Outcome, tuple[Notice, ...]]:
+def _outcome(snapshot: Snapshot, key: str) -> tuple[VerdictSummary, tuple[Notice, ...]]:
     report = why(snapshot, Subject(key, gangs.group_of(gangs.all_gangs(snapshot), key)), brief=True)
     cause = report.cause if report.verdict != "yes" else None  # the change itself makes the scheduler try again
-    return Outcome(report.verdict, cause.code if cause else None, cause.message if cause else ""), report.warnings
+    return VerdictSummary(
+        report.verdict, cause.code if cause else None, cause.message if cause else ""
+    ), report.warnings
 
 
 def _new_oddities(snapshot: Snapshot, later: Snapshot, key: str) -> Iterable[Notice]:

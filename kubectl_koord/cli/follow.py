@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watch import ClusterWatch
-    from kubectl_koord.explain.progress import News
+    from kubectl_koord.explain.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
     from kubectl_koord.reports.values import WhyReport
@@ -99,7 +99,7 @@ def follow_listing(session: "Session", namespace: str) -> None:
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
             raise nowhere
         session.show(told, more_follow=True)
-        ear = _Ear(cluster, None)
+        ear = _ChangeListener(cluster, None)
         while ear.wait():
             snapshot = cluster.snapshot()
             report = every_pending(snapshot, namespace)
@@ -116,7 +116,7 @@ class _Gang:
         self._cluster = cluster
         self._name = name
         self._options = options
-        self._ear = _Ear(cluster, options.seconds)
+        self._ear = _ChangeListener(cluster, options.seconds)
 
     def follow(self) -> None:
         from kubectl_koord.explain import progress
@@ -136,7 +136,9 @@ class _Gang:
             if told is not None:
                 report = why(snapshot, subject)
                 if text := progress.news(told, report):
-                    _tell(self._session, (progress.News(progress.name_of(report), text, report.verdict),), report)
+                    _tell(
+                        self._session, (progress.ProgressNote(progress.name_of(report), text, report.verdict),), report
+                    )
                     told = report
             reached = self._is_reached(snapshot, subject)
         if not (reached and self._options.watch):
@@ -173,7 +175,7 @@ class _Gang:
             self._session.show(report)
 
 
-def _tell(session: "Session", news: "Sequence[News]", report: "Report") -> None:
+def _tell(session: "Session", news: "Sequence[ProgressNote]", report: "Report") -> None:
     """Print what has changed: a line each, or the whole report as a document."""
     from kubectl_koord.render import show
 
@@ -193,7 +195,7 @@ def _first_snapshot(cluster: "ClusterWatch") -> "Snapshot":
     return snapshot
 
 
-class _Ear:
+class _ChangeListener:
     """Waits for changes of the cluster, no longer than so many seconds in all, and while somebody reads our output."""
 
     def __init__(self, cluster: "ClusterWatch", seconds: float | None) -> None:

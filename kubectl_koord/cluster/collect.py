@@ -251,7 +251,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(pod.shape.claims for pod in self._pods.waiting())
+        return any(pod.requirements.claims for pod in self._pods.waiting())
 
     def snapshot(
         self,
@@ -331,7 +331,7 @@ class Collector:
         drawn: dict[str, int] = {}
         for key, owner in owners.items():
             if self._allocated[key] == reservation and isinstance(owner, pods.RunningPod):
-                for resource, amount in owner.shape.requests:
+                for resource, amount in owner.requirements.requests:
                     drawn[resource] = drawn.get(resource, 0) + amount
         return drawn
 

@@ -13,7 +13,7 @@ AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
 class Sorted(NamedTuple):
     """Pods in name order, the running ones by node."""
 
-    running: dict[str, pods.Held]
+    running: dict[str, pods.NodePods]
     waiting: tuple[pods.PendingPod, ...]
     finished: tuple[pods.FinishedPod, ...]
 
@@ -30,11 +30,11 @@ class _Place:
 
     def append(self, pod: pods.RunningPod) -> None:
         self.pods.append(pod)
-        requested, shape = self.requested, pod.shape
-        for resource, amount in shape.requests:
+        requested, requirements = self.requested, pod.requirements
+        for resource, amount in requirements.requests:
             requested[resource] = requested.get(resource, 0) + amount
-        if shape.ports:
-            self.ports.extend(shape.ports)
+        if requirements.ports:
+            self.ports.extend(requirements.ports)
 
 
 class _Line:
@@ -138,7 +138,7 @@ class PodStore:
         for rest in reversed(list(reserved)):
             running[rest.node] = _before(rest, running.get(rest.node))
         places = sorted(running.items(), key=itemgetter(0))
-        by_node = {node: pods.Held.of(place.pods, place.requested, place.ports) for node, place in places}
+        by_node = {node: pods.NodePods.of(place.pods, place.requested, place.ports) for node, place in places}
         return Sorted(by_node, tuple(self._line.waiting), tuple(self._line.finished))
 
     def _indexed(self) -> dict[tuple[str, str], AnyPod]:

@@ -87,7 +87,7 @@ class ClusterWatch:
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when something has changed since the last snapshot."""
-        return self._state.bell
+        return self._state.wakeup
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is known now; the first time as it was listed.
@@ -148,7 +148,7 @@ class _State:
     def __init__(self) -> None:
         self.collector = Collector()
         self.narrowed = False
-        self.bell, self._rope = os.pipe()
+        self.wakeup, self._rope = os.pipe()
         self._lock = threading.Lock()
         self._gaps: dict[str, Gap] = {}
         self._failure: Exception | None = None
@@ -164,7 +164,7 @@ class _State:
             if self._failure is not None:
                 raise self._failure
             if self._rung:
-                os.read(self.bell, 1)
+                os.read(self.wakeup, 1)
                 self._rung = False
             lease_seen = None if "Lease" in self._gaps else ""  # the time of its list says nothing of now
             gaps = self._gaps.values()
@@ -207,7 +207,7 @@ class _State:
     def close(self) -> None:
         with self._lock:
             if self._rope >= 0:
-                os.close(self.bell)
+                os.close(self.wakeup)
                 os.close(self._rope)
                 self._rope, self._rung = -1, True
 

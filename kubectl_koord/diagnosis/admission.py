@@ -67,9 +67,9 @@ def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
             " them, and the other pods keep waiting."
         )
         yield Cause("mixed-schedulers", message, _keys(foreign))
-    silence = leader.silence(snapshot)
-    if pods and silence:
-        yield Cause("no-scheduler", silence)
+    no_leader = leader.no_leader(snapshot)
+    if pods and no_leader:
+        yield Cause("no-scheduler", no_leader)
 
 
 def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
@@ -361,7 +361,7 @@ def _unaware(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Itera
 
 
 def _index_order(group: GangGroup) -> Iterator[Notice]:
-    """Warn where the ranks do not sort like the names: seats are handed out by name."""
+    """Warn where the ranks do not sort like the names: nodes are assigned by name."""
     indexed = [pod for pod in group.pending if pod.index is not None]
     if not any(gang.topology is not None for gang in group.tried) or len(indexed) < 2:  # noqa: PLR2004
         return

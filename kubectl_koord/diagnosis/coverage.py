@@ -63,7 +63,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
         yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing)}; assuming none exist.")
 
 
-def rests_on(subject: Subject) -> tuple[str, ...]:
+def kinds_needed(subject: Subject) -> tuple[str, ...]:
     """Return the kinds that a verdict about the subject rests on."""
     kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
     group = subject.group
@@ -71,9 +71,9 @@ def rests_on(subject: Subject) -> tuple[str, ...]:
         kinds.append("PodGroup")
         if _has_spec(group):
             kinds.append("ClusterNetworkTopology")
-    if any(pod.shape.claims for pod in subject.pending):
+    if any(pod.requirements.claims for pod in subject.pending):
         kinds.append("PersistentVolumeClaim")
-    if any(is_device(resource) for pod in subject.pending for resource, _ in pod.shape.requests):
+    if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
     return tuple(kinds)
 
@@ -94,12 +94,12 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ..
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        yield from pod.shape.unevaluated
+        yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()
     yield from _quotas(pods, snapshot)
-    wanted = {resource for pod in pods for resource, _ in pod.shape.requests}
+    wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
     if any(is_device(resource) for resource in wanted):
         if not snapshot.sees("Device"):
             yield UnreadCards()
@@ -113,7 +113,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
 
 
 def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
-    for name in pod.shape.claims:
+    for name in pod.requirements.claims:
         claim = snapshot.claims.get(f"{pod.namespace}/{name}")
         if not snapshot.sees("PersistentVolumeClaim", pod.namespace) or (
             claim is not None and claim.volume and not claim.known

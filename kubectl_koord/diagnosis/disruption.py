@@ -91,7 +91,7 @@ def _freed(snapshot: Snapshot, pod: RunningPod, hits: Sequence[BudgetHit], *, br
 
 def comes_back_there(pod: RunningPod) -> bool:
     """Tell whether a pod that ends is at once created anew on the same node: then its room is not free."""
-    return pod.shape.of_daemon_set or pod.owner.startswith("Node/")
+    return pod.requirements.of_daemon_set or pod.owner.startswith("Node/")
 
 
 def harm(pod: FreedPod) -> int:

@@ -17,7 +17,7 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 from kubectl_koord.reports.values import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import amounts, count, listed, obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
@@ -70,23 +70,23 @@ def dying(view: View) -> tuple[RunningPod, ...]:
 
 def offered(first: Attempt) -> tuple[int, ...]:
     """Return the slots of the start set, in the order of the tree."""
-    gathering = first.gathering
-    return tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
+    plan = first.plan
+    return tuple(plan.slots[index] for index in plan.start) if plan is not None else ()
 
 
-def slot_rows(question: Question, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
+def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
     """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
-    gathering, tree = first.gathering, question.tree
-    if gathering is None or not isinstance(tree, Tree):
+    plan, tree = first.plan, simulation.tree
+    if plan is None or not isinstance(tree, Tree):
         return ()
-    rows = _bare_rows(gathering.nodes, Identity(tree), gathering.start, gathering.slots, gathering.desired)
+    rows = _bare_rows(plan.nodes, Identity(tree), plan.start, plan.slots, plan.desired)
     if brief:
         return rows
-    rooms = tuple(_rooms(question, first, tree))
-    if_what = {} if first.placement is not None else _what_ifs(question, first, tree, gathering.start)
+    rooms = tuple(_rooms(simulation, first, tree))
+    if_what = {} if first.placement is not None else _what_ifs(simulation, first, tree, plan.start)
     found = []
-    for index, bare in zip(gathering.start, rows, strict=True):
-        every = _in_the_way(question, first, index, rooms) if bare.short else ()
+    for index, bare in zip(plan.start, rows, strict=True):
+        every = _in_the_way(simulation, first, index, rooms) if bare.short else ()
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = f" and {count(len(every) - len(main), 'more node')}" if len(every) > len(main) else ""
         row = structs.replace(bare, in_the_way=", ".join(main) + more, obstacles=every if more else ())
@@ -103,43 +103,43 @@ def _bare_rows(
     return tuple(SlotRow(domain.layer, domain.name, found, max(0, desired - found)) for domain, found in domains)
 
 
-def is_multiple(question: Question, tree: Tree) -> bool:
+def is_multiple(simulation: Simulation, tree: Tree) -> bool:
     """Tell whether the number of pods is one of every podCountMultiple from the must-gather layer downwards."""
     layers = tree.layers
-    above = layers[: layers.index(question.must_gather)] if question.must_gather in layers else ()
-    number = len(question.subject.pending)
-    return all(number % multiple == 0 for layer, multiple in question.multiples.items() if layer not in above)
+    above = layers[: layers.index(simulation.must_gather)] if simulation.must_gather in layers else ()
+    number = len(simulation.subject.pending)
+    return all(number % multiple == 0 for layer, multiple in simulation.multiples.items() if layer not in above)
 
 
-def multiples(question: Question) -> str:
+def multiples(simulation: Simulation) -> str:
     """Return every podCountMultiple of the subject with its layer: `podCountMultiple 4 of BlockLayer`."""
-    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in question.multiples.items()])}"
+    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in simulation.multiples.items()])}"
 
 
-def _rooms(question: Question, first: Attempt, tree: Tree) -> Iterator[_Room]:
+def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room]:
     """Yield the room of the empty cluster, and that with whatever refuses a node's first pod out of the way, too.
 
     Where the number of pods is no multiple, that is what is wrong: room is then counted without rounding.
     """
-    multiples = question.multiples if is_multiple(question, tree) else {}
-    empty = slots_in(empty_view(question.view), question, first)
-    pods = in_index_order(map(room_alone, question.subject.pending))
+    multiples = simulation.multiples if is_multiple(simulation, tree) else {}
+    empty = slots_in(empty_view(simulation.view), simulation, first)
+    pods = in_index_order(map(room_alone, simulation.subject.pending))
     alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
-    bare = offer_slots(roomy_view(question.view), question.view.names(), pods, alone).counts
+    bare = offer_slots(roomy_view(simulation.view), simulation.view.names(), pods, alone).counts
     for nodes in (empty, {name: slots or bare[name] for name, slots in empty.items()}):
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
 
 
-def _what_ifs(question: Question, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
-    view = question.view
+def _what_ifs(simulation: Simulation, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
+    view = simulation.view
     variants = [without_dying(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
-    counted = [domain_slots(tree, slots_in(one, question, first), question.multiples) for one in variants]
+    counted = [domain_slots(tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in start}
 
 
-def slots_in(view: View, question: Question, first: Attempt) -> dict[str, int]:
+def slots_in(view: View, simulation: Simulation, first: Attempt) -> dict[str, int]:
     """Return the gang's slots by node in another variant of the cluster, as if nobody else were nominated."""
-    return slots_of(view, question.subject.pending, first.prepared.trigger, first)
+    return slots_of(view, simulation.subject.pending, first.prepared.trigger, first)
 
 
 def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
@@ -149,26 +149,24 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     return {name: node.slots for name, node in found.items()}
 
 
-def _in_the_way(question: Question, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> tuple[str, ...]:
+def _in_the_way(simulation: Simulation, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> tuple[str, ...]:
     """Return what is in the way: a sentence, or one for each node that could take more."""
-    gathering, tree = first.gathering, question.tree
-    if gathering is None or not isinstance(tree, Tree):
+    plan, tree = first.plan, simulation.tree
+    if plan is None or not isinstance(tree, Tree):
         raise AssertionError("only a planned gang has slots")
     below = tuple(tree.nodes_below(index))
     empty, most = rooms
-    if most.domains[index] < gathering.desired:
-        return (_never_words(most, index, below, gathering.desired),)
-    lifted = empty.domains[index] < gathering.desired
+    if most.domains[index] < plan.desired:
+        return (_never_words(most, index, below, plan.desired),)
+    lifted = empty.domains[index] < plan.desired
     free = most.nodes if lifted else empty.nodes
-    lost = sorted(
-        ((free[name] - gathering.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1])
-    )
+    lost = sorted(((free[name] - plan.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1]))
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
-        return (f"the pods cannot be split by {multiples(question)}",)
+        return (f"the pods cannot be split by {multiples(simulation)}",)
     if lifted:
         return (_counted(first.rejections[name] for name in blocked),)
-    return tuple(_on_node(question.view, name, first) for name in blocked)
+    return tuple(_on_node(simulation.view, name, first) for name in blocked)
 
 
 def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
@@ -182,10 +180,10 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
     pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
     if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
         return f"{name}: {obstacle(reason) if reason else 'full'}"
-    need = scarce(first.trigger.shape.requests, reason)
-    pods = [pod for pod in pods if any(resource in need for resource, _ in pod.shape.requests)] or pods
-    pods.sort(key=lambda pod: sum(amount for r, amount in pod.shape.requests if r in need), reverse=True)
-    largest = amounts((r, amount) for r, amount in pods[0].shape.requests if r in need)
+    need = scarce(first.trigger.requirements.requests, reason)
+    pods = [pod for pod in pods if any(resource in need for resource, _ in pod.requirements.requests)] or pods
+    pods.sort(key=lambda pod: sum(amount for r, amount in pod.requirements.requests if r in need), reverse=True)
+    largest = amounts((r, amount) for r, amount in pods[0].requirements.requests if r in need)
     names = listed([pod.name for pod in pods])
     priorities = sorted({pod.priority for pod in pods})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
@@ -201,7 +199,7 @@ def scarce(requests: Resources, reason: Reason | None) -> set[str]:
 
 
 def _alike(pods: list[RunningPod]) -> bool:
-    return len({pod.shape.requests for pod in pods}) == 1
+    return len({pod.requirements.requests for pod in pods}) == 1
 
 
 def main(refused: Mapping[str, Reason]) -> str:
@@ -221,50 +219,50 @@ def _counted(reasons: Iterable[Reason]) -> str:
     return listed([f"{words} ({count(number, 'node')})" for words, number in ranked]) or "the cluster has no nodes"
 
 
-def refusals(question: Question, pod: PendingPod) -> Mapping[str, Reason]:
+def refusals(simulation: Simulation, pod: PendingPod) -> Mapping[str, Reason]:
     """Return by node why it refuses this pod as things are, before any member is placed; those that take it are not in.
 
     Pods of other jobs that are nominated count as the scheduler counts them.
     """
-    return offer_slots(question.view, question.view.names(), (pod,), question.prepared(pod)).refusals
+    return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod)).refusals
 
 
-def funnel(question: Question, first: Attempt) -> Funnel:
+def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     """Return how many nodes are lost to each reason, in the filters' order, and how many are left.
 
     That is before any member is placed: the places that members take themselves are not lost.
     """
-    names = question.view.names()
-    reasons = tuple(_refused(question, first).values())
+    names = simulation.view.names()
+    reasons = tuple(_refused(simulation, first).values())
     lost = Counter(obstacle(reason) for reason in reasons)
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
     return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
 
 
-def _refused(question: Question, first: Attempt) -> Mapping[str, Reason]:
+def _refused(simulation: Simulation, first: Attempt) -> Mapping[str, Reason]:
     """Return why nodes take not even one pod, those left out that take some."""
-    if first.gathering is None:
-        return refusals(question, first.trigger)
-    nodes = first.gathering.nodes
+    if first.plan is None:
+        return refusals(simulation, first.trigger)
+    nodes = first.plan.nodes
     return {name: reason for name, reason in first.rejections.items() if not nodes[name].slots}
 
 
 def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
     """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
-    lost = Counter(stage(reason, first.trigger.shape.requests) for reason in reasons)
+    lost = Counter(stage(reason, first.trigger.requirements.requests) for reason in reasons)
     left = total
     for (_, words), number in sorted(lost.items()):
         left -= number
         yield words, left
 
 
-def by_node(question: Question, first: Attempt) -> tuple[NodeReason, ...]:
+def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
     """Return for every node how many pods of the gang it takes and why the next does not fit, in name order."""
-    tree = question.tree if isinstance(question.tree, Tree) else None
-    slots = first.gathering.nodes if first.gathering is not None else None
-    pods = in_index_order(question.subject.pending)
+    tree = simulation.tree if isinstance(simulation.tree, Tree) else None
+    slots = first.plan.nodes if first.plan is not None else None
+    pods = in_index_order(simulation.subject.pending)
     if slots is None:
-        slots = offer_slots(question.view, question.view.names(), pods, question.prepared(first.trigger))
+        slots = offer_slots(simulation.view, simulation.view.names(), pods, simulation.prepared(first.trigger))
     return tuple(
         NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
         for name, node in slots.items()

@@ -11,7 +11,7 @@ _LEAST_SECONDS = 15  # kube-scheduler's own leaseDurationSeconds; it renews ever
 _SLACK = 5  # clocks of a cluster agree to a few seconds only
 
 
-def silence(snapshot: Snapshot) -> str:
+def no_leader(snapshot: Snapshot) -> str:
     """Return in one sentence that no scheduler leads; empty where one does or nothing can be said.
 
     Nothing can be said without a lease, without leader election, and of a lease whose times cannot be

@@ -39,7 +39,7 @@ def asked_for(pods: Iterable[PendingPod]) -> tuple[dict[str, str], str]:
     """Return what pods request together: spelled as quantities, by resource; and in words what counts most."""
     totals: dict[str, int] = {}
     for pod in pods:
-        for resource, amount in pod.shape.requests:
+        for resource, amount in pod.requirements.requests:
             totals[resource] = totals.get(resource, 0) + amount
     return _spelled(totals), main_amounts(totals)
 

@@ -3,22 +3,22 @@
 from collections.abc import Iterable
 
 from kubectl_koord.messages.conditions import conditions, root_of
-from kubectl_koord.messages.parser import QuotaWords
+from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.unevaluated import LimitedQuota, Unevaluated, UnreadQuotas
 from kubectl_koord.reports.values import Cause
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import listed, resource_name
 
 
-def refuses(question: Question, unevaluated: Iterable[Unevaluated]) -> Cause | None:
+def refuses(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Cause | None:
     """Return the cause of pods that the scheduler refuses for their quota, None where it does not say so.
 
-    It comes before slots in the scheduler's order, but its words may be old: what is reckoned now is surer.
+    It comes before slots in the scheduler's order, but its words may be old: what is computed now is surer.
     `unevaluated` is what bears on the subject: where no quota is among it, the refusal is out of date.
     """
     is_limited = any(isinstance(item, LimitedQuota | UnreadQuotas) for item in unevaluated)
-    said = conditions(question.subject.pending) if is_limited else ()
+    said = conditions(simulation.subject.pending) if is_limited else ()
     if not said:
         return None
     told = root_of(said)
@@ -33,7 +33,7 @@ def refuses(question: Question, unevaluated: Iterable[Unevaluated]) -> Cause | N
     return Cause("quota", message, (told.pod,))
 
 
-def _numbers(refusal: QuotaWords) -> str:
+def _numbers(refusal: QuotaMessage) -> str:
     """Return used, limit and request of the resources that are over: ` (CPU: 4 of 4 used, 1 requested)`."""
     lists = [dict(amounts) for amounts in (refusal.used, refusal.allowed, refusal.request)]
     parts = []

@@ -72,10 +72,10 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     gaps = dict.fromkeys(unread_for(subject, snapshot))
     group = subject.group
     if group is not None and any(spec is not None for spec in group.specs):
-        asked = {resource for pod in subject.pending for resource, _ in pod.shape.requests}
+        asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
         kinds = ["NodeMetric", "Reservation"]
         kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
-        kinds += _OF_VOLUMES if any(pod.shape.claims for pod in subject.pending) else []
+        kinds += _OF_VOLUMES if any(pod.requirements.claims for pod in subject.pending) else []
         gaps |= dict.fromkeys(_unread(snapshot, kinds, _homes(group.gangs, group.own.key)))
     return tuple(gaps)
 

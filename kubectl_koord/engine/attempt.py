@@ -11,25 +11,25 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.placement import Gathering, Wish, gather
+from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Claim, Node
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Labels
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
-_Kind: TypeAlias = tuple[Shape, str, Labels]
+_Kind: TypeAlias = tuple[PodRequirements, str, Labels]
 
 
 class JobTopology(Struct, frozen=True):
     """The tree that a job is planned on, and what the job asks of it."""
 
-    requirements: Wish
+    requirements: TopologyRequirements
     tree: Tree
 
 
@@ -75,9 +75,9 @@ class Attempt(Struct, frozen=True, dict=True):
 
     trigger: PendingPod
     prepared: Prepared
-    gathering: Gathering | None
+    plan: PlacementPlan | None
     placement: Mapping[str, str] | None
-    told: Offer | Mapping[str, Reason]
+    node_answers: Offer | Mapping[str, Reason]
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     invalid: str = ""
@@ -85,7 +85,7 @@ class Attempt(Struct, frozen=True, dict=True):
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
         """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
-        return self.told.refusals if isinstance(self.told, Offer) else self.told
+        return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def triggers(job: Job) -> tuple[PendingPod, ...]:
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kinds.setdefault((pod.shape, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+        kinds.setdefault((pod.requirements, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
 
@@ -126,30 +126,34 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
 def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
-    gathering = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
-    failing = _execution_fault(job, view, prepared, gathering.seats) if gathering.seats else ""
-    tried = {pod.key: gathering.seats[pod.key] for pod in job.tried} if gathering.seats else {}
+    plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
+    failing = _execution_fault(job, view, prepared, plan.assignments) if plan.assignments else ""
+    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried} if plan.assignments else {}
     placement = tried if not failing and is_enough(job, tried) else None
-    return Attempt(trigger, prepared, gathering, placement, slots, left=job.pods, invalid=failing)
+    return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, invalid=failing)
 
 
-def _execution_fault(job: Job, view: View, prepared: Prepared, seats: Mapping[str, str]) -> str:
+def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> str:
     """Return the first pod that its own filters refuse on its planned node, empty when all fit.
 
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
     trigger = prepared.trigger
-    is_loaded = any(view.node(node).load for node in seats.values())
-    if not is_loaded and not prepared.follows_members and all(pod.shape == trigger.shape for pod in job.pods):
+    is_loaded = any(view.node(node).load for node in assignments.values())
+    if (
+        not is_loaded
+        and not prepared.follows_members
+        and all(pod.requirements == trigger.requirements for pod in job.pods)
+    ):
         return ""
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
     own = {_kind(pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not is_loaded and not any(one.follows_members for one in by_kind.values()):
-        return _first_refused(view, in_turn, seats, by_kind)
+        return _first_refused(view, in_turn, assignments, by_kind)
     placed: dict[str, list[Occupant]] = {}
     for pod in in_turn:
-        node = seats[pod.key]
+        node = assignments[pod.key]
         now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
         if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
             return pod.key
@@ -159,16 +163,16 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, seats: Mapping[st
 
 def _kind(pod: PendingPod) -> _Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    return (pod.shape, pod.namespace, pod.labels)
+    return (pod.requirements, pod.namespace, pod.labels)
 
 
 def _first_refused(
-    view: View, in_turn: Iterable[PendingPod], seats: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
+    view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
 ) -> str:
     """Return the same for members that change nothing on a node but its room: none alters what others were told."""
     states: dict[str, NodeState] = {}
     for pod in in_turn:
-        node = seats[pod.key]
+        node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
         if rejection(pod, state, by_kind[_kind(pod)]) is not None:
             return pod.key
@@ -178,7 +182,10 @@ def _first_refused(
 
 def _with_load_of(node: Node, pods: Iterable[Occupant]) -> Node:
     """Return the node with the estimates of members that are assumed there: these count once they are."""
-    more = {usage.resource: sum(dict(pod.shape.estimate).get(usage.resource, 0) for pod in pods) for usage in node.load}
+    more = {
+        usage.resource: sum(dict(pod.requirements.estimate).get(usage.resource, 0) for pod in pods)
+        for usage in node.load
+    }
     load = tuple(structs.replace(usage, used=usage.used + more[usage.resource]) for usage in node.load)
     return structs.replace(node, load=load) if load else node
 
@@ -200,7 +207,7 @@ def _free_share(state: NodeState) -> tuple[int, int]:
 
 
 def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    if all(pod.shape == trigger.shape for pod in job.tried) and not _is_stateful(job, trigger, view):
+    if all(pod.requirements == trigger.requirements for pod in job.tried) and not _is_stateful(job, trigger, view):
         return _alike(job, view, trigger)
     return _one_by_one(job, view, trigger, choose)
 
@@ -239,7 +246,9 @@ def _never(job: Job) -> tuple[PendingPod, ...]:
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
     """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
-    queue = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.shape != trigger.shape, pod.key))
+    queue = sorted(
+        job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.requirements != trigger.requirements, pod.key)
+    )
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     now = view

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.engine.placement import Wish
+from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import PodGroup
@@ -271,7 +271,7 @@ def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: A
     return found
 
 
-def topology_requirements(rules: Iterable[GatherRule], tree: Tree) -> Wish:
+def topology_requirements(rules: Iterable[GatherRule], tree: Tree) -> TopologyRequirements:
     """Return what a spec asks of this tree: the hard layer and the multiples.
 
     The sort is upstream's: its comparison puts the layer nearest to the nodes first, treats
@@ -287,7 +287,7 @@ def topology_requirements(rules: Iterable[GatherRule], tree: Tree) -> Wish:
             at -= 1
         ordered.insert(at, rule)
     must = next((rule.layer for rule in ordered if rule.strategy == "MustGather"), "")
-    return Wish(must, {rule.layer: rule.multiple for rule in ordered if rule.multiple > 1})
+    return TopologyRequirements(must, {rule.layer: rule.multiple for rule in ordered if rule.multiple > 1})
 
 
 def group_of(gangs: Mapping[str, Gang], key: str) -> GangGroup:

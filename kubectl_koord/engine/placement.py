@@ -1,4 +1,4 @@
-"""From slots on nodes to a place for the gang: domains that suffice, their order, the seats.
+"""From slots on nodes to a place for the gang: domains that suffice, their order, the node of each pod.
 
 Mirrors `PlacePods` in coscheduling/core/network_topology_solver.go.
 """
@@ -18,7 +18,7 @@ from kubectl_koord.model.pods import PendingPod
 _Key: TypeAlias = tuple[object, ...]
 
 
-class Wish(Struct, frozen=True):
+class TopologyRequirements(Struct, frozen=True):
     """What the gang asks of the topology.
 
     must_gather: the layer nearest to the nodes among the MustGather rules, empty for none.
@@ -29,12 +29,12 @@ class Wish(Struct, frozen=True):
     multiples: Mapping[str, int] = {}
 
 
-class Gathering(Struct, frozen=True):
+class PlacementPlan(Struct, frozen=True):
     """The answer with its evidence.
 
     start: the domains of the start set (the must-gather layer, or the root).
     slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
-    nodes: the slots by node. `seats` maps `ns/pod` to a node, None when no domain suffices;
+    nodes: the slots by node. `assignments` maps `ns/pod` to a node, None when no domain suffices;
     `chosen` is the domain taken.
     """
 
@@ -43,7 +43,7 @@ class Gathering(Struct, frozen=True):
     slots: tuple[int, ...]
     raw: tuple[int, ...]
     nodes: Offer
-    seats: Mapping[str, str] | None
+    assignments: Mapping[str, str] | None
     chosen: int | None
 
 
@@ -87,9 +87,9 @@ def sums(tree: Tree, nodes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def start_set(tree: Tree, wish: Wish) -> tuple[int, ...]:
+def start_set(tree: Tree, requirements: TopologyRequirements) -> tuple[int, ...]:
     """Return the domains to begin with (`searchMustGatherSatisfiedNodes`); none for an unknown layer."""
-    return tree.at_layer(wish.must_gather) if wish.must_gather else (0,)
+    return tree.at_layer(requirements.must_gather) if requirements.must_gather else (0,)
 
 
 def candidates(tree: Tree, start: Sequence[int], slots: Sequence[int], desired: int) -> tuple[int, ...]:
@@ -129,29 +129,29 @@ class _Order:
 
 
 def _distribute(
-    order: _Order, index: int, wanted: int, multiples: Mapping[str, int], seats: list[tuple[str, int]]
+    order: _Order, index: int, wanted: int, multiples: Mapping[str, int], assignments: list[tuple[str, int]]
 ) -> int:
     """Hand out slots depth first, fuller children first, and return how many (`distributeOfferSlot`)."""
     domain = order.tree.domains[index]
     most = min(wanted, order.slots[index])
     most -= most % multiples.get(domain.layer, 1)
     if not domain.children:
-        seats.append((domain.name, most))
+        assignments.append((domain.name, most))
         return most
     left = most
     given = 0
     for child in sorted(domain.children, key=lambda child: order.key(child, fewer_first=False)):
         if left == 0:
             break
-        got = _distribute(order, child, left, multiples, seats)
+        got = _distribute(order, child, left, multiples, assignments)
         left -= got
         given += got
     return given
 
 
-def _seat(pods: Sequence[PendingPod], seats: Sequence[tuple[str, int]]) -> dict[str, str]:
-    """Fill the seats in order with the pods in name order, not in index order (`distributePods`)."""
-    places = (node for node, count in seats for _ in range(count))
+def _seat(pods: Sequence[PendingPod], assignments: Sequence[tuple[str, int]]) -> dict[str, str]:
+    """Give the slots, in order, to the pods in name order, not in index order (`distributePods`)."""
+    places = (node for node, count in assignments for _ in range(count))
     by_name = sorted(pods, key=lambda pod: (pod.name, pod.namespace))
     return {pod.key: node for pod, node in zip(by_name, places, strict=False)}
 
@@ -160,42 +160,42 @@ def gather(
     tree: Tree,
     view: View,
     pods: Sequence[PendingPod],
-    wish: Wish,
+    requirements: TopologyRequirements,
     nodes: Offer,
     rules: Rules,
     scores: Mapping[str, int] | None = None,
-) -> Gathering:
+) -> PlacementPlan:
     """Return where the pods go, given the slots of each node, and the slots of every domain.
 
     Args:
         tree: the topology tree.
         view: who is on the nodes (read for the topology selector only).
         pods: all pending pods of the gang group.
-        wish: what the gang asks for.
+        requirements: what the gang asks for.
         nodes: offer slots by node; a node that is left out offers none.
         rules: the version's rules.
         scores: by node; preemption passes its costs (a higher score wins a tie).
 
     """
-    multiples = {layer: n for layer, n in wish.multiples.items() if n > 1} if rules.pod_count_multiple else {}
+    multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
     slots = _slots_in(nodes, Identity(tree), tuple(multiples.items()))
-    start = start_set(tree, wish)
+    start = start_set(tree, requirements)
     existing = sums(tree, _existing(view, pods, nodes, rules))
     order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))
     desired = len(pods)
     enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
-    seats, chosen = _first_that_fits(order, enough, pods, multiples)
+    assignments, chosen = _first_that_fits(order, enough, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
-    return Gathering(desired, start, slots, raw, nodes, seats, chosen)
+    return PlacementPlan(desired, start, slots, raw, nodes, assignments, chosen)
 
 
 def _first_that_fits(
     order: _Order, enough: Sequence[int], pods: Sequence[PendingPod], multiples: Mapping[str, int]
 ) -> tuple[dict[str, str] | None, int | None]:
     for index in enough:
-        seats: list[tuple[str, int]] = []
-        if _distribute(order, index, len(pods), multiples, seats) >= len(pods):
-            return _seat(pods, seats), index
+        assignments: list[tuple[str, int]] = []
+        if _distribute(order, index, len(pods), multiples, assignments) >= len(pods):
+            return _seat(pods, assignments), index
     return None, None
 
 

@@ -22,20 +22,20 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts nobody."""
 
-FirstMet: TypeAlias = Callable[[Sequence[int]], int]
+FirstOfJob: TypeAlias = Callable[[Sequence[int]], int]
 """Which of a job's pods on a node is met first: of their priorities, given in the order of their names."""
 
 
-class Meeting(Struct, frozen=True):
+class VictimOrder(Struct, frozen=True):
     """Whom the scheduler meets first of each victim job on a node: in no object, so we try several.
 
     It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes, or on
     all but one `node`, where it is `there`.
     """
 
-    usual: FirstMet
+    usual: FirstOfJob
     node: str = ""
-    there: FirstMet | None = None
+    there: FirstOfJob | None = None
 
 
 class Preemption(Struct, frozen=True):
@@ -54,26 +54,26 @@ class Preemption(Struct, frozen=True):
     domain: int | None = None
 
 
-by_name = Meeting(itemgetter(0))  # as a scheduler lists them that has just started
-last_first = Meeting(itemgetter(-1))
-cheapest_first = Meeting(min)
-dearest_first = Meeting(max)
-MEETINGS: tuple[Meeting, ...] = (by_name, last_first, cheapest_first, dearest_first)
+by_name = VictimOrder(itemgetter(0))  # as a scheduler lists them that has just started
+last_first = VictimOrder(itemgetter(-1))
+lowest_priority_first = VictimOrder(min)
+highest_priority_first = VictimOrder(max)
+VICTIM_ORDERS: tuple[VictimOrder, ...] = (by_name, last_first, lowest_priority_first, highest_priority_first)
 
 
-def favouring(node: str, *, cheap: bool) -> Meeting:
-    """Return the meeting that gives one node its lowest cost and all others their highest, or reversed."""
-    return Meeting(max, node, min) if cheap else Meeting(min, node, max)
+def single_out(node: str, *, cheap: bool) -> VictimOrder:
+    """Return the order that gives one node its lowest cost and all others their highest, or reversed."""
+    return VictimOrder(max, node, min) if cheap else VictimOrder(min, node, max)
 
 
-def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -> Preemption:
+def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name) -> Preemption:
     """Return what preemption does after this attempt failed.
 
     Args:
         job: what was tried.
         view: the cluster as it was before the attempt.
         failed: the attempt, with its trigger and where that failed.
-        meeting: whom the scheduler meets first on each node (decides cost ties only).
+        victim_order: which pod of each job comes first on each node (decides cost ties only).
 
     """
     refusal = _ineligible(view, failed)
@@ -86,9 +86,9 @@ def preempt(job: Job, view: View, failed: Attempt, meeting: Meeting = by_name) -
     possible = _possible(now, failed.trigger.priority, considered)
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
-    # Nodes that are not considered are emptied too, and not looked at: attempts share what is reckoned of the rest.
+    # Nodes that are not considered are emptied too, and not looked at: attempts share what is computed of the rest.
     emptied = without_victims(now, failed.trigger)
-    costs = node_costs(now, possible, failed.trigger, meeting)
+    costs = node_costs(now, possible, failed.trigger, victim_order)
     if job.topology is not None:
         return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
@@ -143,29 +143,29 @@ def _possible(view: View, priority: int, considered: tuple[str, ...]) -> Mapping
     return {name: victims for name in considered if (victims := every[name])}
 
 
-def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, meeting: Meeting) -> Mapping[str, int]:
+def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, victim_order: VictimOrder) -> Mapping[str, int]:
     """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
 
     A job counts with the first of its pods that is met. Mirrors `estimatePreemptionCost`.
 
     Args:
-        view: the cluster; its nodes keep what was reckoned of them.
+        view: the cluster; its nodes keep what was computed of them.
         nodes: those that are considered; only their victims are ranked.
         trigger: the pod that preempts.
-        meeting: whom the scheduler meets first on each node.
+        victim_order: which pod of each job comes first on each node.
 
     """
     names = tuple(nodes)
-    ranks, costs = _ranked_costs(view, names, trigger.priority, meeting.usual)
-    if meeting.there is None or meeting.node not in costs:
+    ranks, costs = _ranked_costs(view, names, trigger.priority, victim_order.usual)
+    if victim_order.there is None or victim_order.node not in costs:
         return costs
-    there = _priorities(view, trigger.priority)[meeting.node]
-    return {**costs, meeting.node: sum(ranks[meeting.there(job)] for job in there)}
+    there = _priorities(view, trigger.priority)[victim_order.node]
+    return {**costs, victim_order.node: sum(ranks[victim_order.there(job)] for job in there)}
 
 
 @memoised
 def _ranked_costs(
-    view: View, names: tuple[str, ...], priority: int, first: FirstMet
+    view: View, names: tuple[str, ...], priority: int, first: FirstOfJob
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
     jobs = _priorities(view, priority)
@@ -203,17 +203,17 @@ def _gathered(
     ordered = in_index_order(job.pods)
     slots = offer_slots(emptied, considered, ordered, failed.prepared)
     found = gather(topology.tree, emptied, job.pods, topology.requirements, slots, job.rules, costs)
-    if found.seats is None:
+    if found.assignments is None:
         return Preemption(eligible=True, reason="not-helpful")
-    by_node = _members_by_node(job.pods, found.seats)
+    by_node = _members_by_node(job.pods, found.assignments)
     states = {name: crowded(emptied.state(name), ordered, slots[name].slots) for name in by_node}
-    return _outcome(failed, found.seats, by_node, states, possible, found.chosen)
+    return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
 
 
-def _members_by_node(pods: Sequence[PendingPod], seats: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str]) -> dict[str, list[PendingPod]]:
     by_node: dict[str, list[PendingPod]] = {}
     for pod in sorted(pods, key=lambda pod: (pod.name, pod.namespace)):
-        by_node.setdefault(seats[pod.key], []).append(pod)
+        by_node.setdefault(assignments[pod.key], []).append(pod)
     return by_node
 
 
@@ -231,26 +231,26 @@ def _pod_by_pod(
     """
     feasible = sorted(considered)
     chosen = ""
-    seats: dict[str, str] = {}
+    assignments: dict[str, str] = {}
     by_node: dict[str, list[PendingPod]] = {}
     asked: set[object] = set()
     for pod in failed.left:
-        kind = (pod.shape, pod.labels, pod.namespace, pod.priority)
+        kind = (pod.requirements, pod.labels, pod.namespace, pod.priority)
         if kind not in asked:  # the nodes that are left have taken one like it
             asked.add(kind)
             feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
             if not feasible:
                 return Preemption(eligible=True, reason="not-helpful")
             chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
-        seats[pod.key] = chosen
+        assignments[pod.key] = chosen
         by_node.setdefault(chosen, []).append(pod)
     states = {name: emptied.state(name).copy() for name in by_node}
-    return _outcome(failed, seats, by_node, states, possible, None)
+    return _outcome(failed, assignments, by_node, states, possible, None)
 
 
 def _outcome(
     failed: Attempt,
-    seats: Mapping[str, str],
+    assignments: Mapping[str, str],
     by_node: Mapping[str, Sequence[PendingPod]],
     states: Mapping[str, NodeState],
     possible: Mapping[str, tuple[RunningPod, ...]],
@@ -263,7 +263,7 @@ def _outcome(
     ]
     killed = tuple(victim for victim in gone if not victim.terminating)
     held = {pod.key: node for node, pods in failed.waiting.items() for pod in pods}
-    return Preemption(True, None, killed, tuple(gone), {**seats, **held}, domain)  # noqa: FBT003
+    return Preemption(True, None, killed, tuple(gone), {**assignments, **held}, domain)  # noqa: FBT003
 
 
 def not_reprieved(

@@ -112,19 +112,19 @@ class SpreadLabelMissing(Struct, frozen=True):
     unresolvable: bool = True
 
 
-class NotAffine(Struct, frozen=True):
+class PodAffinityUnmet(Struct, frozen=True):
     """No pod that the required pod affinity asks for is in the node's domain."""
 
     unresolvable: bool = True
 
 
-class Repelled(Struct, frozen=True):
+class AntiAffinityViolated(Struct, frozen=True):
     """The pod's own required anti-affinity is violated."""
 
     unresolvable: bool = False
 
 
-class RepelledByOthers(Struct, frozen=True):
+class ExistingAntiAffinityViolated(Struct, frozen=True):
     """The required anti-affinity of a pod that runs there is violated."""
 
     unresolvable: bool = False
@@ -145,7 +145,7 @@ Reason: TypeAlias = (
     | Overloaded
     | SpreadTooSkewed
     | SpreadLabelMissing
-    | NotAffine
-    | Repelled
-    | RepelledByOthers
+    | PodAffinityUnmet
+    | AntiAffinityViolated
+    | ExistingAntiAffinityViolated
 )

@@ -7,14 +7,14 @@ from msgspec import Struct
 
 from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, triggers
 from kubectl_koord.engine.preemption import (
-    MEETINGS,
-    Meeting,
+    VICTIM_ORDERS,
     Preemption,
-    cheapest_first,
-    dearest_first,
-    favouring,
+    VictimOrder,
+    highest_priority_first,
+    lowest_priority_first,
     node_costs,
     preempt,
+    single_out,
 )
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -25,7 +25,7 @@ MOST_BRANCHES = 8
 """How many ways of going on are followed from one first attempt."""
 
 
-class Course(Struct, frozen=True):
+class Outcome(Struct, frozen=True):
     """The attempts that follow from one trigger (and one order of the scheduler's cache).
 
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
@@ -50,29 +50,33 @@ class Course(Struct, frozen=True):
         return tuple(victim for preemption in self.rounds for victim in preemption.victims)
 
 
-def courses(job: Job, view: View, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS) -> Iterator[Course]:
-    """Yield one course per kind of trigger and per open order, the likeliest first."""
-    kinds = triggers(job) if preemption else tuple({pod.shape: pod for pod in reversed(triggers(job))}.values())[::-1]
+def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS) -> Iterator[Outcome]:
+    """Yield one outcome per kind of trigger and per open order, the likeliest first."""
+    kinds = (
+        triggers(job)
+        if preemption
+        else tuple({pod.requirements: pod for pod in reversed(triggers(job))}.values())[::-1]
+    )
     for trigger in kinds:
         for choose in _choices(job):
             first = attempt(job, view, trigger, choose)
             if first.placement is not None or not preemption:
-                yield Course(trigger, first, (), None, first.placement is not None)
+                yield Outcome(trigger, first, (), None, first.placement is not None)
                 continue
-            for meeting in _meetings(view, first):
-                course = None
-                for course in islice(follow(job, view, first, meeting, choose, most_rounds), MOST_BRANCHES):
-                    yield course
-                if course is not None and not course.rounds:
+            for victim_order in _victim_orders(view, first):
+                outcome = None
+                for outcome in islice(follow(job, view, first, victim_order, choose, most_rounds), MOST_BRANCHES):
+                    yield outcome
+                if outcome is not None and not outcome.rounds:
                     break  # costs choose among what is possible: they decide nothing where nothing is
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:
-    alike = len({pod.shape for pod in job.tried}) == 1
+    alike = len({pod.requirements for pod in job.tried}) == 1
     return (emptiest,) if job.topology is not None or alike else (emptiest, fullest)
 
 
-def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
+def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     """Return the orders worth trying: one for each different set of costs that nodes could have.
 
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
@@ -80,43 +84,48 @@ def _meetings(view: View, failed: Attempt) -> tuple[Meeting, ...]:
     """
     considered = failed.considered
 
-    def costs(meeting: Meeting) -> Mapping[str, int]:
-        return node_costs(view, considered, failed.trigger, meeting)
+    def costs(victim_order: VictimOrder) -> Mapping[str, int]:
+        return node_costs(view, considered, failed.trigger, victim_order)
 
-    low, high = costs(cheapest_first), costs(dearest_first)
+    low, high = costs(lowest_priority_first), costs(highest_priority_first)
     unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
-    singled_out = [favouring(name, cheap=cheap) for name in unsure for cheap in (True, False)]
-    distinct: dict[tuple[int, ...], Meeting] = {}
-    for meeting in (*MEETINGS, *(singled_out if len(unsure) > 1 else ())):
-        distinct.setdefault(tuple(costs(meeting).values()), meeting)
+    singled_out = [single_out(name, cheap=cheap) for name in unsure for cheap in (True, False)]
+    distinct: dict[tuple[int, ...], VictimOrder] = {}
+    for victim_order in (*VICTIM_ORDERS, *(singled_out if len(unsure) > 1 else ())):
+        distinct.setdefault(tuple(costs(victim_order).values()), victim_order)
     return tuple(distinct.values())
 
 
 def follow(
-    job: Job, view: View, first: Attempt, meeting: Meeting, choose: Choice = emptiest, most_rounds: int = MOST_ROUNDS
-) -> Iterator[Course]:
-    """Yield the courses that begin with this attempt: preempt, wait until the victims are gone, try again.
+    job: Job,
+    view: View,
+    first: Attempt,
+    victim_order: VictimOrder,
+    choose: Choice = emptiest,
+    most_rounds: int = MOST_ROUNDS,
+) -> Iterator[Outcome]:
+    """Yield the outcomes that begin with this attempt: preempt, wait until the victims are gone, try again.
 
-    After each round any kind of trigger may come next: one that places the job ends the course,
+    After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    preemption = preempt(job, view, first, meeting)
+    preemption = preempt(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
-        yield Course(first.trigger, first, (), preemption, runs=False)
+        yield Outcome(first.trigger, first, (), preemption, runs=False)
         return
-    for rounds, last, runs in _onwards(job, view.without(preemption.gone), meeting, choose, most_rounds):
-        yield Course(first.trigger, first, (preemption, *rounds), last, runs)
+    for rounds, last, runs in _onwards(job, view.without(preemption.gone), victim_order, choose, most_rounds):
+        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs)
 
 
 def _onwards(
-    job: Job, view: View, meeting: Meeting, choose: Choice, most: int
+    job: Job, view: View, victim_order: VictimOrder, choose: Choice, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, bool | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the end."""
     tried = [attempt(job, view, trigger, choose) for trigger in triggers(job)]
     if any(one.placement is not None for one in tried):
         yield (), None, True
         return
-    preemptions = [preempt(job, view, one, meeting) for one in tried]
+    preemptions = [preempt(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], False
@@ -124,5 +133,5 @@ def _onwards(
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, runs in _onwards(job, view.without(one.gone), meeting, choose, most - 1):
+        for rounds, last, runs in _onwards(job, view.without(one.gone), victim_order, choose, most - 1):
             yield (one, *rounds), last, runs

@@ -13,9 +13,9 @@ from kubectl_koord.engine.fit.resources import how_many
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.memo import Memo, memoised
-from kubectl_koord.model.pods import PendingPod, Shape, any_pod_of
+from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 
-_Kinds: TypeAlias = tuple[tuple[Shape, int], ...]
+_Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many of each shape follow each other."""
 
 
@@ -56,7 +56,7 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     runs = runs_of(pods)
     if not prepared.counts_only_room:
         return Offer((name, _on_node(view.state(name), runs, prepared)) for name in names)
-    alike = len(runs) == 1 and pods[0].shape == prepared.trigger.shape
+    alike = len(runs) == 1 and pods[0].requirements == prepared.trigger.requirements
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
     slots = every if len(names) == len(every) else Offer((name, every[name]) for name in names)
     crossed = [name for name in prepared.nominated if name in slots]
@@ -68,16 +68,18 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
     """Return the slots of all nodes for so many pods like the trigger, the one object for all jobs of that kind."""
-    return _offer_alike(view, most, prepared.trigger.shape, prepared.checks)
+    return _offer_alike(view, most, prepared.trigger.requirements, prepared.checks)
 
 
 @memoised
-def _offer_alike(view: View, most: int, shape: Shape, checks: tuple[Check, ...]) -> Offer:
-    return Offer(view.per_node(_at_most, most, shape, checks))
+def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
+    return Offer(view.per_node(_at_most, most, requirements, checks))
 
 
-def _at_most(view: View, most: int, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
-    every = view.per_node(_without_limit, shape, checks)
+def _at_most(
+    view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]
+) -> Callable[[str], NodeSlots]:
+    every = view.per_node(_without_limit, requirements, checks)
     all_in = NodeSlots(most, None)
     return lambda name: found if (found := every[name]).slots < most else all_in
 
@@ -87,36 +89,38 @@ def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
 
     Computed once per view and shape: gangs of one shape, and what-ifs, share it.
     """
-    return view.per_node(_without_limit, prepared.trigger.shape, prepared.checks)
+    return view.per_node(_without_limit, prepared.trigger.requirements, prepared.checks)
 
 
-def _without_limit(view: View, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
-    one = Prepared(any_pod_of(shape), checks)
+def _without_limit(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
+    one = Prepared(any_pod_of(requirements), checks)
 
     def on_node(name: str) -> NodeSlots:
         state = view.state(name)
         reason = rejection_as_is(one.trigger, state, one)
         if reason is not None:
             return NodeSlots(0, reason)
-        count = how_many(shape.requests, shape.requests, state)
-        return NodeSlots(count, room_rejection(one.trigger, _with_many(state, shape.requests, count), one))
+        count = how_many(requirements.requests, requirements.requests, state)
+        return NodeSlots(count, room_rejection(one.trigger, _with_many(state, requirements.requests, count), one))
 
     return on_node
 
 
 def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
     """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
-    kinds = tuple((run[0].shape, len(run)) for run in runs)
-    return _offer_unequal(view, kinds, prepared.trigger.shape, prepared.checks)
+    kinds = tuple((run[0].requirements, len(run)) for run in runs)
+    return _offer_unequal(view, kinds, prepared.trigger.requirements, prepared.checks)
 
 
 @memoised
-def _offer_unequal(view: View, kinds: _Kinds, shape: Shape, checks: tuple[Check, ...]) -> Offer:
-    return Offer(view.per_node(_in_runs, kinds, shape, checks))
+def _offer_unequal(view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
+    return Offer(view.per_node(_in_runs, kinds, requirements, checks))
 
 
-def _in_runs(view: View, kinds: _Kinds, shape: Shape, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
-    one = Prepared(any_pod_of(shape), checks)
+def _in_runs(
+    view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Check, ...]
+) -> Callable[[str], NodeSlots]:
+    one = Prepared(any_pod_of(requirements), checks)
     runs = tuple((any_pod_of(each),) * number for each, number in kinds)
     return lambda name: _on_node(view.state(name), runs, one)
 
@@ -136,7 +140,7 @@ def crowded(state: NodeState, pods: Sequence[PendingPod], slots: int) -> NodeSta
 
 def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
     """Group neighbours that are alike to every filter, so that they can be counted at once."""
-    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.shape))
+    return tuple(tuple(run) for _, run in groupby(pods, key=lambda pod: pod.requirements))
 
 
 def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
@@ -159,14 +163,14 @@ def _one_by_one(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared
 
 def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
     """Count like `_one_by_one`, by division: only resources and places can run out."""
-    need = prepared.trigger.shape.requests
+    need = prepared.trigger.requirements.requests
     total = 0
     left = state
     for run in runs:
         reason = static_rejection(run[0], left, prepared)
         if reason is not None:
             return NodeSlots(total, reason)
-        each = run[0].shape.requests
+        each = run[0].requirements.requests
         count = min(len(run), how_many(need, each, left))
         left = _with_many(left, each, count)
         total += count

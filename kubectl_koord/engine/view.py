@@ -5,7 +5,7 @@ from typing import Protocol, TypeVar, TypeVarTuple
 
 from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Held, HostPort, RunningPod, Shape
+from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, RunningPod
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -35,7 +35,7 @@ class Occupant(Protocol):
         """Its priority."""
 
     @property
-    def shape(self) -> Shape:
+    def requirements(self) -> PodRequirements:
         """What it takes up."""
 
     @property
@@ -59,7 +59,7 @@ class NodeState:
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
         self.occupants: list[Occupant] = []
-        if isinstance(occupants, Held):
+        if isinstance(occupants, NodePods):
             for resource, amount in occupants.requested.items():
                 self.free[resource] = self.free.get(resource, 0) - amount
             self.ports.extend(occupants.ports)
@@ -83,18 +83,18 @@ class NodeState:
         """Put a pod there."""
         self._shift(occupant, -1)
         self.occupants.append(occupant)
-        self.ports.extend(occupant.shape.ports)
+        self.ports.extend(occupant.requirements.ports)
 
     def remove(self, occupant: Occupant) -> None:
         """Take a pod away that is there."""
         self._shift(occupant, 1)
         self.occupants.remove(occupant)
-        for port in occupant.shape.ports:
+        for port in occupant.requirements.ports:
             self.ports.remove(port)
 
     def _shift(self, occupant: Occupant, sign: int) -> None:
         free = self.free
-        for resource, amount in occupant.shape.requests:
+        for resource, amount in occupant.requirements.requests:
             free[resource] = free.get(resource, 0) + sign * amount
         self.places += sign
 

@@ -12,7 +12,7 @@ from kubectl_koord.simulation.subjects import Subject, again
 from kubectl_koord.wording.words import count, layer_noun, listed
 
 
-class News(Struct, frozen=True):
+class ProgressNote(Struct, frozen=True):
     """One change: of whom (`ns/gang`, or `pod/ns/name`), in words, and the verdict from now on."""
 
     subject: str
@@ -45,7 +45,7 @@ def news(before: WhyReport, after: WhyReport) -> str:
     return "; ".join(_news(before, after))
 
 
-def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport) -> tuple[News, ...]:
+def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport) -> tuple[ProgressNote, ...]:
     """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why).
 
     And that others may be missing, from where on a kind that decides what is listed can be read no more.
@@ -55,9 +55,9 @@ def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingG
     for key, item in new.items():
         earlier = old.get(key)
         if earlier is None or _essence(earlier) != _essence(item):
-            found.append(News(name_of(item), _stands(item), item.verdict))
+            found.append(ProgressNote(name_of(item), _stands(item), item.verdict))
     if after.message not in {"", before.message}:
-        found.append(News("others", f"may be missing: {after.message.rstrip('.')}", after.verdict))
+        found.append(ProgressNote("others", f"may be missing: {after.message.rstrip('.')}", after.verdict))
     return (*found, *(_left(snapshot, item) for key, item in old.items() if key not in new))
 
 
@@ -189,11 +189,11 @@ def _first(messages: list[str]) -> str:
     return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
 
 
-def _left(snapshot: Snapshot, item: WhyReport) -> News:
+def _left(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None:
         is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
-        return News(name_of(item), "gone" if is_seen else "no unfinished pods any more", "unknown")
+        return ProgressNote(name_of(item), "gone" if is_seen else "no unfinished pods any more", "unknown")
     report = why(snapshot, subject, brief=True)
-    return News(name_of(item), _stands(report), report.verdict)
+    return ProgressNote(name_of(item), _stands(report), report.verdict)

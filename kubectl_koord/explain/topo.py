@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.placement import sums
-from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import Held
+from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.values import (
     Amount,
@@ -23,7 +23,7 @@ from kubectl_koord.reports.values import (
     TopologyReport,
     Verdict,
 )
-from kubectl_koord.simulation.simulation import ask, open_courses
+from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.words import count, listed, obstacle
 
@@ -39,7 +39,7 @@ def topo(
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
-    kinds = coverage.rests_on(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    kinds = coverage.kinds_needed(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     warnings = [*coverage.general(snapshot), *coverage.absent(snapshot, kinds)]
     resources: tuple[str, ...] = ("cpu",)
     blind = visibility.unread(snapshot, "tree")
@@ -50,10 +50,10 @@ def topo(
     if isinstance(tree, NoTree) and not blind:
         warnings.append(Notice(tree.code, f"{tree.message}."))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        course = _course(snapshot, subject) if not unread else None
+        outcome = _course(snapshot, subject) if not unread else None
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"))
         resources = tuple(amounts.resource for amounts in figures.amounts)
-        rows = (_domain_rows(tree, figures, course), _node_rows(tree, view, figures, course) if with_nodes else ())
+        rows = (_domain_rows(tree, figures, outcome), _node_rows(tree, view, figures, outcome) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
@@ -79,11 +79,11 @@ def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
     return None if subject is None or visibility.unread_members(subject, snapshot) else len(subject.pending)
 
 
-def _course(snapshot: Snapshot, subject: Subject | None) -> Course | None:
+def _course(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
     if subject is None or not subject.pending:
         return None
-    found = open_courses(ask(snapshot, subject), preemption=False)
-    return found[0] if found and found[0].first.gathering is not None else None
+    found = open_outcomes(simulate(snapshot, subject), preemption=False)
+    return found[0] if found and found[0].first.plan is not None else None
 
 
 class _Amounts(NamedTuple):
@@ -144,8 +144,8 @@ def _amounts(
     )
 
 
-def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[DomainRow, ...]:
-    gathering = course.first.gathering if course is not None else None
+def _domain_rows(tree: Tree, figures: _Figures, outcome: Outcome | None) -> tuple[DomainRow, ...]:
+    plan = outcome.first.plan if outcome is not None else None
     main = figures.amounts[0]
     return tuple(
         DomainRow(
@@ -157,7 +157,7 @@ def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[
             total=main.total[index],
             cordoned=figures.cordoned[index],
             not_ready=figures.not_ready[index],
-            offer_slots=gathering.slots[index] if gathering is not None else None,
+            offer_slots=plan.slots[index] if plan is not None else None,
             withheld=main.withheld[index],
             others=_others(figures, index),
         )
@@ -166,12 +166,12 @@ def _domain_rows(tree: Tree, figures: _Figures, course: Course | None) -> tuple[
     )
 
 
-def _node_rows(tree: Tree, view: View, figures: _Figures, course: Course | None) -> tuple[NodeRow, ...]:
-    gathering = course.first.gathering if course is not None else None
+def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | None) -> tuple[NodeRow, ...]:
+    plan = outcome.first.plan if outcome is not None else None
     main, rows = figures.amounts[0], []
     for name, index in tree.leaf.items():
-        slots = gathering.slots[index] if gathering is not None else None
-        reason = course.first.rejections.get(name) if course is not None else None
+        slots = plan.slots[index] if plan is not None else None
+        reason = outcome.first.rejections.get(name) if outcome is not None else None
         words = obstacle(reason) if reason is not None and slots == 0 else ""
         parent = _named(tree.domains[tree.parents[index]])
         rows.append(
@@ -203,7 +203,7 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
     free = {}
     for name, total in totals.items():
         pods = view.occupants(name)
-        requested = pods.requested if isinstance(pods, Held) else _summed(pods)
+        requested = pods.requested if isinstance(pods, NodePods) else _summed(pods)
         taken = requested.get(kind, 0) if kind == "cpu" else accelerators.of_pods(requested).get(kind, 0)
         free[name] = max(total - taken, 0)
     return free
@@ -212,7 +212,7 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
 def _summed(pods: Iterable[Occupant]) -> Mapping[str, int]:
     found: Counter[str] = Counter()
     for pod in pods:
-        found.update(dict(pod.shape.requests))
+        found.update(dict(pod.requirements.requests))
     return found
 
 

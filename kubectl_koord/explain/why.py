@@ -7,11 +7,11 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.placement import Gathering
-from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
-from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
@@ -26,7 +26,7 @@ from kubectl_koord.reports.values import (
     WhyReport,
 )
 from kubectl_koord.simulation.edits import wanting_room_alone
-from kubectl_koord.simulation.simulation import Question, ask, at_first, next_attempt
+from kubectl_koord.simulation.simulation import Simulation, at_first, next_attempt, simulate
 from kubectl_koord.simulation.subjects import Subject, never_tried, pending_subjects
 from kubectl_koord.wording.ages import told_overdue
 from kubectl_koord.wording.unevaluated import unevaluated_names
@@ -35,34 +35,37 @@ from kubectl_koord.wording.words import count, layer_noun, listed, requests
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
 
-def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Question | None = None) -> WhyReport:
+def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Simulation | None = None) -> WhyReport:
     """Return why the subject is pending.
 
     Args:
         snapshot: the cluster.
         subject: whom it is about.
         brief: whether to leave out ways out and obstacles, as listings of many gangs do.
-        beside: another question about the same snapshot, to share what was reckoned for it.
+        sharing: another simulation of the same snapshot, to share what was computed for it.
 
     """
-    question = ask(snapshot, subject, beside)
-    stops = admission.before_trying(subject, snapshot, question.tree)
+    simulation = simulate(snapshot, subject, sharing)
+    stops = admission.before_trying(subject, snapshot, simulation.tree)
     blind = visibility.unread_for(subject, snapshot)
-    missing = coverage.absent(snapshot, coverage.rests_on(subject))
-    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, question.tree))
+    missing = coverage.absent(snapshot, coverage.kinds_needed(subject))
+    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, simulation.tree))
     if not subject.pending:
         unread = visibility.unread_members(subject, snapshot)
         return _report(
-            question, warnings, verdict="unknown" if unread else "yes", cause=_not_readable(unread) if unread else None
+            simulation,
+            warnings,
+            verdict="unknown" if unread else "yes",
+            cause=_not_readable(unread) if unread else None,
         )
     if stops:
-        refused = _quota(question, coverage.not_evaluated(subject, snapshot))
+        refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
         others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *refused]
         codes = tuple(dict.fromkeys(others))
-        proven, steps = ways_out.told_apart(question, next_steps.for_cause(question, stops[0]) if not brief else ())
+        proven, steps = ways_out.told_apart(simulation, next_steps.for_cause(simulation, stops[0]) if not brief else ())
         verdict: Verdict = "unknown" if admission.is_open(stops[0], subject, snapshot) else "no"
         return _report(
-            question,
+            simulation,
             warnings,
             verdict=verdict,
             cause=stops[0],
@@ -72,24 +75,24 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, beside: Qu
             no_way_out="" if proven or brief else "fix the cause first; whether that is enough is unknown.",
         )
     if blind:
-        return _report(question, warnings, verdict="unknown", cause=_not_readable(blind))
-    return _tried(question, warnings, brief=brief)
+        return _report(simulation, warnings, verdict="unknown", cause=_not_readable(blind))
+    return _tried(simulation, warnings, brief=brief)
 
 
 def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyReport:
     """Return the report with why each node takes no more pods of the subject than it does."""
     if not subject.pending or visibility.unread_for(subject, snapshot):
         return report
-    question = ask(snapshot, subject)
-    likeliest = next(iter(next_attempt(question)), None)
-    return structs.replace(report, nodes=evidence.by_node(question, likeliest.first)) if likeliest else report
+    simulation = simulate(snapshot, subject)
+    likeliest = next(iter(next_attempt(simulation)), None)
+    return structs.replace(report, nodes=evidence.by_node(simulation, likeliest.first)) if likeliest else report
 
 
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
-    first = ask(snapshot, Subject("", None))
+    first = simulate(snapshot, Subject("", None))
     subjects = pending_subjects(snapshot, namespace)
-    items = tuple(why(snapshot, subject, brief=True, beside=first) for subject in subjects)
+    items = tuple(why(snapshot, subject, brief=True, sharing=first) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
     unread = visibility.unread(snapshot, "listing", namespace)
@@ -108,38 +111,38 @@ def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
     return Cause("not-readable", visibility.words(gaps))
 
 
-def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
+def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
-    courses = next_attempt(question)
-    if courses[0].placed_at_once and _is_open_what_it_remembers(question):
-        return _replacement(question, courses[0], warnings)
-    unevaluated = coverage.not_evaluated(question.subject, question.snapshot)
-    verdict = _verdict(courses, unevaluated)
+    outcomes = next_attempt(simulation)
+    if outcomes[0].placed_at_once and _is_open_what_it_remembers(simulation):
+        return _replacement(simulation, outcomes[0], warnings)
+    unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
+    verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
-        behind = _behind_others(question, warnings, brief=brief)
-        if behind is not None:
-            return behind
-        unread = queue.unread_rivals(question)
+        left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
+        if left_by_jobs_ahead is not None:
+            return left_by_jobs_ahead
+        unread = queue.unread_higher_priority_jobs(simulation)
         if unread:
             message = f"jobs of higher priority may take its place: {visibility.words(unread)}"
-            return _report(question, warnings, verdict="unknown", cause=Cause("not-readable", message))
-    likeliest = courses[0]
-    others = _alternatives(question, courses)
-    cause = retry.waits(question) if verdict == "yes" else _cause(question, courses, unevaluated, verdict)
-    waits = _waiting_for_victims(question)
+            return _report(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
+    likeliest = outcomes[0]
+    others = _alternatives(simulation, outcomes)
+    cause = retry.waits(simulation) if verdict == "yes" else _cause(simulation, outcomes, unevaluated, verdict)
+    waits = _waiting_for_victims(simulation)
     if waits is not None and verdict == "no":
         cause = waits
-    placed = likeliest.first.placement if likeliest.first.gathering is not None and verdict == "yes" else None
-    helps = _ways_out(question, likeliest) if verdict == "no" and not brief else ways_out.Found(())
+    placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" else None
+    helps = _ways_out(simulation, likeliest) if verdict == "no" and not brief else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
-        helps = ways_out.Found(retry.steps(question))
+        helps = ways_out.Found(retry.steps(simulation))
     return _report(
-        question,
+        simulation,
         (
             *warnings,
-            *surplus.notices(question, verdict),
-            *retry.notices(question, verdict),
-            *(_contended(question, likeliest.first) if not brief else ()),
+            *surplus.notices(simulation, verdict),
+            *retry.notices(simulation, verdict),
+            *(_contended(simulation, likeliest.first) if not brief else ()),
         ),
         verdict=verdict,
         cause=cause,
@@ -147,22 +150,22 @@ def _tried(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> 
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(question, verdict, unevaluated)),
+        also_wrong=tuple(_also_wrong(simulation, verdict, unevaluated)),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
 
 
-def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
+def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
     """Yield who else wants the place that the subject would have, or what becomes free for it."""
     if first.placement is None:
-        before = [other.key for other in queue.rivals(question)]
+        before = [other.key for other in queue.higher_priority_jobs(simulation)]
         if before:
             verb = "has" if len(before) == 1 else "have"
             message = f"{listed(before)} {verb} higher priority and may take freed resources first."
             yield Notice("contended", message)
         return
-    others = queue.equals(question, first.placement)
+    others = queue.equals(simulation, first.placement)
     if others:
         verbs = ("has", "needs") if len(others) == 1 else ("have", "need")
         message = (
@@ -171,172 +174,180 @@ def _contended(question: Question, first: Attempt) -> Iterator[Notice]:
         yield Notice("contended", message)
 
 
-def _ways_out(question: Question, stuck: Course) -> ways_out.Found:
-    if _is_open_what_it_remembers(question):
+def _ways_out(simulation: Simulation, stuck: Outcome) -> ways_out.Found:
+    if _is_open_what_it_remembers(simulation):
         return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
-    return ways_out.proven(question, stuck)
+    return ways_out.proven(simulation, stuck)
 
 
-def _also_wrong(question: Question, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
+def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
-    group = question.subject.group
+    group = simulation.subject.group
     if verdict == "no" and group is not None and admission.is_satisfied_by_earlier_pods(group):
         yield "satisfied-by-earlier-pods"
-    if verdict == "no" and surplus.without(question):
+    if verdict == "no" and surplus.without(simulation):
         yield "surplus-pods"
     if verdict == "no":
-        yield from _quota(question, unevaluated)
+        yield from _quota(simulation, unevaluated)
 
 
-def _quota(question: Question, unevaluated: _Open) -> Iterator[CauseCode]:
+def _quota(simulation: Simulation, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield the code of a quota that refuses the pods as far as the scheduler's last words tell."""
-    if quota.refuses(question, unevaluated) is not None:
+    if quota.refuses(simulation, unevaluated) is not None:
         yield "quota"
 
 
-def _is_open_what_it_remembers(question: Question) -> bool:
+def _is_open_what_it_remembers(simulation: Simulation) -> bool:
     """Tell whether it decides that the scheduler remembers the gang to have run, which is in no object."""
-    group = question.subject.group
+    group = simulation.subject.group
     is_planned = group is not None and any(spec is not None for spec in group.specs)
-    return is_planned and surplus.may_be_forgotten(question)
+    return is_planned and surplus.may_be_forgotten(simulation)
 
 
-def _replacement(question: Question, course: Course, warnings: tuple[Notice, ...]) -> WhyReport:
-    group = question.subject.group
+def _replacement(simulation: Simulation, outcome: Outcome, warnings: tuple[Notice, ...]) -> WhyReport:
+    group = simulation.subject.group
     if group is None:
         raise AssertionError("only a gang has replacements")
     code = surplus.late_code(group)
     waits = Cause(
         code,
         f"the scheduler forgot that the gang ran: it waits for {group.minimum} new pods, which never come.",
-        _names(question.subject.pending),
+        _names(simulation.subject.pending),
     )
     again = "Touch the PodGroup if the pods stay pending, so that the scheduler counts the bound pods again"
     return _report(
-        question,
+        simulation,
         warnings,
         verdict="unknown",
         cause=Cause(
             code,
             "it depends on whether the scheduler remembers that the gang ran before: no object shows this, and a"
             " restart may lose it.",
-            _names(question.subject.pending),
+            _names(simulation.subject.pending),
         ),
-        first=course.first,
+        first=outcome.first,
         alternatives=(
             WhyAlternative("the scheduler remembers that the gang ran", "yes"),
             WhyAlternative("the scheduler forgot it in a restart", "no", cause=waits),
         ),
-        next_steps=(next_steps.touch(question, again),),
+        next_steps=(next_steps.touch(simulation, again),),
     )
 
 
-def _behind_others(question: Question, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
+def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
-    behind = queue.behind(question)
-    if behind is None or behind.leaves_room:
+    left_by_jobs_ahead = queue.left_by_jobs_ahead(simulation)
+    if left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room:
         return None
-    alone = len(behind.names) == 1
-    takes = "may take" if not behind.certain else ("takes" if alone else "take")
+    alone = len(left_by_jobs_ahead.names) == 1
+    takes = "may take" if not left_by_jobs_ahead.certain else ("takes" if alone else "take")
     verb = "has" if alone else "have"
-    message = f"{listed(behind.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
-    code: CauseCode = "insufficient-slots" if question.has_topology else "insufficient-capacity"
-    helps = _ways_out(question, behind.course) if behind.certain and not brief else ways_out.Found(())
+    message = f"{listed(left_by_jobs_ahead.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
+    code: CauseCode = "insufficient-slots" if simulation.has_topology else "insufficient-capacity"
+    helps = (
+        _ways_out(simulation, left_by_jobs_ahead.outcome)
+        if left_by_jobs_ahead.certain and not brief
+        else ways_out.Found(())
+    )
     return _report(
-        question,
+        simulation,
         warnings,
-        verdict="no" if behind.certain else "unknown",
-        cause=Cause(code, message, _names(question.subject.pending)),
-        first=behind.course.first,
-        funnel=None if brief else evidence.funnel(structs.replace(question, view=behind.view), behind.course.first),
+        verdict="no" if left_by_jobs_ahead.certain else "unknown",
+        cause=Cause(code, message, _names(simulation.subject.pending)),
+        first=left_by_jobs_ahead.outcome.first,
+        funnel=None
+        if brief
+        else evidence.funnel(
+            structs.replace(simulation, view=left_by_jobs_ahead.view), left_by_jobs_ahead.outcome.first
+        ),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
 
 
-def _verdict(courses: tuple[Course, ...], unevaluated: _Open) -> Verdict:
-    placed = {course.placed_at_once for course in courses}
+def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Open) -> Verdict:
+    placed = {outcome.placed_at_once for outcome in outcomes}
     if placed == {False}:
         return "unknown" if any(item.may_admit for item in unevaluated) else "no"
     refusing = any(item.may_refuse for item in unevaluated)
     return "yes" if placed == {True} and not refusing else "unknown"
 
 
-def _cause(question: Question, courses: tuple[Course, ...], unevaluated: _Open, verdict: Verdict) -> Cause:
+def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Open, verdict: Verdict) -> Cause:
     if verdict == "unknown" and unevaluated:
-        says = quota.refuses(question, unevaluated) if all(course.placed_at_once for course in courses) else None
+        says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated."
         return says or Cause("not-evaluated", message)
     if verdict == "unknown":
         return Cause("several-outcomes", "it depends on which pod the scheduler tries first; no object shows this.")
-    return _insufficient(question, courses[0].first)
+    return _insufficient(simulation, outcomes[0].first)
 
 
-def _insufficient(question: Question, first: Attempt) -> Cause:
-    return _refused(question, first.trigger) or _without_room(question, first)
+def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
+    return _refused(simulation, first.trigger) or _without_room(simulation, first)
 
 
-def _refused(question: Question, trigger: PendingPod) -> Cause | None:
+def _refused(simulation: Simulation, trigger: PendingPod) -> Cause | None:
     """Return why the spec of the trigger's own gang lets nobody in, None for the usual case that it does."""
-    group = question.subject.group
+    group = simulation.subject.group
     gang = next((gang for gang in group.tried if gang.key == trigger.gang), None) if group is not None else None
     if group is None or gang is None or group.is_satisfied():
         return None
-    return admission.of_spec(gang.topology, group, question.snapshot, question.tree)
+    return admission.of_spec(gang.topology, group, simulation.snapshot, simulation.tree)
 
 
-def _without_room(question: Question, first: Attempt) -> Cause:
-    if not _is_indivisible(question, first) and _never_fits(question):
-        return Cause("never-fits", _never_words(question, first), _names(question.subject.pending))
-    if first.gathering is not None:
-        return _short_of_slots(question, first)
-    return _short_of_nodes(question, first)
+def _without_room(simulation: Simulation, first: Attempt) -> Cause:
+    if not _is_indivisible(simulation, first) and _never_fits(simulation):
+        return Cause("never-fits", _never_words(simulation, first), _names(simulation.subject.pending))
+    if first.plan is not None:
+        return _short_of_slots(simulation, first)
+    return _short_of_nodes(simulation, first)
 
 
-def _is_indivisible(question: Question, first: Attempt) -> bool:
+def _is_indivisible(simulation: Simulation, first: Attempt) -> bool:
     """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
-    gathering, tree = first.gathering, question.tree
-    if gathering is None or not isinstance(tree, Tree):
+    plan, tree = first.plan, simulation.tree
+    if plan is None or not isinstance(tree, Tree):
         return False
-    slots, raw = _best(gathering)
-    enough = slots >= gathering.desired
-    return enough or (raw >= gathering.desired and not evidence.is_multiple(question, tree))
+    slots, raw = _best(plan)
+    enough = slots >= plan.desired
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, tree))
 
 
-def _best(gathering: Gathering) -> tuple[int, int]:
+def _best(plan: PlacementPlan) -> tuple[int, int]:
     """Return the most slots of a domain of the start set, and the most before rounding."""
-    start = gathering.start
-    return max((gathering.slots[i] for i in start), default=0), max((gathering.raw[i] for i in start), default=0)
+    start = plan.start
+    return max((plan.slots[i] for i in start), default=0), max((plan.raw[i] for i in start), default=0)
 
 
-def _never_fits(question: Question) -> bool:
+def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
-    empty = wanting_room_alone(question).answered_alone(evidence.roomy_view(question.view))
-    return not any(course.placed_at_once for course in empty)
+    empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
+    return not any(outcome.placed_at_once for outcome in empty)
 
 
-def _never_words(question: Question, first: Attempt) -> str:
-    is_planned = first.gathering is not None
-    never = never_tried(question.subject, question.snapshot) if not is_planned else ()  # a plan has a slot for each
-    number = len(question.subject.pending) - len(never)
-    noun = layer_noun(question.must_gather) if question.must_gather and is_planned else "cluster"
+def _never_words(simulation: Simulation, first: Attempt) -> str:
+    is_planned = first.plan is not None
+    never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
+    number = len(simulation.subject.pending) - len(never)
+    noun = layer_noun(simulation.must_gather) if simulation.must_gather and is_planned else "cluster"
     fit = "does not fit" if number == 1 else "do not fit"
-    wanted = requests(first.trigger.shape.requests)
+    wanted = requests(first.trigger.requirements.requests)
     return f"its {count(number, 'pod')} ({wanted}) {fit} even in an empty {noun}; waiting does not help."
 
 
-def _short_of_slots(question: Question, first: Attempt) -> Cause:
-    gathering = first.gathering
-    if gathering is None or not isinstance(question.tree, Tree):
+def _short_of_slots(simulation: Simulation, first: Attempt) -> Cause:
+    plan = first.plan
+    if plan is None or not isinstance(simulation.tree, Tree):
         raise AssertionError("only a planned gang has slots")
-    pods = question.subject.pending
-    noun = layer_noun(question.must_gather) if question.must_gather else "cluster"
+    pods = simulation.subject.pending
+    noun = layer_noun(simulation.must_gather) if simulation.must_gather else "cluster"
     if first.invalid:
         message = f"every attempt fails: {first.invalid} does not fit on its planned node."
         return Cause("insufficient-slots", message, (first.invalid,))
-    best, raw = _best(gathering)
-    if _is_indivisible(question, first):
-        message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(question)} (room for {raw})."
+    best, raw = _best(plan)
+    if _is_indivisible(simulation, first):
+        message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
@@ -349,86 +360,88 @@ def _short_of_slots(question: Question, first: Attempt) -> Cause:
     return Cause("insufficient-slots", message, _names(pods))
 
 
-def _short_of_nodes(question: Question, first: Attempt) -> Cause:
-    stuck = _fits_nowhere(question, first)
+def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
+    stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
-        who = "it" if question.subject.group is None else stuck.key
-        why_not = evidence.main(evidence.refusals(question, stuck))
-        message = f"no node fits {who} ({requests(stuck.shape.requests)}): {why_not}."
+        who = "it" if simulation.subject.group is None else stuck.key
+        why_not = evidence.main(evidence.refusals(simulation, stuck))
+        message = f"no node fits {who} ({requests(stuck.requirements.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
-    wanted = requests(first.trigger.shape.requests)
+    wanted = requests(first.trigger.requirements.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
-    group = question.subject.group
+    group = simulation.subject.group
     if group is not None and group.is_satisfied():
-        message = f"{placed} of its {len(question.subject.pending)} pending pods fit ({wanted} each)."
+        message = f"{placed} of its {len(simulation.subject.pending)} pending pods fit ({wanted} each)."
         return Cause("insufficient-capacity", message, _names(first.left))
     minimum = group.minimum if group is not None else 1
-    number = len(question.subject.pending)
+    number = len(simulation.subject.pending)
     message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
 
 
-def _fits_nowhere(question: Question, first: Attempt) -> PendingPod | None:
+def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
     """Return a member that no node takes as things are, None where each is taken by some.
 
     One that asks for the company of other pods is judged only where nobody was placed: members may be that company.
     """
     if not first.waiting:
         return first.trigger
-    placed = {pod.shape for pods in first.waiting.values() for pod in pods}
-    kinds: dict[Shape, PendingPod] = {}
+    placed = {pod.requirements for pods in first.waiting.values() for pod in pods}
+    kinds: dict[PodRequirements, PendingPod] = {}
     for pod in first.left:
-        kinds.setdefault(pod.shape, pod)
-    judged = (pod for shape, pod in kinds.items() if shape not in placed and not shape.affine)
-    nodes = len(question.view.names())
-    return next((pod for pod in judged if len(evidence.refusals(question, pod)) == nodes), None)
+        kinds.setdefault(pod.requirements, pod)
+    judged = (
+        pod for requirements, pod in kinds.items() if requirements not in placed and not requirements.pod_affinity
+    )
+    nodes = len(simulation.view.names())
+    return next((pod for pod in judged if len(evidence.refusals(simulation, pod)) == nodes), None)
 
 
 def _names(pods: tuple[PendingPod, ...]) -> tuple[str, ...]:
     return tuple(pod.key for pod in pods)
 
 
-def _waiting_for_victims(question: Question) -> Cause | None:
+def _waiting_for_victims(simulation: Simulation) -> Cause | None:
     """Return a cause when victims of an earlier attempt still terminate on the nominated nodes."""
     leaving = [
         victim
-        for name in {pod.nominated for pod in question.subject.pending if pod.nominated in question.view.names()}
-        for victim in question.snapshot.running.get(name, ())
+        for name in {pod.nominated for pod in simulation.subject.pending if pod.nominated in simulation.view.names()}
+        for victim in simulation.snapshot.running.get(name, ())
         if victim.terminating and victim.preempted
     ]
     if not leaving:
         return None
     names = sorted(victim.key for victim in leaving)
-    late = told_overdue(leaving, question.snapshot.moment)
+    late = told_overdue(leaving, simulation.snapshot.moment)
     message = f"it waits for {count(len(leaving), 'preempted pod')} to terminate: {listed(names)}{late and '; '}{late}."
     return Cause("waiting-for-preemption", message, tuple(names))
 
 
-def _alternatives(question: Question, courses: tuple[Course, ...]) -> tuple[WhyAlternative, ...]:
+def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tuple[WhyAlternative, ...]:
     """Return the outcomes of the first attempt where they differ."""
-    if len(courses) == 1:
+    if len(outcomes) == 1:
         return ()
-    seen: dict[object, Course] = {}
-    for course in courses:
-        seen.setdefault((course.placed_at_once, evidence.offered(course.first), at_first(course)[2]), course)
+    seen: dict[object, Outcome] = {}
+    for outcome in outcomes:
+        seen.setdefault((outcome.placed_at_once, evidence.offered(outcome.first), at_first(outcome)[2]), outcome)
     if len(seen) == 1:
         return ()
-    return tuple(_alternative(question, course) for course in seen.values())
+    return tuple(_alternative(simulation, outcome) for outcome in seen.values())
 
 
-def _alternative(question: Question, course: Course) -> WhyAlternative:
-    verdict: Verdict = "yes" if course.placed_at_once else "no"
+def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
+    verdict: Verdict = "yes" if outcome.placed_at_once else "no"
     return WhyAlternative(
-        when=f"the scheduler tries {course.trigger.key} first ({requests(course.trigger.shape.requests)})",
+        when=f"the scheduler tries {outcome.trigger.key} first ({requests(outcome.trigger.requirements.requests)})",
         verdict=verdict,
-        domains=evidence.slot_rows(question, course.first),
-        placement=course.first.placement if course.first.gathering is not None else None,
-        cause=None if course.placed_at_once else _insufficient(question, course.first),
+        domains=evidence.slot_rows(simulation, outcome.first),
+        placement=outcome.first.placement if outcome.first.plan is not None else None,
+        cause=None if outcome.placed_at_once else _insufficient(simulation, outcome.first),
     )
 
 
 def _report(
-    question: Question,
+    simulation: Simulation,
     warnings: tuple[Notice, ...],
     *,
     verdict: Verdict,
@@ -438,28 +451,28 @@ def _report(
     brief: bool = False,
     **more: object,
 ) -> WhyReport:
-    subject, snapshot = question.subject, question.snapshot
+    subject, snapshot = simulation.subject, simulation.snapshot
     group = subject.group
     pending = subject.pending
     unevaluated = coverage.not_evaluated(subject, snapshot) if first is not None else ()
     rows: tuple[SlotRow, ...] = ()
-    if any(item.changes_slots for item in unevaluated) and question.has_topology:
+    if any(item.changes_slots for item in unevaluated) and simulation.has_topology:
         warnings = (
             *warnings,
             Notice("slots-not-shown", f"slots depend on {unevaluated_names(unevaluated)}, which is not evaluated."),
         )
     elif first is not None:
-        rows = evidence.slot_rows(question, first, brief=brief)
+        rows = evidence.slot_rows(simulation, first, brief=brief)
     fields: dict[str, object] = {
         "placement": None,
         "unblock": (),
         "next_steps": (),
         "alternatives": (),
-        "requests": requests(pending[0].shape.requests) if pending else "",
+        "requests": requests(pending[0].requirements.requests) if pending else "",
         **more,
     }
     if first is not None and not brief and "funnel" not in more:
-        fields["funnel"] = evidence.funnel(question, first)
+        fields["funnel"] = evidence.funnel(simulation, first)
     waiting, waiting_for = overview.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
     return WhyReport(
@@ -471,8 +484,8 @@ def _report(
         pending_pods=_names(pending),
         bound_pods=group.bound if group is not None else _is_placed(subject),
         min_member=(group.own.minimum or 0) if group is not None else 1,
-        must_gather=question.must_gather or None,
-        desired_offer_slot=question.desired,
+        must_gather=simulation.must_gather or None,
+        desired_offer_slot=simulation.desired,
         domains=rows,
         cause=cause,
         also_wrong=also_wrong,

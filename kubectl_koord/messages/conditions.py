@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
 
-from kubectl_koord.messages.parser import QuotaWords, TopologyWords, Words, read
+from kubectl_koord.messages.parser import ParsedMessage, QuotaMessage, TopologyMessage, read
 from kubectl_koord.messages.phrases import Phrase, phrase
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -63,13 +63,13 @@ _OF_PREEMPTION = {"no potential victims", "Preemption is not helpful for schedul
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
 
 
-class Told(Struct, frozen=True):
+class Reported(Struct, frozen=True):
     """One text about one pod (`ns/name`), the time that goes with it, and what it says."""
 
     pod: str
     message: str
     since: str
-    words: Words
+    words: ParsedMessage
 
 
 def scheduler_says(
@@ -82,7 +82,9 @@ def scheduler_says(
     would be placed now.
     """
     heard = _of_members(pending, events)
-    said = conditions(pending) or [Told(event.key, event.note, event.first_seen, read(event.note)) for event in heard]
+    said = conditions(pending) or [
+        Reported(event.key, event.note, event.first_seen, read(event.note)) for event in heard
+    ]
     if not said:
         return None
     root = root_of(said)
@@ -99,7 +101,7 @@ def scheduler_says(
     )
 
 
-def root_of(said: Sequence[Told]) -> Told:
+def root_of(said: Sequence[Reported]) -> Reported:
     """Return what tells the root cause; of several the newest.
 
     Best a pod's own failure, then what quotes another's, then what a pod was told that had waited in Permit:
@@ -109,7 +111,7 @@ def root_of(said: Sequence[Told]) -> Told:
     return max(said, key=lambda one: (_weight(one.words, stored), _instant(one.since)))
 
 
-def _weight(words: Words, stored: Container[Words]) -> int:
+def _weight(words: ParsedMessage, stored: Container[ParsedMessage]) -> int:
     """Return how near a text is to the root cause; `stored` is what was said of preemption."""
     code = words.phrase.code if words.phrase else ""
     if words.is_quote or code == "before-1.7-rejected" or words.phrase == _UNPLANNED:
@@ -121,7 +123,7 @@ def _weight(words: Words, stored: Container[Words]) -> int:
     return 1 if words.permit or is_of_preemption or code in _TOLD_TO_WAITING else 3
 
 
-def _tells_of_preemption(words: Words) -> bool:
+def _tells_of_preemption(words: ParsedMessage) -> bool:
     return any(reason in _OF_PREEMPTION for _, reason in words.counts)
 
 
@@ -147,10 +149,10 @@ def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[No
         yield Notice(OF_GAP[gap.code], f"Event: {gap.message}: the time of the scheduler's last message is unknown.")
 
 
-def conditions(pending: Sequence[PendingPod]) -> list[Told]:
+def conditions(pending: Sequence[PendingPod]) -> list[Reported]:
     """Return what the conditions of pods say."""
     return [
-        Told(pod.key, pod.condition.message, pod.condition.since, read(pod.condition.message))
+        Reported(pod.key, pod.condition.message, pod.condition.since, read(pod.condition.message))
         for pod in pending
         if pod.condition and pod.condition.message
     ]
@@ -173,7 +175,7 @@ def _instant(written: str) -> str:
     return written.removesuffix("Z")
 
 
-def _agrees(words: Words, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
+def _agrees(words: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
     slots = words.slots
     if slots is not None and rows and not slots.text:
         if slots.best is not None:
@@ -183,7 +185,7 @@ def _agrees(words: Words, rows: Sequence[SlotRow], verdict: Verdict) -> bool | N
     return False if verdict == "yes" else None
 
 
-def _sentence(words: Words) -> str:
+def _sentence(words: ParsedMessage) -> str:
     """Return what was understood, empty where nothing was."""
     root = words.root
     if root.topology is not None:
@@ -198,7 +200,7 @@ def _sentence(words: Words) -> str:
     return ""
 
 
-def _counted(plan: TopologyWords) -> str:
+def _counted(plan: TopologyMessage) -> str:
     part = " (part of its list could not be read)" if plan.text else ""
     if plan.best is not None:
         return f"counted at most {plan.best[1]} of {plan.desired} slots in each of {plan.best[0]} domains"
@@ -209,7 +211,7 @@ def _counted(plan: TopologyWords) -> str:
     return f"counted {most} of {plan.desired} slots in {listed(names)}{part}"
 
 
-def _exhausted(quota: QuotaWords) -> str:
+def _exhausted(quota: QuotaMessage) -> str:
     kind = "quota" if quota.limit == "runtime" else "non-preemptible quota"
     limits, used, asked = (dict(amounts) for amounts in (quota.allowed, quota.used, quota.request))
     parts = [
@@ -224,9 +226,9 @@ def _phrased(phrase: Phrase) -> str:
 
 
 def _now(
-    plan: TopologyWords | None, rows: Sequence[SlotRow], verdict: Verdict, *, wanted: int, agrees: bool | None
+    plan: TopologyMessage | None, rows: Sequence[SlotRow], verdict: Verdict, *, wanted: int, agrees: bool | None
 ) -> str:
-    """Return what is reckoned now, beside what was said."""
+    """Return what is computed now, beside what was said."""
     if agrees:
         return "it is unchanged"
     if plan is None or not rows:
@@ -241,7 +243,7 @@ def _now(
     return f"the most is {best.offer_slots} of {wanted} {where}"
 
 
-def _retry(root: Words) -> str:
+def _retry(root: ParsedMessage) -> str:
     """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
     if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
         return _SELDOM

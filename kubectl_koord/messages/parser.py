@@ -51,7 +51,7 @@ class DomainSlots(Struct, frozen=True):
     slots: int
 
 
-class TopologyWords(Struct, frozen=True):
+class TopologyMessage(Struct, frozen=True):
     """The text of a failed plan (coscheduling/core/network_topology_solver.go).
 
     `domains` is empty for a layer that does not exist, and where only the best is told: then
@@ -63,7 +63,7 @@ class TopologyWords(Struct, frozen=True):
     domains: tuple[DomainSlots, ...] = ()
     best: tuple[int, int] | None = None
     multiples: tuple[tuple[str, int], ...] = ()
-    nodes: "Words | None" = None
+    nodes: "ParsedMessage | None" = None
     text: str = ""
 
 
@@ -72,11 +72,11 @@ class Rejection(Struct, frozen=True):
 
     group: str
     pod: str
-    words: "Words"
+    words: "ParsedMessage"
     waiting: int | None
 
 
-class QuotaWords(Struct, frozen=True):
+class QuotaMessage(Struct, frozen=True):
     """ElasticQuota's refusal (elasticquota/plugin_helper.go): amounts are spelled as in the text.
 
     names: the quota, or the path to the parent that refused; limit: `runtime`, or `min` for pods
@@ -94,7 +94,7 @@ class QuotaWords(Struct, frozen=True):
 class Fragment(Struct, frozen=True):
     """What one plugin says after `preemption:`; `by` is set where it repeats another member's attempt."""
 
-    words: "Words"
+    words: "ParsedMessage"
     by: str = ""
 
 
@@ -105,7 +105,7 @@ class Suggestion(Struct, frozen=True):
     message: str
 
 
-class Words(Struct, frozen=True):
+class ParsedMessage(Struct, frozen=True):
     """One message, taken apart.
 
     nodes: the number in `0/N nodes are available`, None without.
@@ -118,10 +118,10 @@ class Words(Struct, frozen=True):
     nodes: int | None = None
     counts: tuple[tuple[int, str], ...] = ()
     phrase: Phrase | None = None
-    topology: TopologyWords | None = None
+    topology: TopologyMessage | None = None
     rejected: Rejection | None = None
-    quota: QuotaWords | None = None
-    permit: "Words | None" = None
+    quota: QuotaMessage | None = None
+    permit: "ParsedMessage | None" = None
     preemption: tuple[Fragment, ...] = ()
     suggestion: Suggestion | None = None
     text: str = ""
@@ -133,13 +133,13 @@ class Words(Struct, frozen=True):
         return self.rejected is not None
 
     @property
-    def root(self) -> "Words":
+    def root(self) -> "ParsedMessage":
         """The innermost words: those of the pod whose failure all others quote."""
         inner = self.rejected.words if self.rejected else self.permit
         return inner.root if inner is not None else self
 
     @property
-    def slots(self) -> TopologyWords | None:
+    def slots(self) -> TopologyMessage | None:
         """Return the slot table, also where it is quoted from another member."""
         return self.root.topology
 
@@ -155,20 +155,20 @@ class Words(Struct, frozen=True):
         return self.root.phrase is not None and self.root.phrase.is_old
 
 
-def read(message: str, depth: int = _DEEPEST) -> Words:
+def read(message: str, depth: int = _DEEPEST) -> ParsedMessage:
     """Return what a message says; nested messages are read down to a few levels. Never raises."""
     text = _MISSING.sub(r"%\1", message.strip())  # 1.7 runs it through a format function
     is_cut = text.endswith(_CUT)
     return _read(text.removesuffix(_CUT) if is_cut else text, depth, is_cut=is_cut)
 
 
-def _read(text: str, depth: int, *, is_cut: bool) -> Words:
+def _read(text: str, depth: int, *, is_cut: bool) -> ParsedMessage:
     prefix = _NODES.match(text)
     found = _said(text[prefix.end() :] if prefix else text, depth, has_prefix=prefix is not None, is_cut=is_cut)
     return structs.replace(found, nodes=int(prefix[1])) if prefix else found
 
 
-def _said(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> Words:
+def _said(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMessage:
     """Return the words behind the prefix: first what it is about, then what preemption came to."""
     rejected, end = _rejection(text, depth, is_cut=is_cut) if depth else (None, 0)
     marker = _PREEMPTION.search(text, end)
@@ -177,7 +177,7 @@ def _said(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> Words:
     head, tail = (head, after) if marker else (after, "")
     fragments = tuple(_fragments(tail, depth, is_cut=is_cut)) if marker else ()
     if rejected is not None:
-        body = Words(rejected=rejected, text=_trimmed(head))
+        body = ParsedMessage(rejected=rejected, text=_trimmed(head))
     else:
         body = _body(_trimmed(head), depth, has_prefix=has_prefix, is_cut=is_cut and not marker and not suggestion)
     return structs.replace(body, preemption=fragments, suggestion=suggestion, cut=is_cut)
@@ -215,30 +215,32 @@ def _fragments(text: str, depth: int, *, is_cut: bool) -> list[Fragment]:
         repeated = _ATTEMPTED.match(part)
         inner = part[repeated.end() :] if repeated else part
         words = (
-            _read(_trimmed(inner), depth - 1, is_cut=is_cut and index == len(parts) - 1) if depth else Words(text=inner)
+            _read(_trimmed(inner), depth - 1, is_cut=is_cut and index == len(parts) - 1)
+            if depth
+            else ParsedMessage(text=inner)
         )
         found.append(Fragment(words, repeated[1] if repeated else ""))
     return found
 
 
-def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> Words:
+def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMessage:
     plan = _PLAN.match(body)
     if plan and not (is_cut and plan.end() == len(body)):
-        return Words(topology=_topology(int(plan[1]), body[plan.end() :], depth, is_cut=is_cut))
+        return ParsedMessage(topology=_topology(int(plan[1]), body[plan.end() :], depth, is_cut=is_cut))
     quota = _QUOTA.fullmatch(body)
     if quota:
-        return Words(quota=_quota(quota))
+        return ParsedMessage(quota=_quota(quota))
     # Who is rejected while waiting in Permit is told the bare text by 1.7, and `1 TEXT` since 1.8.
     one = _ITEM.fullmatch(body) if has_prefix else None
     found = phrase(one[2] if one else body) if not is_cut else None
     if found is not None:
-        return Words(phrase=found)
+        return ParsedMessage(phrase=found)
     if one and _NODES.match(one[2]):
-        return Words(permit=_nested(one[2], depth, is_cut=is_cut))
-    return _histogram(body, is_cut=is_cut) if has_prefix else Words(text=body)
+        return ParsedMessage(permit=_nested(one[2], depth, is_cut=is_cut))
+    return _histogram(body, is_cut=is_cut) if has_prefix else ParsedMessage(text=body)
 
 
-def _topology(desired: int, text: str, depth: int, *, is_cut: bool) -> TopologyWords:
+def _topology(desired: int, text: str, depth: int, *, is_cut: bool) -> TopologyMessage:
     told, has_multiples, constraints = text.rpartition(_MULTIPLES)
     listed = told if has_multiples else text
     fit = _FIT.search(listed)
@@ -250,7 +252,7 @@ def _topology(desired: int, text: str, depth: int, *, is_cut: bool) -> TopologyW
     multiples = [match for item in limits if (match := _MULTIPLE.fullmatch(item))]
     unread = [item for item in items if not best and not _DOMAIN.fullmatch(item)]
     unread += [item for item in limits if not _MULTIPLE.fullmatch(item)]
-    return TopologyWords(
+    return TopologyMessage(
         desired=desired,
         domains=tuple(DomainSlots(match[1], match[2], int(match[3])) for match in domains),
         best=(int(best[1]), int(best[2])) if best else None,
@@ -266,12 +268,12 @@ def _items(listed: str, border: str, *, is_cut: bool) -> list[str]:
     return [*items[:-1], items[-1] + _CUT] if is_cut and items else items
 
 
-def _nested(text: str, depth: int, *, is_cut: bool) -> Words:
-    return _read(text, depth - 1, is_cut=is_cut) if depth else Words(text=text, cut=is_cut)
+def _nested(text: str, depth: int, *, is_cut: bool) -> ParsedMessage:
+    return _read(text, depth - 1, is_cut=is_cut) if depth else ParsedMessage(text=text, cut=is_cut)
 
 
-def _quota(match: re.Match[str]) -> QuotaWords:
-    return QuotaWords(
+def _quota(match: re.Match[str]) -> QuotaMessage:
+    return QuotaMessage(
         names=tuple(match[1].strip("[]").split()),
         limit=match[2],
         allowed=_amounts(match[3]),
@@ -286,14 +288,14 @@ def _amounts(listed: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, amount) for name, amount in _AMOUNT.findall(listed))
 
 
-def _histogram(body: str, *, is_cut: bool) -> Words:
+def _histogram(body: str, *, is_cut: bool) -> ParsedMessage:
     """Return the items of a histogram; text where any part is no `number reason`. A cut last item is text."""
     parts = _ITEM_BORDER.split(body)
     rest = parts.pop() if is_cut else ""
     items = [item for part in parts if (item := _ITEM.fullmatch(part)) is not None]
     if len(items) < len(parts) or not items:
-        return Words(text=body)
-    return Words(counts=tuple((int(item[1]), item[2]) for item in items), text=rest)
+        return ParsedMessage(text=body)
+    return ParsedMessage(counts=tuple((int(item[1]), item[2]) for item in items), text=rest)
 
 
 def _unquoted(written: str) -> str:

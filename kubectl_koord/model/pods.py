@@ -54,7 +54,7 @@ class PodTerm(Struct, frozen=True, gc=False):
     every_namespace: bool = False
 
 
-class Shape(Struct, frozen=True, gc=False):
+class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
     `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
@@ -67,8 +67,8 @@ class Shape(Struct, frozen=True, gc=False):
     tolerations: tuple[Toleration, ...] = ()
     ports: tuple[HostPort, ...] = ()
     spread: tuple[Spread, ...] = ()
-    affine: tuple[PodTerm, ...] = ()
-    repelled: tuple[PodTerm, ...] = ()
+    pod_affinity: tuple[PodTerm, ...] = ()
+    pod_anti_affinity: tuple[PodTerm, ...] = ()
     sidecars: bool = False
     claims: tuple[str, ...] = ()
     estimate: Resources = ()
@@ -88,7 +88,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     name: str
     node: str
     priority: int
-    shape: Shape
+    requirements: PodRequirements
     gang: str = ""
     job: str = ""
     protected: bool = False
@@ -107,7 +107,7 @@ class RunningPod(Struct, frozen=True, gc=False):
         return f"{self.namespace}/{self.name}"
 
 
-class Held(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
+class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
     """The running pods of one node, and what they take up together: whoever has it need not go through them.
 
     Whatever is made of it is a mere tuple, so that the sums always belong to these pods.
@@ -133,7 +133,7 @@ class Condition(Struct, frozen=True, gc=False):
     since: str
 
 
-class GangWish(Struct, frozen=True, gc=False):
+class GangAnnotations(Struct, frozen=True, gc=False):
     """What a pod itself says of its gang (only read where no PodGroup defines the gang)."""
 
     minimum: str | None = None
@@ -153,11 +153,11 @@ class PendingPod(Struct, frozen=True, gc=False):
     namespace: str
     name: str
     priority: int
-    shape: Shape
+    requirements: PodRequirements
     scheduler: str
     gang: str = ""
     needs_pod_group: bool = False
-    gang_terms: GangWish = GangWish()
+    gang_terms: GangAnnotations = GangAnnotations()
     never_preempts: bool = False
     index: int | None = None
     selector: str = ""
@@ -178,9 +178,9 @@ class PendingPod(Struct, frozen=True, gc=False):
         return f"{self.namespace}/{self.name}"
 
 
-def any_pod_of(shape: Shape) -> PendingPod:
+def any_pod_of(requirements: PodRequirements) -> PendingPod:
     """Return a pod of which nothing counts but its shape."""
-    return PendingPod(namespace="", name="", priority=0, shape=shape, scheduler="")
+    return PendingPod(namespace="", name="", priority=0, requirements=requirements, scheduler="")
 
 
 class FinishedPod(Struct, frozen=True, gc=False):

@@ -71,7 +71,7 @@ def whole(nano: int) -> int:
 
 
 def amount(resource: str, nano: int) -> int:
-    """Return the number that the scheduler reckons with: milli for `cpu`, whole units else."""
+    """Return the number that the scheduler computes with: milli for `cpu`, whole units else."""
     return milli(nano) if resource == "cpu" else whole(nano)
 
 

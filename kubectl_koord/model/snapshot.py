@@ -56,7 +56,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     `running` holds the pods of each node by node name (pods on unknown nodes included);
     `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
-    ages are reckoned from it. `leases` holds the scheduler's leader lease, none where it has none; it
+    ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
     only where a question needs it.
@@ -112,7 +112,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         It may exist: what it allows is open, not refused.
         """
         hidden = (pod for pod in self.pending if not self.sees("PersistentVolumeClaim", pod.namespace))
-        names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.shape.claims)
+        names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.requirements.claims)
         return {**{name: Claim(name) for name in names}, **self.claims}
 
     def unread(self, kind: str, namespace: str = "") -> Gap | None:

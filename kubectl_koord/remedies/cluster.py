@@ -9,17 +9,17 @@ from itertools import islice
 from kubectl_koord.diagnosis import disruption, evidence
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.reasons import Untolerated
-from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.tree import NODE_LAYER, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.selectors import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.slot_count import Short, Tally, in_domain
+from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
 from kubectl_koord.reports.values import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.simulation.edits import deleted
-from kubectl_koord.simulation.simulation import Question, every_course
+from kubectl_koord.simulation.simulation import Simulation, every_outcome
 from kubectl_koord.wording.ages import overdue, told_overdue
 from kubectl_koord.wording.words import count, listed, paste
 
@@ -37,12 +37,12 @@ _FINALIZERS = "jsonpath={.metadata.finalizers}"
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where pods that terminate already make room enough."""
-    dying = leaving(search.question.view)
+    dying = leaving(search.simulation.view)
     edits = deleted(dying)
     if dying and search.works(edits):
         verb = "frees" if len(dying) == 1 else "free"
         message = f"Wait: {count(len(dying), 'terminating pod')} {verb} enough room"
-        moment = search.question.snapshot.moment
+        moment = search.simulation.snapshot.moment
         late = told_overdue(dying, moment)
         looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
         command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
@@ -55,42 +55,42 @@ def leaving(view: View) -> list[RunningPod]:
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
-    """Yield to wait, where the scheduler's own preemption leads to a placement in every course."""
-    question = search.question
-    if not question.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
+    """Yield to wait, where the scheduler's own preemption leads to a placement in every outcome."""
+    simulation = search.simulation
+    if not simulation.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
         return
     most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_COURSE)
-    effective = (course for course in every_course(question, most_rounds=most) if course.rounds)
-    courses = []
-    for course in islice(effective, most):
-        if not course.runs:
+    effective = (outcome for outcome in every_outcome(simulation, most_rounds=most) if outcome.rounds)
+    outcomes = []
+    for outcome in islice(effective, most):
+        if not outcome.runs:
             return
-        courses.append(course)
-    if courses:
-        yield from _preempting(search, courses[0])
+        outcomes.append(outcome)
+    if outcomes:
+        yield from _preempting(search, outcomes[0])
 
 
-def _preempting(search: Search, course: Course) -> Iterator[WayOut]:
-    question = search.question
-    edits = deleted(pod for one in course.rounds for pod in one.gone)
+def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
+    simulation = search.simulation
+    edits = deleted(pod for one in outcome.rounds for pod in one.gone)
     if not search.works(edits):
         return
-    namespace, _, name = question.subject.key.partition("/")
-    who = listed([victim.key for victim in course.killed])
-    where = _domain_words(question, course.rounds[-1])
-    whom = "the gang" if question.subject.group is not None else "it"
+    namespace, _, name = simulation.subject.key.partition("/")
+    who = listed([victim.key for victim in outcome.killed])
+    where = _domain_words(simulation, outcome.rounds[-1])
+    whom = "the gang" if simulation.subject.group is not None else "it"
     message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
-    freed = disruption.freed(question.snapshot, course.killed)
-    broken = disruption.broken_gangs(question.snapshot, course.killed)
+    freed = disruption.freed(simulation.snapshot, outcome.killed)
+    broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
     message = f"{message}{disruption.told_of_preemption(freed, broken)}"
     yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 
-def _domain_words(question: Question, last: Preemption) -> str:
-    if last.domain is None or not isinstance(question.tree, Tree) or not question.tree.domains[last.domain].name:
+def _domain_words(simulation: Simulation, last: Preemption) -> str:
+    if last.domain is None or not isinstance(simulation.tree, Tree) or not simulation.tree.domains[last.domain].name:
         return ""
-    return f" in {question.tree.domains[last.domain].name}"
+    return f" in {simulation.tree.domains[last.domain].name}"
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:
@@ -116,12 +116,12 @@ def _tried(search: Search) -> list[str]:
     return list(islice((name for name in names if search.works((Uncordon(name),))), _MOST_NAMED + 1))
 
 
-def _opening(search: Search) -> Iterator[tuple[Short, Mapping[str, int]]]:
+def _opening(search: Search) -> Iterator[tuple[Shortage, Mapping[str, int]]]:
     """Yield the places that are short, and what each node would bring were it not cordoned."""
-    for tally in search.tallies:
-        now, then = tally.slots(search.view), tally.slots(evidence.uncordoned(search.view))
+    for slot_count in search.slot_counts:
+        now, then = slot_count.slots(search.view), slot_count.slots(evidence.uncordoned(search.view))
         gains = {name: then[name] - now[name] for name in then}
-        yield from ((short, gains) for short in tally.shorts())
+        yield from ((short, gains) for short in slot_count.shorts())
 
 
 def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
@@ -167,56 +167,56 @@ def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
     """Return the command that adds a toleration to a pod, whether it has others, which must stay, or none."""
     first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
     another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
-    patch = json.dumps([another if pod.shape.tolerations else first])
+    patch = json.dumps([another if pod.requirements.tolerations else first])
     return paste("kubectl", "patch", "pod", pod.name, "-n", pod.namespace, "--type", "json", "-p", patch)
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
-    places: dict[int | None, tuple[Short, list[tuple[str, int]]]] = {}
-    for tally in search.tallies:
-        for short in _growing(tally):
+    places: dict[int | None, tuple[Shortage, list[tuple[str, int]]]] = {}
+    for slot_count in search.slot_counts:
+        for short in _growing(slot_count):
             where = search.domain(short)
             _, more = places.get(where, (short, []))
-            places[where] = short, sorted({*more, *_numbers(tally, short)}, key=lambda item: item[::-1])
+            places[where] = short, sorted({*more, *_numbers(slot_count, short)}, key=lambda item: item[::-1])
     nearest = sorted(((short, more) for short, more in places.values() if more), key=lambda item: item[1][0][1])
     grown = (way for short, more in nearest[:_MOST_GROWN] for way in islice(_grown(search, short, more), 1))
     yield from islice(grown, _MOST_PLACES)
 
 
-def _grown(search: Search, short: Short, numbers: Iterable[tuple[str, int]]) -> Iterator[WayOut]:
+def _grown(search: Search, short: Shortage, numbers: Iterable[tuple[str, int]]) -> Iterator[WayOut]:
     for like, number in numbers:
-        edits = _added(search.question.view, like, number)
+        edits = _added(search.simulation.view, like, number)
         if search.works(edits):
             yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{search.place(short)}", edits=edits)
 
 
-def _growing(tally: Tally) -> Iterator[Short]:
+def _growing(slot_count: SlotCount) -> Iterator[Shortage]:
     """Yield the places that grow with a node: where it must gather on one node, a new node is a place of its own."""
-    if tally.question.must_gather != NODE_LAYER:
-        yield from tally.shorts()
+    if slot_count.simulation.must_gather != NODE_LAYER:
+        yield from slot_count.shorts()
         return
-    yield Short(None, len(tally.members), tuple(name for short in tally.shorts() for name in short.nodes))
+    yield Shortage(None, len(slot_count.members), tuple(name for short in slot_count.shorts() for name in short.nodes))
 
 
-def _numbers(tally: Tally, short: Short) -> Iterator[tuple[str, int]]:
+def _numbers(slot_count: SlotCount, short: Shortage) -> Iterator[tuple[str, int]]:
     """Yield which node to add how often: no fewer than division asks for."""
-    extras = range(_MORE_NODES + max(tally.multiples.values(), default=1))
-    for like, slots in _roomiest(tally, short):
+    extras = range(_MORE_NODES + max(slot_count.multiples.values(), default=1))
+    for like, slots in _roomiest(slot_count, short):
         least = -(-short.missing // slots)
         yield from ((like, least + extra) for extra in extras)
 
 
-def _roomiest(tally: Tally, short: Short) -> list[tuple[str, int]]:
+def _roomiest(slot_count: SlotCount, short: Shortage) -> list[tuple[str, int]]:
     """Return the node of a place that takes the most pods when empty, and how many.
 
     With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
     pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
-    empty = tally.empty_slots()
+    empty = slot_count.empty_slots()
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
-    tree = tally.question.tree
-    if not tally.multiples or not isinstance(tree, Tree):
+    tree = slot_count.simulation.tree
+    if not slot_count.multiples or not isinstance(tree, Tree):
         return ranked[:1]
     best: dict[int, tuple[str, int]] = {}
     for name, slots in ranked:

@@ -18,7 +18,7 @@ from kubectl_koord.remedies.slot_count import held
 from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.values import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.simulation.edits import asking
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import amount_of, count, paste, resource_name
 
 _MEBI = 1 << 20
@@ -38,21 +38,21 @@ def other_layer(search: Search) -> Iterator[WayOut]:
 
 def other_layers(search: Search) -> Iterator[WayOut]:
     """Yield to gather on each wider layer, and to prefer only, whether it is enough or not."""
-    question = search.question
-    tree, must = question.tree, question.must_gather
+    simulation = search.simulation
+    tree, must = simulation.tree, simulation.must_gather
     if not isinstance(tree, Tree) or must not in tree.layers:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
-        edits = _with_rules(question, _gathered_on(must, layer))
-        yield _changing_spec(question, "gather-wider", f"Gather on {layer} instead", edits)
-    edits = _with_rules(question, _preferring)
-    yield _changing_spec(question, "prefer-gather", "Use PreferGather instead of MustGather", edits)
+        edits = _with_rules(simulation, _gathered_on(must, layer))
+        yield _changing_spec(simulation, "gather-wider", f"Gather on {layer} instead", edits)
+    edits = _with_rules(simulation, _preferring)
+    yield _changing_spec(simulation, "prefer-gather", "Use PreferGather instead of MustGather", edits)
 
 
-def _changing_spec(question: Question, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
+def _changing_spec(simulation: Simulation, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
     """Return to change the spec by command; where pods carry it, by the field."""
     command = annotate(edits)
-    where = "" if command else f" (network-topology-spec in {next_steps.written_in(question.subject.pending)})"
+    where = "" if command else f" (network-topology-spec in {next_steps.written_in(simulation.subject.pending)})"
     return WayOut(action, f"{message}{where}", command, edits)
 
 
@@ -77,16 +77,16 @@ def _preferring(rules: tuple[GatherRule, ...]) -> tuple[GatherRule, ...]:
 
 def smaller_multiple(search: Search) -> Iterator[WayOut]:
     """Yield for each layer the largest smaller podCountMultiple that works."""
-    for layer, multiple in search.question.multiples.items():
-        ways = (lower_multiple(search.question, layer, multiple, number) for number in range(multiple - 1, 0, -1))
+    for layer, multiple in search.simulation.multiples.items():
+        ways = (lower_multiple(search.simulation, layer, multiple, number) for number in range(multiple - 1, 0, -1))
         yield from islice((way for way in ways if search.works(way.edits)), 1)
 
 
-def lower_multiple(question: Question, layer: str, multiple: int, number: int) -> WayOut:
+def lower_multiple(simulation: Simulation, layer: str, multiple: int, number: int) -> WayOut:
     """Return to lower a multiple, whether it is enough or not."""
-    edits = _with_rules(question, _multiplied(layer, number))
+    edits = _with_rules(simulation, _multiplied(layer, number))
     message = f"Lower podCountMultiple of {layer} from {multiple} to {number}"
-    return _changing_spec(question, "smaller-multiple", message, edits)
+    return _changing_spec(simulation, "smaller-multiple", message, edits)
 
 
 def _multiplied(layer: str, number: int) -> _Change:
@@ -96,9 +96,9 @@ def _multiplied(layer: str, number: int) -> _Change:
     return change
 
 
-def _with_rules(question: Question, change: _Change) -> tuple[SetTopology, ...]:
+def _with_rules(simulation: Simulation, change: _Change) -> tuple[SetTopology, ...]:
     """Return the edits that change the spec of every gang of the group that has one."""
-    members = question.subject.group.members if question.subject.group is not None else ()
+    members = simulation.subject.group.members if simulation.subject.group is not None else ()
     return tuple(
         SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology)))
         for gang in members
@@ -134,9 +134,9 @@ def _annotated(edit: SetTopology) -> str:
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
     """Yield the largest number of pods with which a gang would start; of several gangs, their minimums only."""
-    group = search.question.subject.group
+    group = search.simulation.subject.group
     if group is None or len(group.gangs) != 1 or group.is_satisfied():
-        yield from (way for way in surplus.without(search.question) if search.works(way.edits))
+        yield from (way for way in surplus.without(search.simulation) if search.works(way.edits))
         return
     (gang,) = group.members
     for number in islice(_sizes(search, gang), _MOST_SIZES):
@@ -148,18 +148,18 @@ def fewer_pods(search: Search) -> Iterator[WayOut]:
 
 def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     """Yield the numbers of pods to try, the largest first."""
-    gathering = search.first.gathering
-    if gathering is None:
+    plan = search.first.plan
+    if plan is None:
         yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
         return
-    best = max((gathering.slots[index] for index in gathering.start), default=0)
+    best = max((plan.slots[index] for index in plan.start), default=0)
     yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
 
 
 def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
     """Return the edits that leave so many pending pods; a gang without topology may keep its pods, they wait."""
     edits: list[Edit] = []
-    if search.first.gathering is not None:
+    if search.first.plan is not None:
         edits += [DeletePod(pod.key) for pod in in_index_order(gang.pending)[number:]]
     minimum = gang.minimum or 0
     counted = gang.bound if gang.match_policy == "waiting-and-running" else 0
@@ -205,8 +205,8 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
         for resource, amount, _ in reason.short
     }
     for resource in sorted(short, key=lambda name: (not accelerators.family(name), name != "cpu", name)):
-        pods = search.question.subject.pending
-        now = max(dict(pod.shape.requests).get(resource, 0) for pod in pods)
+        pods = search.simulation.subject.pending
+        now = max(dict(pod.requirements.requests).get(resource, 0) for pod in pods)
         found = _largest_request(search, resource, now)
         if found * _LEAST_SHARE >= now:
             name, before = resource_name(resource), amount_of(resource, now)
@@ -216,8 +216,8 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
 
 
 def _capped(search: Search, resource: str, most: int) -> SetRequest:
-    pods = search.question.subject.pending
-    touched = tuple(pod.key for pod in pods if dict(pod.shape.requests).get(resource, 0) > most)
+    pods = search.simulation.subject.pending
+    touched = tuple(pod.key for pod in pods if dict(pod.requirements.requests).get(resource, 0) > most)
     return SetRequest(touched, resource, quantity.spell(resource, most))
 
 
@@ -241,16 +241,16 @@ def _largest_request(search: Search, resource: str, now: int) -> int:
 
 def _divided(search: Search, resource: str, now: int) -> int:
     """Return the largest request by which what is free holds enough pods, by division alone."""
-    question = search.question
-    pods = question.subject.pending
-    spared = structs.replace(search.first.prepared.trigger, shape=asking(pods[0], resource, 0).shape)
+    simulation = search.simulation
+    pods = simulation.subject.pending
+    spared = structs.replace(search.first.prepared.trigger, requirements=asking(pods[0], resource, 0).requirements)
     limits = evidence.slots_of(search.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
     free = {name: search.view.state(name).free.get(resource, 0) for name in limits}
     best = 0
-    tally = search.tallies[0]
-    for short in tally.shorts():
+    slot_count = search.slot_counts[0]
+    for short in slot_count.shorts():
         nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
-        wanted = len(pods) if short.index is not None else tally.wanted
+        wanted = len(pods) if short.index is not None else slot_count.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
             return sum(min(limit, room // each) for limit, room in nodes) >= wanted

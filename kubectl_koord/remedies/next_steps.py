@@ -11,7 +11,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.values import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import count, listed, paste
 
 _INSTALLED_IN = "koordinator-system"
@@ -19,26 +19,26 @@ _PREFIX = "gang.scheduling.koordinator.sh/"
 _SIZE = {"Job": "parallelism"}
 
 
-def for_cause(question: Question, cause: Cause) -> tuple[WayOut, ...]:
+def for_cause(simulation: Simulation, cause: Cause) -> tuple[WayOut, ...]:
     """Return the next steps for a cause, none where there is nothing to do but to read what it says."""
     steps = _STEPS.get(cause.code)
-    return tuple(steps(question, cause)) if steps is not None else ()
+    return tuple(steps(simulation, cause)) if steps is not None else ()
 
 
-def annotate(question: Question, option: str) -> str:
+def annotate(simulation: Simulation, option: str) -> str:
     """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
-    members = _group(question).members
+    members = _group(simulation).members
     if any(gang.defined_by != "PodGroup" for gang in members):
         return ""
     return " && ".join(_annotated(gang.key, option) for gang in members)
 
 
-def touch(question: Question, message: str) -> WayOut:
+def touch(simulation: Simulation, message: str) -> WayOut:
     """Return the step that makes the scheduler look at the gang again: any change of its PodGroup."""
-    key = question.subject.key
-    if key not in question.snapshot.pod_groups:
+    key = simulation.subject.key
+    if key not in simulation.snapshot.pod_groups:
         return WayOut("touch-podgroup", message)
-    stamp = question.snapshot.moment.replace(":", "")
+    stamp = simulation.snapshot.moment.replace(":", "")
     return WayOut("touch-podgroup", message, f"kubectl annotate podgroup {_object(key)} touched-at={stamp} --overwrite")
 
 
@@ -79,35 +79,35 @@ def scaled_down(pods: Iterable[PendingPod]) -> str:
     return f"lower {fewer}" if fewer else ""
 
 
-def _group(question: Question) -> GangGroup:
-    if question.subject.group is None:
+def _group(simulation: Simulation) -> GangGroup:
+    if simulation.subject.group is None:
         raise AssertionError("only gangs have these causes")
-    return question.subject.group
+    return simulation.subject.group
 
 
-def _scheduler_name(question: Question, cause: Cause) -> Iterator[WayOut]:
-    where = written_in([pod for pod in question.subject.pending if pod.key in cause.pods])
-    wanted = question.snapshot.config.profiles[0]
+def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
+    where = written_in([pod for pod in simulation.subject.pending if pod.key in cause.pods])
+    wanted = simulation.snapshot.config.profiles[0]
     yield WayOut("set-scheduler-name", f"Set schedulerName {wanted} in {where} and recreate the pods")
 
 
-def _scheduler(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+def _scheduler(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
     command = f"kubectl get pods -n {_INSTALLED_IN} -l koord-app=koord-scheduler"
     yield WayOut("see-scheduler", "Check why koord-scheduler is not running", command)
 
 
-def _finalizers(_question: Question, cause: Cause) -> Iterator[WayOut]:
+def _finalizers(_question: Simulation, cause: Cause) -> Iterator[WayOut]:
     command = f"kubectl get pod {_object(cause.pods[0])} -o jsonpath='{{.metadata.finalizers}}'"
     yield WayOut("see-finalizers", "Check which controller must remove the finalizers", command)
 
 
-def _ungate(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    gates = listed(sorted({gate for pod in question.subject.pending for gate in pod.gates}))
+def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    gates = listed(sorted({gate for pod in simulation.subject.pending for gate in pod.gates}))
     yield WayOut("ungate", f"Check the controller that must remove scheduling gate {gates}")
 
 
-def _pod_group(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    yield _create(question.subject.key, len(question.subject.pending))
+def _pod_group(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    yield _create(simulation.subject.key, len(simulation.subject.pending))
 
 
 def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool = False) -> WayOut:
@@ -136,7 +136,7 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool
     return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
-def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+def _min_available(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
     message = (
         "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
         " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
@@ -144,8 +144,8 @@ def _min_available(_question: Question, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut("set-min-available", message)
 
 
-def _more_pods(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    yield from _pods_or_minimum(_group(question).own)
+def _more_pods(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    yield from _pods_or_minimum(_group(simulation).own)
 
 
 def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
@@ -159,9 +159,9 @@ def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
         yield WayOut("lower-minimum", f"Lower minMember to {alive}", command, edits)
 
 
-def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
+def _member(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     """Yield what brings the gangs of the group that are missing, or the one never initialised or too small."""
-    group = _group(question)
+    group = _group(simulation)
     missing = [key for key in cause.pods if key in group.gangs and group.gangs[key] is None]
     if any("/" not in key for key in missing):
         yield from _spelled_out(group.own)
@@ -174,7 +174,7 @@ def _member(question: Question, cause: Cause) -> Iterator[WayOut]:
         if gang.defined_by == "":
             yield _create(gang.key, len(gang.pending), group.own.group)
         elif gang.minimum is None:
-            yield from _min_available(question, cause)
+            yield from _min_available(simulation, cause)
         else:
             yield from _pods_or_minimum(gang)
 
@@ -200,8 +200,8 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     return WayOut("fix-groups", message, _listing(gangs, kept))
 
 
-def _same_groups(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    group = _group(question)
+def _same_groups(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    group = _group(simulation)
     wanted = sorted({*group.own.group, group.own.key})
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
@@ -217,39 +217,39 @@ def _listing(gangs: Sequence[Gang], wanted: Sequence[str]) -> str:
     return " && ".join(_annotated(gang.key, f"--groups {shlex.quote(','.join(wanted))}") for gang in gangs)
 
 
-def _match_policy(question: Question, _cause: Cause) -> Iterator[WayOut]:
+def _match_policy(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     message = "Set match policy waiting-and-running, so that bound pods count"
-    yield WayOut("set-match-policy", message, annotate(question, "--match-policy waiting-and-running"))
+    yield WayOut("set-match-policy", message, annotate(simulation, "--match-policy waiting-and-running"))
 
 
-def _topology(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    if isinstance(question.tree, Tree):
+def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    if isinstance(simulation.tree, Tree):
         message = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
         command = f"kubectl edit configmap koord-scheduler-config -n {_INSTALLED_IN}"
         yield WayOut("set-topology-aware", message, command)
         return
-    others = listed(list(question.snapshot.topologies))
+    others = listed(list(simulation.snapshot.topologies))
     made = f"Recreate {others} with the name default" if others else "Create a ClusterNetworkTopology named default"
     yield WayOut("create-topology", made)
 
 
-def _layers(_question: Question, _cause: Cause) -> Iterator[WayOut]:
+def _layers(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
     message = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
     yield WayOut("fix-layers", message, "kubectl edit clusternetworktopology default")
 
 
-def _nearest_layer(question: Question, _cause: Cause) -> Iterator[WayOut]:
-    known = question.tree.layers if isinstance(question.tree, Tree) else ()
+def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    known = simulation.tree.layers if isinstance(simulation.tree, Tree) else ()
     layers = [layer for layer in known if layer != "NodeTopologyLayer"]
-    for layer in get_close_matches(question.must_gather, layers, n=1, cutoff=0.0):
-        verb = annotate(question, f"--must-gather {shlex.quote(layer)}")
+    for layer in get_close_matches(simulation.must_gather, layers, n=1, cutoff=0.0):
+        verb = annotate(simulation, f"--must-gather {shlex.quote(layer)}")
         spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
-        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(question).members)
-        where = "" if verb else f" (network-topology-spec in {written_in(question.subject.pending)})"
+        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(simulation).members)
+        where = "" if verb else f" (network-topology-spec in {written_in(simulation.subject.pending)})"
         yield WayOut("use-layer", f"Gather on {layer}, the layer with the closest name{where}", verb, edits)
 
 
-_STEPS: Mapping[CauseCode, Callable[[Question, Cause], Iterable[WayOut]]] = {
+_STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "other-scheduler": _scheduler_name,
     "mixed-schedulers": _scheduler_name,
     "no-scheduler": _scheduler,

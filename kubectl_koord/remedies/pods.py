@@ -12,7 +12,7 @@ from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.slot_count import Short, Tally
+from kubectl_koord.remedies.slot_count import Shortage, SlotCount
 from kubectl_koord.remedies.worth import NOTHING, Cost, Worth, plus
 from kubectl_koord.reports.values import BrokenGang, DeletePod, Edit, FreedPod, MovePod, WayOut
 from kubectl_koord.simulation.edits import deleted
@@ -31,7 +31,7 @@ _UNTIL_GONE = "10m"
 _MOST_FREED, _MOST_FREED_AT_ANY_PRIORITY = 200, 20
 
 
-class _Piece(Struct, frozen=True):
+class _FreedPods(Struct, frozen=True):
     """Pods of one node whose end brings slots."""
 
     gain: int
@@ -66,7 +66,7 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     These are no members of its own gangs, nothing that comes back at once on the same node, nothing that
     is about to go anyway, and not what is left of a reservation.
     """
-    own = search.question.subject.group.gangs if search.question.subject.group is not None else {}
+    own = search.simulation.subject.group.gangs if search.simulation.subject.group is not None else {}
     pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
         pod
@@ -78,9 +78,9 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
 class _Plan(Struct, frozen=True):
     """What freeing would take in one place; `chosen` is empty where counting alone finds nothing."""
 
-    short: Short
-    pieces: Mapping[str, Sequence[_Piece]]
-    chosen: tuple[_Piece, ...]
+    short: Shortage
+    pieces: Mapping[str, Sequence[_FreedPods]]
+    chosen: tuple[_FreedPods, ...]
 
     @property
     def cost(self) -> tuple[bool, Cost]:
@@ -94,10 +94,10 @@ class _Plan(Struct, frozen=True):
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    worth = Worth(search.question)
-    found: dict[int | None, tuple[Cost, Short, tuple[RunningPod, ...]]] = {}
-    for tally in search.tallies:
-        plans = (plan for plan in _plans(tally, pods_on, worth) if plan.number <= most)
+    worth = Worth(search.simulation)
+    found: dict[int | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
+    for slot_count in search.slot_counts:
+        plans = (plan for plan in _plans(slot_count, pods_on, worth) if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
             at, cost = search.domain(plan.short), worth.together(pods)
@@ -112,30 +112,32 @@ def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most:
 
 def _single(
     search: Search, pods_on: Callable[[str], Sequence[RunningPod]], worth: Worth
-) -> Iterator[tuple[Short, tuple[RunningPod, ...]]]:
+) -> Iterator[tuple[Shortage, tuple[RunningPod, ...]]]:
     """Yield the pod worth least that is enough alone, where counting may miss it: a few are tried."""
     if search.counts_exactly:
         return
     everyone = (pod for name in search.view.names() for pod in pods_on(name))
     for pod in sorted(everyone, key=lambda pod: (worth.of(pod), pod.key))[:_MOST_TRIED]:
-        places = (short for tally in search.tallies for short in tally.shorts() if pod.node in short.nodes)
+        places = (
+            short for slot_count in search.slot_counts for short in slot_count.shorts() if pod.node in short.nodes
+        )
         short = next(places, None)
         if short is not None and search.works(deleted([pod])):
             yield short, (pod,)
             return
 
 
-def _plans(tally: Tally, pods_on: Callable[[str], Sequence[RunningPod]], worth: Worth) -> Iterator[_Plan]:
-    """Yield plans for the places nearest to enough, as many as may be reckoned."""
-    view = tally.view
-    now = tally.slots(view)
-    then = tally.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
+def _plans(slot_count: SlotCount, pods_on: Callable[[str], Sequence[RunningPod]], worth: Worth) -> Iterator[_Plan]:
+    """Yield plans for the places nearest to enough, as many as may be computed."""
+    view = slot_count.view
+    now = slot_count.slots(view)
+    then = slot_count.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
     left = _Left(_MOST_COUNTED)
-    for short in tally.shorts():
+    for short in slot_count.shorts():
         nodes = [name for name in short.nodes if then[name] > now[name]]
         if sum(then[name] - now[name] for name in nodes) >= short.missing:
             gains = {name: then[name] - now[name] for name in nodes}
-            pieces = _pieces(tally, gains, pods_on, worth, left)
+            pieces = _pieces(slot_count, gains, pods_on, worth, left)
             yield _Plan(short, pieces, _fewest(pieces, short.missing))
             left.number -= len(nodes) * short.missing // _CELLS_A_COUNT
         if left.number <= 0:
@@ -164,7 +166,7 @@ def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:
     return tuple(pod for piece in few for pod in piece.pods if pod.key in gone)
 
 
-def _while_few(pieces: Iterable[_Piece], most: int) -> Iterator[_Piece]:
+def _while_few(pieces: Iterable[_FreedPods], most: int) -> Iterator[_FreedPods]:
     """Yield pieces as long as they hold no more than so many pods together."""
     for piece in pieces:
         most -= len(piece.pods)
@@ -174,33 +176,35 @@ def _while_few(pieces: Iterable[_Piece], most: int) -> Iterator[_Piece]:
 
 
 def _pieces(
-    tally: Tally,
+    slot_count: SlotCount,
     gains: Mapping[str, int],
     pods_on: Callable[[str], Sequence[RunningPod]],
     worth: Worth,
     left: _Left,
-) -> dict[str, list[_Piece]]:
+) -> dict[str, list[_FreedPods]]:
     """Return for each node what its pods bring, the cheapest of them for each number of slots, up to all it gains."""
-    now = tally.slots(tally.view)
+    now = slot_count.slots(slot_count.view)
     found = {}
     for name, most in gains.items():
-        options: list[_Piece] = []
+        options: list[_FreedPods] = []
         best = 0
-        for subset in _subsets(tally, name, pods_on(name), worth):
+        for subset in _subsets(slot_count, name, pods_on(name), worth):
             if best == most or left.number <= 0:
                 break
             left.number -= 1
-            gain = tally.slots_without(name, subset) - now[name]
+            gain = slot_count.slots_without(name, subset) - now[name]
             if gain > best:
                 best = gain
-                options.append(_Piece(gain, subset, worth.counted(subset)))
+                options.append(_FreedPods(gain, subset, worth.counted(subset)))
         found[name] = options
         if left.number <= 0:
             break
     return found
 
 
-def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod], worth: Worth) -> Iterator[tuple[RunningPod, ...]]:
+def _subsets(
+    slot_count: SlotCount, node: str, pods: Sequence[RunningPod], worth: Worth
+) -> Iterator[tuple[RunningPod, ...]]:
     """Yield sets of pods, the cheaper first: those that harm nobody, of these the smaller, then the least worth.
 
     All sets for a few pods, else the largest pods one after the other.
@@ -215,8 +219,10 @@ def _subsets(tally: Tally, node: str, pods: Sequence[RunningPod], worth: Worth) 
             parts = product(*map(combinations, levels, sizes))
             yield from sorted((tuple(chain.from_iterable(part)) for part in parts if any(sizes)), key=worth.counted)
         return
-    need = scarce(tally.first.trigger.shape.requests, tally.first.rejections.get(node))
-    by_size = sorted(pods, key=lambda pod: -sum(amount for resource, amount in pod.shape.requests if resource in need))
+    need = scarce(slot_count.first.trigger.requirements.requests, slot_count.first.rejections.get(node))
+    by_size = sorted(
+        pods, key=lambda pod: -sum(amount for resource, amount in pod.requirements.requests if resource in need)
+    )
     by_size.sort(key=worth.level)
     for size in range(1, len(pods) + 1):
         yield tuple(by_size[:size])
@@ -226,14 +232,14 @@ class _Choice(Struct, frozen=True):
     """Pieces chosen so far, and what they cost together."""
 
     cost: Cost
-    pieces: tuple[_Piece, ...]
+    pieces: tuple[_FreedPods, ...]
 
-    def plus(self, piece: _Piece) -> "_Choice":
+    def plus(self, piece: _FreedPods) -> "_Choice":
         """Return the choice with one more piece."""
         return _Choice(plus(self.cost, piece.cost), (*self.pieces, piece))
 
 
-def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
+def _fewest(pieces: Mapping[str, Sequence[_FreedPods]], missing: int) -> tuple[_FreedPods, ...]:
     """Return pieces, one of a node at most, that bring what is missing with the fewest pods, then the least worth.
 
     Exact where nodes times slots are few; else the pieces that bring most for each pod are taken in turn.
@@ -252,8 +258,8 @@ def _fewest(pieces: Mapping[str, Sequence[_Piece]], missing: int) -> tuple[_Piec
     return best[missing].pieces if missing in best else ()
 
 
-def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, ...]:
-    def dear(piece: _Piece) -> tuple[int, int, float, Cost]:
+def _greedily(nodes: Iterable[Sequence[_FreedPods]], missing: int) -> tuple[_FreedPods, ...]:
+    def dear(piece: _FreedPods) -> tuple[int, int, float, Cost]:
         protected, harmed, *_ = piece.cost
         return protected, harmed, len(piece.pods) / piece.gain, piece.cost
 
@@ -267,7 +273,7 @@ def _greedily(nodes: Iterable[Sequence[_Piece]], missing: int) -> tuple[_Piece, 
     return tuple(chosen) if gained >= missing else ()
 
 
-def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -> WayOut:
+def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str) -> WayOut:
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
     freed, broken = _harm(search, pods)
@@ -278,13 +284,13 @@ def _free(search: Search, short: Short, pods: Sequence[RunningPod], kind: str) -
 
 
 def _harm(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, ...], tuple[BrokenGang, ...]]:
-    snapshot = search.question.snapshot
+    snapshot = search.simulation.snapshot
     return disruption.freed(snapshot, pods), disruption.broken_gangs(snapshot, pods)
 
 
 def _created_anew(search: Search, pods: Sequence[RunningPod]) -> str:
     """Return who creates pods anew, and what to do about those that would take the place again."""
-    worth = Worth(search.question)
+    worth = Worth(search.simulation)
     again = sorted({pod.owner for pod in pods if worth.comes_back(pod)})
     others = sorted({pod.owner for pod in pods if pod.owner} - {*again})
     anew = "it" if len(pods) == 1 else "pods"
@@ -299,15 +305,15 @@ def _creating(owners: Sequence[str], anew: str, then: str) -> str:
 
 
 def _room(search: Search, pod: RunningPod) -> str:
-    need = scarce(pod.shape.requests, search.first.rejections.get(pod.node))
-    return requests(tuple(item for item in pod.shape.requests if item[0] in need))
+    need = scarce(pod.requirements.requests, search.first.rejections.get(pod.node))
+    return requests(tuple(item for item in pod.requirements.requests if item[0] in need))
 
 
 def move_one(search: Search) -> Iterator[WayOut]:
     """Yield single running pods that fit on another node and are all that is in the way."""
     moved = 0
     for pod, short in _blocking(search):
-        to, seats = _elsewhere(search, pod)
+        to, assignments = _elsewhere(search, pod)
         edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
         if to and search.works(edits):
             there = search.place(short)
@@ -316,7 +322,7 @@ def move_one(search: Search) -> Iterator[WayOut]:
             freed, broken = _harm(search, [pod])
             back = f"; {pod.owner} recreates it" if pod.owner else " (no controller recreates it)"
             message = f"{message}{back}{disruption.told(freed, broken)}"
-            command = _moving(search, freed[0], {pod.node, *seats} - {to})
+            command = _moving(search, freed[0], {pod.node, *assignments} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1
         if moved == _MOST_MOVED:
@@ -339,25 +345,25 @@ def _moving(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
     return f"{cordon} && {evict} && {gone}; {uncordon}"
 
 
-def _blocking(search: Search) -> Iterator[tuple[RunningPod, Short]]:
+def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:
     """Yield running pods whose end alone brings all that is missing, the harmless and least important first."""
-    found: dict[str, tuple[RunningPod, Short]] = {}
-    for tally in search.tallies:
-        for pod, short in _blocking_one(search, tally):
+    found: dict[str, tuple[RunningPod, Shortage]] = {}
+    for slot_count in search.slot_counts:
+        for pod, short in _blocking_one(search, slot_count):
             found.setdefault(pod.key, (pod, short))
-    worth = Worth(search.question)
+    worth = Worth(search.simulation)
     return iter(sorted(found.values(), key=lambda item: (worth.level(item[0]), item[0].priority, item[0].key)))
 
 
-def _blocking_one(search: Search, tally: Tally) -> Iterator[tuple[RunningPod, Short]]:
-    empty, now = tally.empty_slots(), tally.slots(tally.view)
+def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[RunningPod, Shortage]]:
+    empty, now = slot_count.empty_slots(), slot_count.slots(slot_count.view)
     left = _MOST_COUNTED
-    for short in tally.shorts():
+    for short in slot_count.shorts():
         for name in short.nodes if left > 0 else ():
             if empty[name] - now[name] >= short.missing:
                 pods = _others(search, name)
                 left -= len(pods)
-                gains = ((pod, tally.slots_without(name, [pod]) - now[name]) for pod in pods)
+                gains = ((pod, slot_count.slots_without(name, [pod]) - now[name]) for pod in pods)
                 yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
 
 
@@ -366,12 +372,14 @@ def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
     after = search.placed_after(deleted([pod]))
     if after is None:
         return "", ()
-    view, seats = after
+    view, assignments = after
     waiting = _as_pending(pod)
-    prepared = search.question.prepared(waiting, view)
-    others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in seats)
-    return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), seats
+    prepared = search.simulation.prepared(waiting, view)
+    others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in assignments)
+    return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), assignments
 
 
 def _as_pending(pod: RunningPod) -> PendingPod:
-    return PendingPod(pod.namespace, pod.name, pod.priority, pod.shape, "", labels=pod.labels, selector=pod.selector)
+    return PendingPod(
+        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
+    )

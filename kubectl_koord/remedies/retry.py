@@ -5,22 +5,22 @@ from datetime import timedelta
 
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.values import Cause, Notice, Verdict, WayOut
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.ages import between
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
 
 
-def waits(question: Question) -> Cause | None:
+def waits(simulation: Simulation) -> Cause | None:
     """Return the cause of a subject that would be placed now though the scheduler said no earlier; else None.
 
     Coscheduling registers no cluster events: a pod that only it has refused comes back with the
     periodic flush of the queue (`flushUnschedulablePodsLeftover`, 5 minutes) or when its gang changes.
     """
-    refused = [pod.key for pod in question.subject.pending if pod.condition is not None and pod.condition.message]
+    refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
         return None
-    when = "its PodGroup changes or a pod joins it" if question.has_topology else "the cluster changes"
+    when = "its PodGroup changes or a pod joins it" if simulation.has_topology else "the cluster changes"
     message = (
         "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or at once when"
         f" {when}."
@@ -28,20 +28,20 @@ def waits(question: Question) -> Cause | None:
     return Cause("waiting-for-retry", message, tuple(refused))
 
 
-def steps(question: Question) -> tuple[WayOut, ...]:
+def steps(simulation: Simulation) -> tuple[WayOut, ...]:
     """Return what makes the scheduler try again at once: only topology gangs are not woken by themselves."""
-    if not question.has_topology:
+    if not simulation.has_topology:
         return ()
-    return (next_steps.touch(question, "Touch the PodGroup, so that the scheduler retries at once"),)
+    return (next_steps.touch(simulation, "Touch the PodGroup, so that the scheduler retries at once"),)
 
 
-def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
+def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     """Warn of a group that 1.7 may have left stuck without a word (koordinator#2773)."""
-    group, snapshot = question.subject.group, question.snapshot
+    group, snapshot = simulation.subject.group, simulation.snapshot
     if snapshot.config.version != "1.7" or verdict != "yes" or group is None or group.is_satisfied():
         return
     if len(group.pending) > 1 and all(
-        pod.condition is None and _is_old(question, pod.created) for pod in group.pending
+        pod.condition is None and _is_old(simulation, pod.created) for pod in group.pending
     ):
         message = (
             "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
@@ -51,6 +51,6 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
         yield Notice("stuck-representative", message)
 
 
-def _is_old(question: Question, created: str) -> bool:
-    age = between(created, question.snapshot.moment)
+def _is_old(simulation: Simulation, created: str) -> bool:
+    age = between(created, simulation.snapshot.moment)
     return age is not None and age > _SOON

@@ -1,18 +1,18 @@
-"""What all families of remedies work with: the question, what is short where, and a budget of engine runs."""
+"""What all families of remedies work with: the simulation, what is short where, and a budget of engine runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from kubectl_koord.diagnosis import admission, queue
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.slot_count import Short, Tally, held
+from kubectl_koord.remedies.slot_count import Shortage, SlotCount, held
 from kubectl_koord.reports.values import Edit, WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Question, every_course, next_attempt, open_courses
+from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
 from kubectl_koord.wording.words import layer_noun
 
 _NODES_IN_ALL = 400_000
@@ -22,7 +22,7 @@ _MORE_PIECES = 4
 _MOST_TALLIES = 4
 
 
-class Budget:
+class SearchBudget:
     """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine."""
 
     def __init__(self, nodes: int) -> None:
@@ -35,42 +35,44 @@ class Budget:
         return self.runs >= 0
 
 
-def is_placed(question: Question, budget: Budget) -> bool:
+def is_placed(simulation: Simulation, budget: SearchBudget) -> bool:
     """Tell whether why-pending would answer yes; no when the budget is spent."""
-    kinds = len({pod.shape for pod in question.subject.pending})
-    if not budget.spend(max(1, kinds)) or admission.before_trying(question.subject, question.snapshot, question.tree):
+    kinds = len({pod.requirements for pod in simulation.subject.pending})
+    if not budget.spend(max(1, kinds)) or admission.before_trying(
+        simulation.subject, simulation.snapshot, simulation.tree
+    ):
         return False
-    if not question.subject.pending or not _next_places(question, budget):
+    if not simulation.subject.pending or not _next_places(simulation, budget):
         return False
-    rivals = len(queue.rivals(question))
-    if not rivals:
+    higher_priority_jobs = len(queue.higher_priority_jobs(simulation))
+    if not higher_priority_jobs:
         return True
-    if not budget.spend(rivals):
+    if not budget.spend(higher_priority_jobs):
         return False
-    behind = queue.behind(question)
-    return behind is None or behind.leaves_room
+    left_by_jobs_ahead = queue.left_by_jobs_ahead(simulation)
+    return left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room
 
 
-def _next_places(question: Question, budget: Budget) -> bool:
+def _next_places(simulation: Simulation, budget: SearchBudget) -> bool:
     """Tell whether the next attempt places the subject whoever is tried first.
 
     What preemption does is only asked, for it is dear, where some triggers place it and others do not.
     """
-    placed = {course.placed_at_once for course in every_course(question, preemption=False)}
+    placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False)}
     if len(placed) > 1 and budget.spend(_RUNS_OF_PREEMPTION):
-        return all(course.placed_at_once for course in next_attempt(question))
+        return all(outcome.placed_at_once for outcome in next_attempt(simulation))
     return placed == {True}
 
 
 class Search:
-    """One search for ways out: a question that is answered no, and the attempt that failed."""
+    """One search for ways out: a simulation that ends in a no, and the attempt that failed."""
 
-    def __init__(self, question: Question, stuck: Course, budget: Budget) -> None:
-        """Keep them; nothing is reckoned yet."""
-        self.question = question
+    def __init__(self, simulation: Simulation, stuck: Outcome, budget: SearchBudget) -> None:
+        """Keep them; nothing is computed yet."""
+        self.simulation = simulation
         self.stuck = stuck
         self.budget = budget
-        self.members = in_index_order(question.subject.pending)
+        self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self._seen: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
@@ -87,25 +89,29 @@ class Search:
 
     @cached_property
     def _standing(self) -> tuple[View, Attempt]:
-        question = self.question
-        rivals = len(queue.rivals(question))
-        if not rivals or not self.budget.spend(rivals):
-            return question.view, self.stuck.first
-        before = queue.ahead(question).view
-        tried = (course.first for course in every_course(question, before, preemption=False))
-        return next(((before, first) for first in tried if first.placement is None), (question.view, self.stuck.first))
+        simulation = self.simulation
+        higher_priority_jobs = len(queue.higher_priority_jobs(simulation))
+        if not higher_priority_jobs or not self.budget.spend(higher_priority_jobs):
+            return simulation.view, self.stuck.first
+        before = queue.jobs_ahead(simulation).view
+        tried = (outcome.first for outcome in every_outcome(simulation, before, preemption=False))
+        return next(
+            ((before, first) for first in tried if first.placement is None), (simulation.view, self.stuck.first)
+        )
 
     @cached_property
-    def tallies(self) -> tuple[Tally, ...]:
+    def slot_counts(self) -> tuple[SlotCount, ...]:
         """The slots as they are counted by each kind of trigger that may come; one where all pods are alike."""
         firsts = [self.first]
-        group = self.question.subject.group
-        if len({pod.shape for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
-            firsts += [course.first for course in every_course(self.question, self.view, preemption=False)]
-        kinds: dict[object, Tally] = {}
+        group = self.simulation.subject.group
+        if len({pod.requirements for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
+            firsts += [outcome.first for outcome in every_outcome(self.simulation, self.view, preemption=False)]
+        kinds: dict[object, SlotCount] = {}
         for first in firsts:
-            start = first.gathering.start if first.gathering is not None else ()
-            kinds.setdefault((first.trigger.shape, held(first), start), Tally(self.question, self.view, first))
+            start = first.plan.start if first.plan is not None else ()
+            kinds.setdefault(
+                (first.trigger.requirements, held(first), start), SlotCount(self.simulation, self.view, first)
+            )
         return tuple(kinds.values())[:_MOST_TALLIES]
 
     def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
@@ -118,21 +124,21 @@ class Search:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
         key = tuple(edits)
         if key not in self._seen:
-            self._seen[key] = self.budget.runs > 0 and is_placed(changed(self.question, key), self.budget)
+            self._seen[key] = self.budget.runs > 0 and is_placed(changed(self.simulation, key), self.budget)
         return self._seen[key]
 
     @property
     def counts_exactly(self) -> bool:
         """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
-        return len(self.tallies) == 1 and self.first.prepared.counts_only_room
+        return len(self.slot_counts) == 1 and self.first.prepared.counts_only_room
 
-    def domain(self, short: Short) -> int | None:
+    def domain(self, short: Shortage) -> int | None:
         """Return the domain of a place, None for the whole cluster, which a plan and no plan have in common."""
         return short.index if self.place(short) else None
 
-    def place(self, short: Short) -> str:
+    def place(self, short: Shortage) -> str:
         """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
-        tree = self.question.tree
+        tree = self.simulation.tree
         if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
             return ""
         domain = tree.domains[short.index]
@@ -170,29 +176,29 @@ class Search:
                 kept = rest
         return _flat(kept)
 
-    def beyond(self, edits: Sequence[Edit], stuck: Course) -> "Search":
+    def beyond(self, edits: Sequence[Edit], stuck: Outcome) -> "Search":
         """Return the search that goes on from a changed cluster, out of the same budget."""
-        return Search(changed(self.question, edits), stuck, self.budget)
+        return Search(changed(self.simulation, edits), stuck, self.budget)
 
     def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
         """Return the cluster with the subject in its place, after those that go first, and its nodes.
 
         None where it finds no place.
         """
-        question = changed(self.question, edits)
+        simulation = changed(self.simulation, edits)
         if not self.works(edits):
             return None
-        before = queue.ahead(question).view
-        seats = next(course.first.placement for course in open_courses(question, before, preemption=False))
-        placed = queue.by_node(question.subject.pending, seats or {})
+        before = queue.jobs_ahead(simulation).view
+        assignments = next(outcome.first.placement for outcome in open_outcomes(simulation, before, preemption=False))
+        placed = queue.by_node(simulation.subject.pending, assignments or {})
         return before.with_pods(placed), tuple(placed)
 
-    def course_after(self, edits: Sequence[Edit]) -> Course | None:
+    def course_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
-        question = changed(self.question, edits)
-        if not self.budget.spend() or admission.before_trying(question.subject, question.snapshot, question.tree):
+        simulation = changed(self.simulation, edits)
+        if not self.budget.spend() or admission.before_trying(simulation.subject, simulation.snapshot, simulation.tree):
             return None
-        return next_attempt(question)[0] if question.subject.pending else None
+        return next_attempt(simulation)[0] if simulation.subject.pending else None
 
 
 def _flat(pieces: Iterable[tuple[Edit, ...]]) -> tuple[Edit, ...]:

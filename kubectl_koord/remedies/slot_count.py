@@ -10,10 +10,10 @@ from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slo
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 
 
-class Short(Struct, frozen=True):
+class Shortage(Struct, frozen=True):
     """A place that lacks slots: a domain of the start set, or the whole cluster (index None)."""
 
     index: int | None
@@ -21,42 +21,42 @@ class Short(Struct, frozen=True):
     nodes: tuple[str, ...]
 
 
-class Tally:
+class SlotCount:
     """How slots are counted by one trigger, in the view of the attempt that failed, with those who are nominated.
 
     What is short and what a change brings are numbers of the same kind, so that they may be compared.
     """
 
-    def __init__(self, question: Question, view: View, first: Attempt) -> None:
-        """Keep them; nothing is reckoned yet."""
-        self.question = question
+    def __init__(self, simulation: Simulation, view: View, first: Attempt) -> None:
+        """Keep them; nothing is computed yet."""
+        self.simulation = simulation
         self.view = view
         self.first = first
-        self.members = in_index_order(question.subject.pending)
+        self.members = in_index_order(simulation.subject.pending)
         self._runs = runs_of(self.members)
         self._slots: dict[View, Mapping[str, int]] = {}
 
-    def shorts(self) -> Iterator[Short]:
+    def shorts(self) -> Iterator[Shortage]:
         """Yield the places that lack slots, those that lack the fewest first."""
-        gathering, tree = self.first.gathering, self.question.tree
-        if gathering is None or not isinstance(tree, Tree):
-            yield Short(None, max(1, self.wanted - held(self.first)), tuple(self.view.names()))
+        plan, tree = self.first.plan, self.simulation.tree
+        if plan is None or not isinstance(tree, Tree):
+            yield Shortage(None, max(1, self.wanted - held(self.first)), tuple(self.view.names()))
             return
-        ranked = sorted(gathering.start, key=lambda index: (-gathering.raw[index], index))
+        ranked = sorted(plan.start, key=lambda index: (-plan.raw[index], index))
         for index in ranked:
             multiple = self.multiples.get(tree.domains[index].layer, 1)
-            missing = max(1, -(-gathering.desired // multiple) * multiple - gathering.raw[index])
-            yield Short(index, missing, tuple(tree.nodes_below(index)))
+            missing = max(1, -(-plan.desired // multiple) * multiple - plan.raw[index])
+            yield Shortage(index, missing, tuple(tree.nodes_below(index)))
 
     @property
     def multiples(self) -> Mapping[str, int]:
         """The pod count multiples by layer, none for an attempt without a plan."""
-        return self.question.multiples if self.first.gathering is not None else {}
+        return self.simulation.multiples if self.first.plan is not None else {}
 
     @property
     def wanted(self) -> int:
         """How many pods of a gang without a plan must find a place at once."""
-        group = self.question.subject.group
+        group = self.simulation.subject.group
         return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
 
     def slots(self, view: View) -> Mapping[str, int]:
@@ -67,7 +67,7 @@ class Tally:
 
     def empty_slots(self) -> Mapping[str, int]:
         """Return the slots by node were nobody there, no node cordoned and nobody nominated."""
-        return evidence.slots_in(evidence.empty_view(self.view), self.question, self.first)
+        return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 
     def slots_without(self, node: str, pods: Sequence[RunningPod]) -> int:
         """Return the gang's slots on a node once some of its pods are gone."""

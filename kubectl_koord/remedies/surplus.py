@@ -9,23 +9,23 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.values import DeletePod, Notice, Verdict, WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Question, next_attempt
+from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.simulation.subjects import never_tried
 from kubectl_koord.wording.words import count
 
 LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
 
-def without(question: Question) -> tuple[WayOut, ...]:
+def without(simulation: Simulation) -> tuple[WayOut, ...]:
     """Return the way out of a topology gang that would be placed with its minimum alone, none else.
 
     The scheduler wants slots for all members that are pending (`desiredOfferSlot`), not for the minimum.
     """
-    group = question.subject.group
-    if group is None or not question.has_topology or not question.snapshot.config.aware_of_topology:
+    group = simulation.subject.group
+    if group is None or not simulation.has_topology or not simulation.snapshot.config.aware_of_topology:
         return ()
     wanted = needed(group)
-    never = never_tried(question.subject, question.snapshot)
+    never = never_tried(simulation.subject, simulation.snapshot)
     kept = {
         gang.key: sorted(gang.pending, key=lambda pod: pod.key in never)[: wanted[gang.key]] for gang in group.members
     }
@@ -34,7 +34,7 @@ def without(question: Question) -> tuple[WayOut, ...]:
     if not surplus or not staying:
         return ()
     edits = tuple(DeletePod(pod.key) for pod in surplus)
-    if not all(course.placed_at_once for course in next_attempt(changed(question, edits))):
+    if not all(outcome.placed_at_once for outcome in next_attempt(changed(simulation, edits))):
         return ()
     message = f"Scale the job down to its minimum of {len(staying)}: it fits without {count(len(surplus), 'pod')}"
     how = next_steps.scaled_down(surplus)
@@ -42,9 +42,9 @@ def without(question: Question) -> tuple[WayOut, ...]:
     return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
 
 
-def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
+def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     """Warn of members that are not certain to be bound with the others, or at all."""
-    group = question.subject.group
+    group = simulation.subject.group
     if group is None or verdict != "yes":
         return
     if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
@@ -53,7 +53,7 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
             " when the minimum is met, and the others follow some minutes later."
         )
         yield Notice("surplus-pods", message)
-    elif may_be_forgotten(question):
+    elif may_be_forgotten(simulation):
         message = (
             "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
             " as the minimum: touch the PodGroup."
@@ -61,14 +61,14 @@ def notices(question: Question, verdict: Verdict) -> Iterator[Notice]:
         yield Notice("replacement-waits", message)
 
 
-def may_be_forgotten(question: Question) -> bool:
+def may_be_forgotten(simulation: Simulation) -> bool:
     """Tell whether it decides that the scheduler remembers the gang to have run (`OnceResourceSatisfied`).
 
     A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
     for as many as the minimum. One that leads for longer than some member is bound remembers.
     """
-    group = question.subject.group
-    if group is None or not group.is_satisfied() or leader.has_bound(group, question.snapshot):
+    group = simulation.subject.group
+    if group is None or not group.is_satisfied() or leader.has_bound(group, simulation.snapshot):
         return False
     return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
 

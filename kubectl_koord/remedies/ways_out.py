@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
-from kubectl_koord.engine.rounds import Course
+from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.remedies import cluster, gang, pods
-from kubectl_koord.remedies.search import Budget, Search, is_placed
+from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
 from kubectl_koord.reports.values import Edit, Uncordon, WayOut
 from kubectl_koord.simulation.edits import changed, deleted
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
 _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
@@ -40,12 +40,12 @@ class Found(Struct, frozen=True):
     why_none: str = ""
 
 
-def proven(question: Question, stuck: Course) -> Found:
+def proven(simulation: Simulation, stuck: Outcome) -> Found:
     """Return the single changes after which the subject would be placed; the best pair where there is none."""
-    unevaluated = coverage.not_evaluated(question.subject, question.snapshot)
+    unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
         return Found((), f"whether anything helps depends on {unevaluated_names(unevaluated)}, which is not evaluated.")
-    search = Search(question, stuck, Budget(len(question.view.names())))
+    search = Search(simulation, stuck, SearchBudget(len(simulation.view.names())))
     ways = tuple(way for family in _FAMILIES for way in family(search))
     if not ways:
         ways = tuple(_pair(search))
@@ -61,14 +61,14 @@ def _harm(way: WayOut) -> int:
     return max(map(disruption.harm, way.freed), default=disruption.HARMLESS)
 
 
-def told_apart(question: Question, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
+def told_apart(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
-    subject, snapshot = question.subject, question.snapshot
+    subject, snapshot = simulation.subject, simulation.snapshot
     if coverage.not_evaluated(subject, snapshot) or visibility.unread_for(subject, snapshot):
         return (), steps
-    budget = Budget(len(question.view.names()))
-    proven = tuple(step for step in steps if step.edits and is_placed(changed(question, step.edits), budget))
+    budget = SearchBudget(len(simulation.view.names()))
+    proven = tuple(step for step in steps if step.edits and is_placed(changed(simulation, step.edits), budget))
     return proven, tuple(step for step in steps if step not in proven)
 
 
@@ -90,7 +90,7 @@ def _pair(search: Search) -> Iterator[WayOut]:
 
 def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     """Yield changes to begin a pair with, and their rank among the families."""
-    view = search.question.view
+    view = search.simulation.view
     dying, cordoned = cluster.leaving(view), evidence.cordoned(view)
     if dying:
         yield (
@@ -103,8 +103,8 @@ def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
         yield _rank(cluster.tolerate), way
     for way in gang.other_layers(search):
         yield _rank(gang.other_layer), way
-    for layer, multiple in search.question.multiples.items():
-        yield _rank(gang.smaller_multiple), gang.lower_multiple(search.question, layer, multiple, 1)
+    for layer, multiple in search.simulation.multiples.items():
+        yield _rank(gang.smaller_multiple), gang.lower_multiple(search.simulation, layer, multiple, 1)
 
 
 def _rank(family: Callable[[Search], Iterator[WayOut]]) -> int:

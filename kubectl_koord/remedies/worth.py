@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from kubectl_koord.diagnosis import disruption, queue
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 
 Cost: TypeAlias = tuple[int, int, int, int, int, int]
 """Pods that are protected, others whose end harms a budget or a gang, pods, those that come back, priority, owned."""
@@ -24,10 +24,10 @@ def plus(one: Cost, other: Cost) -> Cost:
 class Worth:
     """What running pods are worth to others, as far as it matters to who wants their place."""
 
-    def __init__(self, question: Question) -> None:
-        """Keep the question; each pod is looked at once."""
-        self._snapshot = question.snapshot
-        self._own = queue.priority(question.subject)
+    def __init__(self, simulation: Simulation) -> None:
+        """Keep the simulation; each pod is looked at once."""
+        self._snapshot = simulation.snapshot
+        self._own = queue.priority(simulation.subject)
         self._known: dict[str, Cost] = {}
 
     def of(self, pod: RunningPod) -> Cost:

@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.explain.progress import News
+from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
@@ -69,7 +69,7 @@ def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
     return _written([Line(words, VERDICT_STYLE[verdict])], style)
 
 
-def news_line(time: str, news: News, *, style: OutputStyle) -> str:
+def news_line(time: str, news: ProgressNote, *, style: OutputStyle) -> str:
     """Return one change of an answer as a line: when (as the clock on the wall shows it), of whom, and what."""
     return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
 

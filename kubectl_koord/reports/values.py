@@ -290,7 +290,7 @@ class SchedulerSays(Struct, frozen=True, rename="camel"):
     """The condition found on the pods; `agrees` tells whether it still holds, None if that is open.
 
     since: the first failure; last_seen: the newest event about it, None where there is none.
-    pod: whose words these are. reads: what was understood, in one sentence; now: what is reckoned
+    pod: whose words these are. reads: what was understood, in one sentence; now: what is computed
     now; retry: when the scheduler tries again, where that matters; each may be empty.
     texts: every distinct text on the pods, where asked for.
     """
@@ -566,7 +566,7 @@ class Change(Struct, frozen=True, rename="camel"):
     resource_version: str
 
 
-class Outcome(Struct, frozen=True, rename="camel"):
+class VerdictSummary(Struct, frozen=True, rename="camel"):
     """What why-pending answers: verdict and cause code."""
 
     verdict: Verdict
@@ -577,8 +577,8 @@ class Outcome(Struct, frozen=True, rename="camel"):
 class Effect(Struct, frozen=True, rename="camel"):
     """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause."""
 
-    before: Outcome
-    after: Outcome
+    before: VerdictSummary
+    after: VerdictSummary
     worse: bool = False
 
 

@@ -1,4 +1,4 @@
-"""A question in a changed cluster: each edit applied to view and subject, nothing copied that stays as it is."""
+"""A simulation in a changed cluster: each edit applied to view and subject, nothing copied that stays as it is."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from kubectl_koord.engine.gangs import Gang, gather_rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, RunningPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.selectors import Toleration
 from kubectl_koord.reports.values import (
     AddNode,
@@ -25,27 +25,27 @@ from kubectl_koord.reports.values import (
     Tolerate,
     Uncordon,
 )
-from kubectl_koord.simulation.simulation import Question
+from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.simulation.subjects import Subject
 
 CORDON = "node.kubernetes.io/unschedulable"
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-def changed(question: Question, edits: Sequence[Edit]) -> Question:
-    """Return the question once all edits are made: those of one kind at once, as there may be many."""
-    view = question.view
+def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
+    """Return the simulation once all edits are made: those of one kind at once, as there may be many."""
+    view = simulation.view
     gone = [_occupant(view, edit.node, edit.pod) for edit in edits if isinstance(edit, DeletePod) and edit.node]
     nodes = [opened(view.node(edit.node)) for edit in edits if isinstance(edit, Uncordon)]
     more = [like_but_empty(view.node(edit.like), edit.node) for edit in edits if isinstance(edit, AddNode)]
     surplus = {edit.pod for edit in edits if isinstance(edit, DeletePod) and not edit.node}
     view = view.without(gone) if gone else view
-    question = structs.replace(question, view=view.with_nodes(nodes) if nodes else view)
-    question = _with_more(question, more) if more else question
-    question = _with_pods(question, surplus, lambda _: None) if surplus else question
+    simulation = structs.replace(simulation, view=view.with_nodes(nodes) if nodes else view)
+    simulation = _with_more(simulation, more) if more else simulation
+    simulation = _with_pods(simulation, surplus, lambda _: None) if surplus else simulation
     for edit in edits:
-        question = _one(question, edit)
-    return question
+        simulation = _one(simulation, edit)
+    return simulation
 
 
 def opened(node: Node) -> Node:
@@ -55,18 +55,18 @@ def opened(node: Node) -> Node:
     )
 
 
-def _one(question: Question, edit: Edit) -> Question:
+def _one(simulation: Simulation, edit: Edit) -> Simulation:
     match edit:
         case Uncordon() | AddNode() | DeletePod():
-            return question  # all at once, above
+            return simulation  # all at once, above
         case MovePod(pod=key, node=node, to=to):
-            pod = _occupant(question.view, node, key)
-            view = question.view.without([pod]).with_pods({to: [structs.replace(pod, node=to)]})
-            return structs.replace(question, view=view)
+            pod = _occupant(simulation.view, node, key)
+            view = simulation.view.without([pod]).with_pods({to: [structs.replace(pod, node=to)]})
+            return structs.replace(simulation, view=view)
         case Tolerate() | SetRequest():
-            return _with_pods(question, set(edit.pods), partial(_altered, edit=edit))
+            return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
         case SetTopology() | SetMinimum() | CreatePodGroup():
-            return _with_gang(question, edit)
+            return _with_gang(simulation, edit)
         case _:
             assert_never(edit)
 
@@ -75,7 +75,9 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest) -> PendingPod:
     if isinstance(edit, SetRequest):
         return asking(pod, edit.resource, quantity.amount(edit.resource, quantity.parse(edit.amount)))
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)
-    return structs.replace(pod, shape=structs.replace(pod.shape, tolerations=(*pod.shape.tolerations, more)))
+    return structs.replace(
+        pod, requirements=structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
+    )
 
 
 def _occupant(view: View, node: str, key: str) -> RunningPod:
@@ -88,35 +90,35 @@ def like_but_empty(node: Node, name: str) -> Node:
     return structs.replace(opened(node), name=name, labels=labels, load=())
 
 
-def _with_more(question: Question, more: Iterable[Node]) -> Question:
-    view = question.view
+def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
+    view = simulation.view
     added = {node.name: node for node in more}
     nodes = {name: added[name] if name in added else view.node(name) for name in sorted([*view.names(), *added])}
     occupants = {name: view.occupants(name) for name in view.names()}
-    snapshot = structs.replace(question.snapshot, nodes=nodes)
+    snapshot = structs.replace(simulation.snapshot, nodes=nodes)
     built = tree.build(snapshot.topologies, nodes)
-    return structs.replace(question, snapshot=snapshot, view=View(nodes, occupants), tree=built)
+    return structs.replace(simulation, snapshot=snapshot, view=View(nodes, occupants), tree=built)
 
 
 def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
     """Return the pod with no more than this request of one resource; none at all where `most` is 0."""
-    requests = ((name, min(amount, most) if name == resource else amount) for name, amount in pod.shape.requests)
+    requests = ((name, min(amount, most) if name == resource else amount) for name, amount in pod.requirements.requests)
     kept = tuple((name, amount) for name, amount in requests if amount)
-    return structs.replace(pod, shape=structs.replace(pod.shape, requests=kept))
+    return structs.replace(pod, requirements=structs.replace(pod.requirements, requests=kept))
 
 
-def wanting_room_alone(question: Question) -> Question:
-    """Return the question with pods that ask for their requests and for nothing else of a node."""
-    return _with_pods(question, {pod.key for pod in question.subject.pending}, room_alone)
+def wanting_room_alone(simulation: Simulation) -> Simulation:
+    """Return the simulation with pods that ask for their requests and for nothing else of a node."""
+    return _with_pods(simulation, {pod.key for pod in simulation.subject.pending}, room_alone)
 
 
 def room_alone(pod: PendingPod) -> PendingPod:
     """Return the pod with its requests alone: no selector, affinity, ports, volumes or spread."""
-    return structs.replace(pod, shape=Shape(requests=pod.shape.requests))
+    return structs.replace(pod, requirements=PodRequirements(requests=pod.requirements.requests))
 
 
-def _with_gang(question: Question, edit: SetTopology | SetMinimum | CreatePodGroup) -> Question:
-    group = question.subject.group
+def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePodGroup) -> Simulation:
+    group = simulation.subject.group
     if group is None:
         raise AssertionError("a lone pod has no gang")
     fields: dict[str, object] = {}
@@ -130,24 +132,24 @@ def _with_gang(question: Question, edit: SetTopology | SetMinimum | CreatePodGro
     def with_fields(gang: Gang) -> Gang:
         return structs.replace(gang, **fields) if gang.key == edit.gang else gang
 
-    subject = Subject(question.subject.key, group.with_each(with_fields))
-    return structs.replace(question, subject=subject)
+    subject = Subject(simulation.subject.key, group.with_each(with_fields))
+    return structs.replace(simulation, subject=subject)
 
 
-def _with_pods(question: Question, keys: set[str], change: Callable[[PendingPod], PendingPod | None]) -> Question:
-    """Return the question with some pending pods of the subject changed, or gone where there is None."""
-    subject = question.subject
+def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]) -> Simulation:
+    """Return the simulation with some pending pods of the subject changed, or gone where there is None."""
+    subject = simulation.subject
 
     def kept(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
         after = (change(pod) if pod.key in keys else pod for pod in pods)
         return tuple(pod for pod in after if pod is not None)
 
-    snapshot = structs.replace(question.snapshot, pending=kept(question.snapshot.pending))
+    snapshot = structs.replace(simulation.snapshot, pending=kept(simulation.snapshot.pending))
     if subject.group is None:
         (pod,) = kept(subject.pending)
-        return structs.replace(question, snapshot=snapshot, subject=Subject(subject.key, None, pod))
+        return structs.replace(simulation, snapshot=snapshot, subject=Subject(subject.key, None, pod))
     group = subject.group.with_each(lambda gang: structs.replace(gang, pending=kept(gang.pending)))
-    return structs.replace(question, snapshot=snapshot, subject=Subject(subject.key, group))
+    return structs.replace(simulation, snapshot=snapshot, subject=Subject(subject.key, group))
 
 
 def deleted(pods: Iterable[RunningPod]) -> tuple[DeletePod, ...]:

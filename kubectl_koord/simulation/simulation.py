@@ -1,4 +1,4 @@
-"""A question to the engine about one subject: what was asked, and the courses that the engine gives.
+"""One subject put to the engine: the cluster it is simulated in, and the outcomes that the engine gives.
 
 Shared by every explanation, so that all of them, and every proof of a way out, run the same engine.
 """
@@ -10,9 +10,9 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.fit import Prepared, prepare
-from kubectl_koord.engine.placement import Wish
+from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.preemption import Preemption
-from kubectl_koord.engine.rounds import MOST_ROUNDS, Course, courses
+from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, outcomes
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
@@ -23,18 +23,18 @@ from kubectl_koord.simulation.subjects import Subject, jobs
 _Seen: TypeAlias = tuple[object, ...]
 
 
-class Question(Struct, frozen=True):
-    """A subject in a cluster: the snapshot, the view to reckon with, and the topology tree."""
+class Simulation(Struct, frozen=True):
+    """A subject in a cluster: the snapshot, the view to compute with, and the topology tree."""
 
     snapshot: Snapshot
     subject: Subject
     view: View
     tree: Tree | NoTree
 
-    def answered_alone(self, view: View) -> tuple[Course, ...]:
-        """Return the courses without preemption in another variant, as if no other pod were nominated anywhere."""
+    def answered_alone(self, view: View) -> tuple[Outcome, ...]:
+        """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""
         alone = structs.replace(self.snapshot, pending=self.subject.pending)
-        return open_courses(structs.replace(self, snapshot=alone), view, preemption=False)
+        return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False)
 
     def prepared(self, pod: PendingPod, view: View | None = None) -> Prepared:
         """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
@@ -57,100 +57,100 @@ class Question(Struct, frozen=True):
     @property
     def must_gather(self) -> str:
         """The hard layer, empty for none."""
-        return self._wish.must_gather
+        return self._requirements.must_gather
 
     @property
     def multiples(self) -> Mapping[str, int]:
         """The pod count multiple by layer, where it is above one and the version knows of it."""
-        return self._wish.multiples if rules(self.snapshot.config.version).pod_count_multiple else {}
+        return self._requirements.multiples if rules(self.snapshot.config.version).pod_count_multiple else {}
 
     @property
-    def _wish(self) -> Wish:
+    def _requirements(self) -> TopologyRequirements:
         group = self.subject.group
         if group is None or not self.has_topology:
-            return Wish()
+            return TopologyRequirements()
         spec = next(spec for spec in group.specs if spec is not None)
         known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {}, ())
         return gangs.topology_requirements(spec, known)
 
 
-def ask(snapshot: Snapshot, subject: Subject, beside: Question | None = None) -> Question:
-    """Return the question about a subject, as the cluster stands.
+def simulate(snapshot: Snapshot, subject: Subject, sharing: Simulation | None = None) -> Simulation:
+    """Return the simulation of a subject in the cluster as it is.
 
-    `beside` is another question about the same snapshot, to share what was reckoned for it.
+    `sharing` is another simulation of the same snapshot, to share what was computed for it.
     """
-    if beside is not None:
-        return Question(snapshot, subject, beside.view, beside.tree)
-    return Question(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
+    if sharing is not None:
+        return Simulation(snapshot, subject, sharing.view, sharing.tree)
+    return Simulation(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
 
 
-def open_courses(
-    question: Question, view: View | None = None, *, preemption: bool = True, idle_too: bool = False
-) -> tuple[Course, ...]:
-    """Return the courses that the API leaves open, one per distinct outcome, the likeliest first.
+def open_outcomes(
+    simulation: Simulation, view: View | None = None, *, preemption: bool = True, idle_too: bool = False
+) -> tuple[Outcome, ...]:
+    """Return the distinct outcomes that the API leaves open, the likeliest first.
 
-    Attempts go on with changing triggers until one has an effect: where any course has one, those
+    Attempts go on with changing triggers until one has an effect: where any outcome has one, those
     without are dropped; with `idle_too` only where one places the job.
     """
-    every = list(every_course(question, view, preemption=preemption))
-    effective = [course for course in every if course.placed_at_once or course.rounds]
-    if idle_too and not any(course.placed_at_once for course in every):
+    every = list(every_outcome(simulation, view, preemption=preemption))
+    effective = [outcome for outcome in every if outcome.placed_at_once or outcome.rounds]
+    if idle_too and not any(outcome.placed_at_once for outcome in every):
         return _distinct(every)
     return _distinct(effective or every)
 
 
-def every_course(
-    question: Question, view: View | None = None, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS
-) -> Iterator[Course]:
-    """Yield the courses as they are reckoned, those that come to the same included."""
-    snapshot = question.snapshot
+def every_outcome(
+    simulation: Simulation, view: View | None = None, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS
+) -> Iterator[Outcome]:
+    """Yield the outcomes as they are computed, those that come to the same included."""
+    snapshot = simulation.snapshot
     enabled = preemption and snapshot.config.preemption
-    for job in jobs(question.subject, snapshot, rules(snapshot.config.version), question.tree):
-        yield from courses(job, view or question.view, preemption=enabled, most_rounds=most_rounds)
+    for job in jobs(simulation.subject, snapshot, rules(snapshot.config.version), simulation.tree):
+        yield from outcomes(job, view or simulation.view, preemption=enabled, most_rounds=most_rounds)
 
 
-def next_attempt(question: Question, view: View | None = None) -> tuple[Course, ...]:
-    """Return the courses that tell whether the next attempt places the subject, by every trigger that may come.
+def next_attempt(simulation: Simulation, view: View | None = None) -> tuple[Outcome, ...]:
+    """Return the outcomes that tell whether the next attempt places the subject, by every trigger that may come.
 
-    Where all pods are alike, what preemption would do cannot change that, and is not reckoned.
+    Where all pods are alike, what preemption would do cannot change that, and is not computed.
     """
-    shapes = {pod.shape for pod in question.subject.pending}
-    return open_courses(question, view, preemption=len(shapes) > 1, idle_too=True)
+    shapes = {pod.requirements for pod in simulation.subject.pending}
+    return open_outcomes(simulation, view, preemption=len(shapes) > 1, idle_too=True)
 
 
-def _distinct(every: Sequence[Course]) -> tuple[Course, ...]:
-    """Return one course per outcome: those that differ in their first attempt go before those that differ later."""
+def _distinct(every: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """Return one outcome of each kind: those that differ in their first attempt go before those that differ later."""
     if len(every) == 1:
         return tuple(every)
-    by_first: dict[_Seen, dict[_Seen, Course]] = {}
-    for course in every:
-        by_first.setdefault(at_first(course), {}).setdefault(_later(course), course)
+    by_first: dict[_Seen, dict[_Seen, Outcome]] = {}
+    for outcome in every:
+        by_first.setdefault(at_first(outcome), {}).setdefault(_later(outcome), outcome)
     ranked = [tuple(later.values()) for later in by_first.values()]
-    return (*(later[0] for later in ranked), *(course for later in ranked for course in later[1:]))
+    return (*(later[0] for later in ranked), *(outcome for later in ranked for outcome in later[1:]))
 
 
-def at_first(course: Course) -> _Seen:
+def at_first(outcome: Outcome) -> _Seen:
     """Return what users see of the first attempt: the slots, the placement, the first victims.
 
     Placement and nominations of plain jobs are left out: which node each pod takes is not predicted.
     """
-    gathering = course.first.gathering
-    planned = gathering is not None
-    slots = tuple(gathering.slots[index] for index in gathering.start) if gathering is not None else ()
-    placement = tuple(sorted(course.first.placement.items())) if planned and course.first.placement else ()
-    reason = course.last.reason if course.last is not None and not course.rounds else None
+    plan = outcome.first.plan
+    planned = plan is not None
+    slots = tuple(plan.slots[index] for index in plan.start) if plan is not None else ()
+    placement = tuple(sorted(outcome.first.placement.items())) if planned and outcome.first.placement else ()
+    reason = outcome.last.reason if outcome.last is not None and not outcome.rounds else None
     return (
-        course.placed_at_once,
+        outcome.placed_at_once,
         slots,
         placement,
-        _effect(course.rounds[0], planned) if course.rounds else (),
+        _effect(outcome.rounds[0], planned) if outcome.rounds else (),
         reason,
     )
 
 
-def _later(course: Course) -> _Seen:
-    planned = course.first.gathering is not None
-    return (course.runs, tuple(_effect(one, planned) for one in course.rounds[1:]))
+def _later(outcome: Outcome) -> _Seen:
+    planned = outcome.first.plan is not None
+    return (outcome.runs, tuple(_effect(one, planned) for one in outcome.rounds[1:]))
 
 
 def _effect(preemption: Preemption, planned: bool) -> _Seen:  # noqa: FBT001

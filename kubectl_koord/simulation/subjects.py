@@ -1,4 +1,4 @@
-"""Whom a question is about: a gang group, or pods that are scheduled one by one; and names for them."""
+"""What is simulated: a gang group, or pods that are scheduled one by one; and names for them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain

@@ -99,7 +99,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 70, "with access to its volumes"
         case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
             return 80, "within its topology spread"
-        case reasons.NotAffine() | reasons.Repelled() | reasons.RepelledByOthers():
+        case reasons.PodAffinityUnmet() | reasons.AntiAffinityViolated() | reasons.ExistingAntiAffinityViolated():
             return 90, "allowed by pod affinity"
         case reasons.Overloaded():
             return 100, "below the load thresholds"
@@ -139,11 +139,11 @@ def obstacle(reason: Reason) -> str:
             return f"topology spread over {key}"
         case reasons.SpreadLabelMissing(key=key):
             return f"no label {key} for the topology spread"
-        case reasons.NotAffine():
+        case reasons.PodAffinityUnmet():
             return "pod affinity"
-        case reasons.Repelled():
+        case reasons.AntiAffinityViolated():
             return "pod anti-affinity"
-        case reasons.RepelledByOthers():
+        case reasons.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
         case _:
             assert_never(reason)

@@ -14,7 +14,7 @@ from kubectl_koord.changes.annotate import (
     pod_group_plan,
     seconds,
 )
-from kubectl_koord.reports.values import Change, Effect, ObjectName, Outcome
+from kubectl_koord.reports.values import Change, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")
@@ -61,7 +61,7 @@ def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
     patch = {"metadata": {"resourceVersion": "7", "annotations": {SPEC: spec}}}
     assert found.changes == (Change(JOB, {SPEC: None}, {SPEC: spec}, patch, "7"),)
     assert (found.verdict, found.applied, found.message, found.warnings) == ("yes", False, "", ())
-    assert found.effect == Effect(Outcome("yes", None), Outcome("yes", None))
+    assert found.effect == Effect(VerdictSummary("yes", None), VerdictSummary("yes", None))
 
 
 def test_the_effect_is_what_why_pending_would_answer_then() -> None:
@@ -69,7 +69,7 @@ def test_the_effect_is_what_why_pending_would_answer_then() -> None:
     found = pod_group_plan(drawing, "default/job", Wanted(prefer_gather=(BLOCK,)), overwrite=True)
     assert found.effect is not None
     assert (found.effect.before.verdict, found.effect.before.cause) == ("no", "insufficient-slots")
-    assert found.effect.after == Outcome("yes", None)
+    assert found.effect.after == VerdictSummary("yes", None)
 
 
 FULL = FREE.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=1).with_running("c", on="n3", cpu=1)
@@ -286,7 +286,7 @@ def test_a_lone_pod_has_no_rank() -> None:
 def test_the_effect_of_ranks_is_shown_with_its_warnings() -> None:
     drawing = ranked("w-2", "w-10").with_group("job", 2, topology=json.dumps({"gatherStrategy": []}))
     found = index_plan(drawing, drawing.subject("job"), overwrite=False)
-    assert found.effect == Effect(Outcome("yes", None), Outcome("yes", None))
+    assert found.effect == Effect(VerdictSummary("yes", None), VerdictSummary("yes", None))
     assert [notice.code for notice in found.warnings] == ["index-not-honoured"]
 
 

@@ -82,6 +82,6 @@ def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
     collector.add("Pod", written("Pod", "b"))
     collector.add("Pod", written("Pod", "c"))
     a, b, c = seen(collector).running["n1"]
-    assert a.shape == b.shape
-    assert a.shape is not b.shape
-    assert b.shape is c.shape
+    assert a.requirements == b.requirements
+    assert a.requirements is not b.requirements
+    assert b.requirements is c.requirements

@@ -18,7 +18,7 @@ from tests.cluster.conftest import Reach, pod
 
 PODS = "/api/v1/pods"
 MERGE = "application/merge-patch+json"
-Words = Callable[..., str]
+ParsedMessage = Callable[..., str]
 
 pytestmark = pytest.mark.usefixtures("way")
 

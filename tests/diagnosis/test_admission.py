@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.explain.why import every_pending, with_nodes
 from kubectl_koord.model.objects import Layer
-from kubectl_koord.model.pods import GangWish
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.values import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
 from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, preempt_of, rules, short, why_of
@@ -122,7 +122,7 @@ def test_a_missing_pod_group_leaves_the_gang_silent() -> None:
     [(None, "its pods do not set min-available"), ("many", "min-available 'many' is not a whole number")],
 )
 def test_a_gang_without_a_valid_minimum_is_never_initialised(written: str | None, words: str) -> None:
-    drawing = FREE.with_light_gang("job", 1, gang_terms=GangWish(written))
+    drawing = FREE.with_light_gang("job", 1, gang_terms=GangAnnotations(written))
     assert stopped(drawing) == no("gang-not-initialised", f"the gang is not initialised: {words}.", "job-0")
 
 
@@ -137,7 +137,7 @@ def test_too_few_pods_wait_for_more() -> None:
 
 
 def test_the_minimum_of_a_gang_that_its_pods_define_is_not_lowered_on_a_pod_group() -> None:
-    drawing = FREE.with_light_gang("job", 1, gang_terms=GangWish("2"))
+    drawing = FREE.with_light_gang("job", 1, gang_terms=GangAnnotations("2"))
     report = why_of(drawing)
     assert (report.unblock, [step.action for step in report.next_steps]) == ((), ["add-pods"])
 
@@ -172,7 +172,7 @@ def test_a_gang_of_the_group_without_its_pod_group_stops_all() -> None:
 
 def test_a_gang_of_the_group_that_is_never_initialised_stops_all() -> None:
     drawing = FREE.with_gang("job", 1, groups=BOTH).with_light_gang(
-        "peer", 1, gang_terms=GangWish("x", groups=BOTH)
+        "peer", 1, gang_terms=GangAnnotations("x", groups=BOTH)
     )
     message = "the gang is not initialised: min-available 'x' is not a whole number."
     assert stopped(drawing) == no("group-member-missing", message, "peer-0")
@@ -354,10 +354,8 @@ def test_an_unknown_hard_layer_has_no_domain_but_a_near_name() -> None:
     edit = SetTopology("default/job", "PodGroup", rules(f"MustGather {SPINE}"))
     message = "Gather on SpineLayer, the layer with the closest name"
     assert report.unblock == (WayOut("use-layer", message, command, (edit,)),)
-    terms = GangWish("1", topology=rules("MustGather spinelayer"))
-    (said_by_pods,) = why_of(
-        FREE.with_light_gang("job", 1, gang_terms=terms, owner="Job/x")
-    ).unblock
+    terms = GangAnnotations("1", topology=rules("MustGather spinelayer"))
+    (said_by_pods,) = why_of(FREE.with_light_gang("job", 1, gang_terms=terms, owner="Job/x")).unblock
     assert said_by_pods.message == f"{message} (network-topology-spec in the pod template of Job/x)"
 
 

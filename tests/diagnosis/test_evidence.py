@@ -9,7 +9,7 @@ from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.reports.values import Funnel, NodeReason
-from kubectl_koord.simulation.simulation import ask, next_attempt
+from kubectl_koord.simulation.simulation import next_attempt, simulate
 from kubectl_koord.wording.words import stage
 from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of
 
@@ -94,8 +94,8 @@ def test_nominations_of_others_do_not_fill_an_empty_cluster() -> None:
 
 
 def nodes_of(drawing: Drawing) -> tuple[NodeReason, ...]:
-    question = ask(drawing, drawing.subject("job"))
-    return by_node(question, next_attempt(question)[0].first)
+    simulation = simulate(drawing, drawing.subject("job"))
+    return by_node(simulation, next_attempt(simulation)[0].first)
 
 
 MIXED = cluster("s0: b0[n1 n2:16]; -: b1[n3]").cordon("n1")
@@ -110,7 +110,7 @@ def test_every_node_is_told_with_what_it_takes_and_why_the_next_pod_does_not_fit
 
 def test_nodes_of_a_plain_gang_are_told_as_they_are_before_its_own_members_take_their_places() -> None:
     apart = PodTerm(BLOCK_KEY, having(app="job"))
-    drawing = cluster("s0: b0[n1 n2] b1[n3]").with_gang("job", 3, repelled=(apart,), labels=(("app", "job"),))
+    drawing = cluster("s0: b0[n1 n2] b1[n3]").with_gang("job", 3, pod_anti_affinity=(apart,), labels=(("app", "job"),))
     assert nodes_of(drawing) == tuple(
         NodeReason(name, block, 1, "pod anti-affinity") for name, block in (("n1", "b0"), ("n2", "b0"), ("n3", "b1"))
     )
@@ -135,7 +135,7 @@ def test_slots_enough_on_nodes_that_no_multiple_divides_are_told_as_such() -> No
         (reasons.PortTaken(80), "with its ports free"),
         (reasons.NoClaim("data"), "with access to its volumes"),
         (reasons.SpreadLabelMissing("zone"), "within its topology spread"),
-        (reasons.NotAffine(), "allowed by pod affinity"),
+        (reasons.PodAffinityUnmet(), "allowed by pod affinity"),
         (reasons.Overloaded("cpu", 90, 65), "below the load thresholds"),
         (reasons.NotSelected(), "matching its node selector and affinity"),
     ],

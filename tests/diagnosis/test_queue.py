@@ -62,7 +62,7 @@ def test_a_gang_is_placed_behind_a_pod_only_where_it_fits_wherever_that_goes(dra
 
 def test_a_pod_that_keeps_others_away_leaves_it_open_wherever_there_is_room() -> None:
     alone = PodTerm("kubernetes.io/hostname", having(app="web"))
-    drawing = job(FOUR_NODES, topology=GATHERED).with_pod("high", cpu=1, priority=10, repelled=(alone,))
+    drawing = job(FOUR_NODES, topology=GATHERED).with_pod("high", cpu=1, priority=10, pod_anti_affinity=(alone,))
     assert why_of(drawing).verdict == "unknown"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
-from kubectl_koord.engine.reasons import Insufficient, Repelled
+from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, having, jobs_of, rules, short
@@ -58,8 +58,8 @@ def test_a_plan_fails_on_execution_where_a_pods_own_filters_refuse() -> None:
     drawing = drawing.with_pod("c-large", gang="job", cpu=6)
     failed = with_trigger(drawing, "a-small")
     assert (failed.placement, failed.invalid) == (None, "default/c-large")
-    assert failed.gathering is not None
-    assert set((failed.gathering.seats or {}).values()) == {"n1"}
+    assert failed.plan is not None
+    assert set((failed.plan.assignments or {}).values()) == {"n1"}
 
 
 def test_a_plan_of_unequal_pods_may_hold_on_execution() -> None:
@@ -71,14 +71,14 @@ def test_members_that_repel_each_other_are_tried_with_their_own_state() -> None:
     apart = PodTerm("network/block", having(app="web"))
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, must_gather=SPINE)
     drawing = drawing.change_pods(labels=(("app", "web"),))
-    repelling = drawing.with_members(("job-0", "job-1"), "job", labels=(("app", "web"),), repelled=(apart,))
+    repelling = drawing.with_members(("job-0", "job-1"), "job", labels=(("app", "web"),), pod_anti_affinity=(apart,))
     assert attempt_of(repelling).invalid == "default/job-1"
 
 
 def test_a_plain_gang_is_placed_when_its_minimum_fits() -> None:
     drawing = cluster("s0: b0[n1:8 n2:4]").with_gang("job", 4, 4, minimum=3)
     placed = attempt_of(drawing)
-    assert placed.gathering is None
+    assert placed.plan is None
     assert sorted((placed.placement or {}).values()) == ["n1", "n1", "n2"]
 
 
@@ -118,9 +118,9 @@ def test_the_attempt_ends_when_enough_are_placed() -> None:
 
 def test_members_that_repel_each_other_are_tried_one_by_one() -> None:
     apart = PodTerm("network/block", having(app="web"))
-    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, labels=(("app", "web"),), repelled=(apart,))
+    drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, labels=(("app", "web"),), pod_anti_affinity=(apart,))
     failed = attempt_of(drawing)
-    assert failed.rejections == {"n1": Repelled(), "n2": Repelled()}
+    assert failed.rejections == {"n1": AntiAffinityViolated(), "n2": AntiAffinityViolated()}
 
 
 def test_a_lone_pod_is_a_job_of_its_own() -> None:

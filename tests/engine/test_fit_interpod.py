@@ -1,7 +1,7 @@
 """Required inter-pod affinity and anti-affinity, with the state that was prepared for one pod."""
 
 from kubectl_koord.engine.fit import prepare, rejection
-from kubectl_koord.engine.reasons import NotAffine, Reason, Repelled, RepelledByOthers
+from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod, PodTerm
@@ -24,26 +24,29 @@ def refused(drawing: Drawing, pod: PendingPod) -> dict[str, Reason]:
 
 
 def test_affinity_asks_for_the_domain_of_a_matching_pod() -> None:
-    assert refused(DRAWN, pending("p", affine=(SAME_BLOCK,))) == {"n3": NotAffine(), "n4": NotAffine()}
+    assert refused(DRAWN, pending("p", pod_affinity=(SAME_BLOCK,))) == {
+        "n3": PodAffinityUnmet(),
+        "n4": PodAffinityUnmet(),
+    }
 
 
 def test_all_terms_of_an_affinity_must_hold() -> None:
-    pod = pending("p", affine=(SAME_SPINE, PodTerm("network/block", having(app="db"))))
+    pod = pending("p", pod_affinity=(SAME_SPINE, PodTerm("network/block", having(app="db"))))
     assert set(refused(DRAWN, pod)) == {"n1", "n2", "n3", "n4"}
 
 
 def test_the_first_of_a_kind_may_go_anywhere() -> None:
-    first = pending("p", affine=(PodTerm("network/block", having(app="db")),), labels=DB)
+    first = pending("p", pod_affinity=(PodTerm("network/block", having(app="db")),), labels=DB)
     assert refused(DRAWN, first) == {}
 
 
 def test_but_not_where_the_key_is_missing() -> None:
-    first = pending("p", affine=(PodTerm("rack", having(app="db")),), labels=DB)
-    assert refused(DRAWN.label("n1", rack="r1"), first) == dict.fromkeys(("n2", "n3", "n4"), NotAffine())
+    first = pending("p", pod_affinity=(PodTerm("rack", having(app="db")),), labels=DB)
+    assert refused(DRAWN.label("n1", rack="r1"), first) == dict.fromkeys(("n2", "n3", "n4"), PodAffinityUnmet())
 
 
 def test_nor_when_it_does_not_match_itself() -> None:
-    assert set(refused(DRAWN, pending("p", affine=(PodTerm("network/block", having(app="db")),)))) == {
+    assert set(refused(DRAWN, pending("p", pod_affinity=(PodTerm("network/block", having(app="db")),)))) == {
         "n1",
         "n2",
         "n3",
@@ -52,46 +55,49 @@ def test_nor_when_it_does_not_match_itself() -> None:
 
 
 def test_anti_affinity_shuns_the_domain_of_a_matching_pod() -> None:
-    assert refused(DRAWN, pending("p", repelled=(SAME_BLOCK,))) == {"n1": Repelled(), "n2": Repelled()}
+    assert refused(DRAWN, pending("p", pod_anti_affinity=(SAME_BLOCK,))) == {
+        "n1": AntiAffinityViolated(),
+        "n2": AntiAffinityViolated(),
+    }
 
 
 def test_anti_affinity_is_no_matter_where_the_key_is_missing() -> None:
-    assert refused(DRAWN, pending("p", repelled=(PodTerm("rack", having(app="web")),))) == {}
+    assert refused(DRAWN, pending("p", pod_anti_affinity=(PodTerm("rack", having(app="web")),))) == {}
 
 
 def test_running_pods_repel_too() -> None:
-    drawing = DRAWN.with_running("db", on="n4", repelled=(PodTerm("network/spine", having(app="web")),))
-    assert refused(drawing, pending("p", labels=APP)) == {"n4": RepelledByOthers()}
+    drawing = DRAWN.with_running("db", on="n4", pod_anti_affinity=(PodTerm("network/spine", having(app="web")),))
+    assert refused(drawing, pending("p", labels=APP)) == {"n4": ExistingAntiAffinityViolated()}
     assert refused(drawing, pending("p", labels=DB)) == {}
 
 
 def test_a_term_means_its_own_namespace_by_default() -> None:
-    assert refused(DRAWN, pending("other/p", repelled=(SAME_BLOCK,))) == {}
+    assert refused(DRAWN, pending("other/p", pod_anti_affinity=(SAME_BLOCK,))) == {}
 
 
 def test_a_term_may_name_namespaces() -> None:
     named = PodTerm("network/block", having(app="web"), namespaces=("default",))
-    assert set(refused(DRAWN, pending("other/p", repelled=(named,)))) == {"n1", "n2"}
+    assert set(refused(DRAWN, pending("other/p", pod_anti_affinity=(named,)))) == {"n1", "n2"}
 
 
 def test_a_term_may_mean_every_namespace() -> None:
     wide = PodTerm("network/block", having(app="web"), every_namespace=True)
-    assert set(refused(DRAWN, pending("other/p", repelled=(wide,)))) == {"n1", "n2"}
+    assert set(refused(DRAWN, pending("other/p", pod_anti_affinity=(wide,)))) == {"n1", "n2"}
 
 
 def test_a_term_without_a_selector_means_nobody() -> None:
-    assert refused(DRAWN, pending("p", repelled=(PodTerm("network/block", None),))) == {}
+    assert refused(DRAWN, pending("p", pod_anti_affinity=(PodTerm("network/block", None),))) == {}
 
 
 def test_who_was_added_to_the_node_counts_and_who_was_taken_away_does_not() -> None:
     view = of(DRAWN)
-    shy = pending("p", repelled=(SAME_BLOCK,), labels=APP)
+    shy = pending("p", pod_anti_affinity=(SAME_BLOCK,), labels=APP)
     prepared = prepare(shy, view, rules("1.8"))
     full = view.state("n4").copy()
     full.add(pending("q", labels=APP))
     emptied = view.state("n1").copy()
     emptied.remove(view.occupants("n1")[0])
-    assert (rejection(shy, full, prepared), rejection(shy, emptied, prepared)) == (Repelled(), None)
+    assert (rejection(shy, full, prepared), rejection(shy, emptied, prepared)) == (AntiAffinityViolated(), None)
 
 
 def test_where_nobody_has_terms_members_change_nothing_but_room() -> None:

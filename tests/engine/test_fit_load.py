@@ -9,7 +9,7 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, offer_slots
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.objects import Usage
-from kubectl_koord.model.pods import Shape
+from kubectl_koord.model.pods import PodRequirements
 from tests.build import SPINE, attempt_of, cluster, node, pending
 
 BUSY = Usage("cpu", 5000, 8000, 65)
@@ -17,26 +17,26 @@ ESTIMATE = (("cpu", 1000),)
 
 
 @pytest.mark.parametrize(
-    ("usage", "shape", "reason"),
+    ("usage", "requirements", "reason"),
     [
-        (BUSY, Shape(estimate=ESTIMATE), Overloaded("cpu", 75, 65)),
-        (BUSY, Shape(), None),
-        (BUSY, Shape(estimate=ESTIMATE, of_daemon_set=True), None),
-        (Usage("cpu", 4200, 8000, 65), Shape(estimate=ESTIMATE), None),
-        (Usage("cpu", 4240, 8000, 65), Shape(estimate=ESTIMATE), Overloaded("cpu", 66, 65)),
-        (Usage("cpu", 5000, 0, 65), Shape(estimate=ESTIMATE), None),
-        (Usage("cpu", 5000, 8000, 0), Shape(estimate=ESTIMATE), None),
-        (Usage("memory", 96, 100, 95), Shape(estimate=ESTIMATE), Overloaded("memory", 96, 95)),
+        (BUSY, PodRequirements(estimate=ESTIMATE), Overloaded("cpu", 75, 65)),
+        (BUSY, PodRequirements(), None),
+        (BUSY, PodRequirements(estimate=ESTIMATE, of_daemon_set=True), None),
+        (Usage("cpu", 4200, 8000, 65), PodRequirements(estimate=ESTIMATE), None),
+        (Usage("cpu", 4240, 8000, 65), PodRequirements(estimate=ESTIMATE), Overloaded("cpu", 66, 65)),
+        (Usage("cpu", 5000, 0, 65), PodRequirements(estimate=ESTIMATE), None),
+        (Usage("cpu", 5000, 8000, 0), PodRequirements(estimate=ESTIMATE), None),
+        (Usage("memory", 96, 100, 95), PodRequirements(estimate=ESTIMATE), Overloaded("memory", 96, 95)),
     ],
 )
 def test_usage_and_estimate_together_must_not_pass_the_threshold(
-    usage: Usage, shape: Shape, reason: Overloaded | None
+    usage: Usage, requirements: PodRequirements, reason: Overloaded | None
 ) -> None:
-    assert overloaded(shape, node("n1", load=(usage,))) == reason
+    assert overloaded(requirements, node("n1", load=(usage,))) == reason
 
 
 def test_a_node_without_metrics_takes_anybody() -> None:
-    assert overloaded(Shape(estimate=ESTIMATE), node("n1")) is None
+    assert overloaded(PodRequirements(estimate=ESTIMATE), node("n1")) is None
 
 
 def test_an_overloaded_node_has_no_slots_but_what_is_short_is_named_first() -> None:
@@ -53,6 +53,6 @@ def test_an_overloaded_node_has_no_slots_but_what_is_short_is_named_first() -> N
 def test_members_that_are_assumed_on_a_node_count_when_the_plan_is_carried_out() -> None:
     drawing = cluster("s0: b0[n1:8]").change("n1", load=(Usage("cpu", 4000, 8000, 65),))
     failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, estimate=ESTIMATE))
-    assert failed.gathering is not None
-    assert failed.gathering.nodes["n1"].slots == 2
+    assert failed.plan is not None
+    assert failed.plan.nodes["n1"].slots == 2
     assert failed.invalid == "default/job-1"

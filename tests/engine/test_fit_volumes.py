@@ -88,9 +88,9 @@ def test_members_that_share_a_claim_of_one_pod_fail_on_execution() -> None:
 def test_a_node_offers_one_slot_for_members_that_share_a_claim_of_one_pod() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
     drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
-    gathering = attempt_of(drawing).gathering
-    assert gathering is not None
-    assert gathering.nodes["n1"].slots == 1
+    plan = attempt_of(drawing).plan
+    assert plan is not None
+    assert plan.nodes["n1"].slots == 1
 
 
 def test_preempting_the_holder_of_a_claim_of_one_pod_helps() -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, topology_requirements
-from kubectl_koord.engine.placement import Wish
+from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.model.pods import GangWish
+from kubectl_koord.model.pods import GangAnnotations
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 EMPTY = cluster("s0: b0[n1]")
@@ -17,7 +17,7 @@ def gang(drawing: Drawing, key: str = "default/job") -> Gang:
 
 
 def light(**wanted: str) -> Gang:
-    return gang(EMPTY.with_light_gang("job", 2, gang_terms=GangWish(**wanted)))
+    return gang(EMPTY.with_light_gang("job", 2, gang_terms=GangAnnotations(**wanted)))
 
 
 def test_a_gang_is_whoever_names_it_and_what_its_pod_group_says() -> None:
@@ -64,14 +64,14 @@ def test_pods_may_define_their_gang() -> None:
 
 
 def test_the_oldest_pod_defines_the_gang_and_of_equals_the_first_by_name() -> None:
-    drawing = EMPTY.with_light_gang("job", 3, gang_terms=GangWish("3"), created="2026-11-20T09:00:00Z")
-    drawing = drawing.change_pods("job-1", gang_terms=GangWish("1"), created="2026-11-20T08:00:00Z")
-    drawing = drawing.change_pods("job-2", gang_terms=GangWish("2"), created="2026-11-20T08:00:00Z")
+    drawing = EMPTY.with_light_gang("job", 3, gang_terms=GangAnnotations("3"), created="2026-11-20T09:00:00Z")
+    drawing = drawing.change_pods("job-1", gang_terms=GangAnnotations("1"), created="2026-11-20T08:00:00Z")
+    drawing = drawing.change_pods("job-2", gang_terms=GangAnnotations("2"), created="2026-11-20T08:00:00Z")
     assert gang(drawing).minimum == 1
 
 
 def test_a_pod_group_overrides_what_pods_say() -> None:
-    drawing = EMPTY.with_light_gang("job", 2, gang_terms=GangWish("2")).with_group("job", 7)
+    drawing = EMPTY.with_light_gang("job", 2, gang_terms=GangAnnotations("2")).with_group("job", 7)
     assert (gang(drawing).defined_by, gang(drawing).minimum) == ("PodGroup", 7)
 
 
@@ -199,22 +199,25 @@ def test_a_topology_spec_is_read_as_gos_decoder_reads_it(
 @pytest.mark.parametrize(
     ("written", "wanted"),
     [
-        (rules(), Wish()),
-        (rules(f"PreferGather {SPINE}"), Wish()),
-        (rules(f"MustGather {SPINE}"), Wish(SPINE)),
-        (rules(f"MustGather {SPINE}", f"MustGather {BLOCK}"), Wish(BLOCK)),
-        (rules(f"MustGather {BLOCK}", f"MustGather {SPINE}"), Wish(BLOCK)),
-        (rules(f"MustGather {NODE}", f"MustGather {BLOCK}"), Wish(NODE)),
-        (rules(f"MustGather {SPINE}", f"PreferGather {BLOCK}"), Wish(SPINE)),
-        (rules("MustGather Rack"), Wish("Rack")),
-        (rules("MustGather Rack", f"MustGather {BLOCK}"), Wish(BLOCK)),
-        (rules("MustGather Rack", f"MustGather {SPINE}"), Wish(SPINE)),
-        (rules(f"MustGather {SPINE} x4", f"PreferGather {BLOCK} x2"), Wish(SPINE, {SPINE: 4, BLOCK: 2})),
-        (rules(f"MustGather {SPINE} x1", f"PreferGather {BLOCK} x0"), Wish(SPINE)),
-        (rules(f"mustGather {SPINE}"), Wish()),
+        (rules(), TopologyRequirements()),
+        (rules(f"PreferGather {SPINE}"), TopologyRequirements()),
+        (rules(f"MustGather {SPINE}"), TopologyRequirements(SPINE)),
+        (rules(f"MustGather {SPINE}", f"MustGather {BLOCK}"), TopologyRequirements(BLOCK)),
+        (rules(f"MustGather {BLOCK}", f"MustGather {SPINE}"), TopologyRequirements(BLOCK)),
+        (rules(f"MustGather {NODE}", f"MustGather {BLOCK}"), TopologyRequirements(NODE)),
+        (rules(f"MustGather {SPINE}", f"PreferGather {BLOCK}"), TopologyRequirements(SPINE)),
+        (rules("MustGather Rack"), TopologyRequirements("Rack")),
+        (rules("MustGather Rack", f"MustGather {BLOCK}"), TopologyRequirements(BLOCK)),
+        (rules("MustGather Rack", f"MustGather {SPINE}"), TopologyRequirements(SPINE)),
+        (
+            rules(f"MustGather {SPINE} x4", f"PreferGather {BLOCK} x2"),
+            TopologyRequirements(SPINE, {SPINE: 4, BLOCK: 2}),
+        ),
+        (rules(f"MustGather {SPINE} x1", f"PreferGather {BLOCK} x0"), TopologyRequirements(SPINE)),
+        (rules(f"mustGather {SPINE}"), TopologyRequirements()),
     ],
 )
-def test_the_hard_layer_is_the_one_nearest_to_the_nodes(written: str, wanted: Wish) -> None:
+def test_the_hard_layer_is_the_one_nearest_to_the_nodes(written: str, wanted: TopologyRequirements) -> None:
     tree = build(EMPTY.topologies, EMPTY.nodes)
     assert isinstance(tree, Tree)
     assert topology_requirements(gather_rules(written)[0] or (), tree) == wanted

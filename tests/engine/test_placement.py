@@ -14,8 +14,8 @@ OLD_AND_NEW = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
 NEW = pytest.mark.parametrize("version", ["1.8", "main"])
 
 
-def seats(drawing: Drawing) -> dict[str, str]:
-    return short(gathering_of(drawing).seats)
+def assignments(drawing: Drawing) -> dict[str, str]:
+    return short(gathering_of(drawing).assignments)
 
 
 def slots(drawing: Drawing, *, start_only: bool = True) -> dict[str, int]:
@@ -36,7 +36,7 @@ def chosen(drawing: Drawing) -> str | None:
 def test_the_worked_example_goes_to_the_spine_with_no_waste(version: str) -> None:
     drawing = WORKED.with_gang("job", 4, 8, must_gather=SPINE).version(version)
     assert slots(drawing) == {"spine-0": 5, "spine-1": 4, "spine-2": 3}
-    assert seats(drawing) == {"job-0": "node-5", "job-1": "node-6", "job-2": "node-7", "job-3": "node-8"}
+    assert assignments(drawing) == {"job-0": "node-5", "job-1": "node-6", "job-2": "node-7", "job-3": "node-8"}
 
 
 @OLD_AND_NEW
@@ -48,13 +48,13 @@ def test_a_domain_offers_the_sum_of_its_nodes(version: str) -> None:
 def test_nodes_outside_the_tree_offer_nothing() -> None:
     drawing = cluster("s0: b0[n1:8]; -: b1[n2:8]").with_gang("job", 2, 8, must_gather=SPINE)
     found = gathering_of(drawing)
-    assert (slots(drawing), found.nodes["n2"].slots, found.seats) == ({"s0": 1}, 1, None)
+    assert (slots(drawing), found.nodes["n2"].slots, found.assignments) == ({"s0": 1}, 1, None)
 
 
 def test_without_a_hard_layer_the_start_is_the_root() -> None:
     drawing = WORKED.with_gang("job", 6, 8, topology=rules())
     assert slots(drawing) == {"": 12}
-    assert seats(drawing) == {
+    assert assignments(drawing) == {
         "job-0": "node-0",
         "job-1": "node-1",
         "job-2": "node-2",
@@ -76,7 +76,7 @@ def test_preferences_do_not_steer() -> None:
 def test_an_unknown_layer_has_no_domains() -> None:
     drawing = WORKED.with_gang("job", 1, 8, must_gather="spineLayer")
     found = gathering_of(drawing)
-    assert (found.start, found.seats) == ((), None)
+    assert (found.start, found.assignments) == ((), None)
 
 
 def test_the_lowest_level_on_which_any_domain_suffices_wins() -> None:
@@ -93,7 +93,7 @@ def test_a_block_in_one_spine_beats_a_spine_that_fits_as_a_whole(version: str) -
 @OLD_AND_NEW
 def test_one_node_that_takes_everything_beats_all(version: str) -> None:
     drawing = cluster("s0: b0[n1:4 n2:4]; s1: b1[n3:8 n4:4]").with_gang("job", 2, 4, must_gather=SPINE)
-    assert seats(drawing.version(version)) == {"job-0": "n3", "job-1": "n3"}
+    assert assignments(drawing.version(version)) == {"job-0": "n3", "job-1": "n3"}
 
 
 @OLD_AND_NEW
@@ -106,14 +106,14 @@ def test_of_several_nodes_the_one_with_the_least_left_is_taken(version: str) -> 
 def test_the_gang_must_not_leave_its_hard_layer(version: str) -> None:
     drawing = WORKED.with_gang("job", 4, 8, must_gather=BLOCK).version(version)
     found = gathering_of(drawing)
-    assert (found.desired, found.seats, found.chosen) == (4, None, None)
+    assert (found.desired, found.assignments, found.chosen) == (4, None, None)
     assert slots(drawing) == {"block-0": 3, "block-1": 2, "block-2": 2, "block-3": 2, "block-4": 3}
 
 
 @OLD_AND_NEW
 def test_nodes_may_be_the_hard_layer(version: str) -> None:
     drawing = cluster("s0: b0[n1:4 n2:8]").with_gang("job", 2, 4, must_gather=NODE).version(version)
-    assert (slots(drawing), seats(drawing)) == ({"n1": 1, "n2": 2}, {"job-0": "n2", "job-1": "n2"})
+    assert (slots(drawing), assignments(drawing)) == ({"n1": 1, "n2": 2}, {"job-0": "n2", "job-1": "n2"})
 
 
 def test_1_7_compares_candidates_by_their_own_slots_alone() -> None:
@@ -130,12 +130,12 @@ def test_1_8_compares_ancestors_where_candidates_tie(version: str) -> None:
 @OLD_AND_NEW
 def test_fuller_children_are_filled_first(version: str) -> None:
     drawing = cluster("s0: b0[n1:4] b1[n2:4 n3:8]").with_gang("job", 4, 4, must_gather=SPINE).version(version)
-    assert seats(drawing) == {"job-0": "n3", "job-1": "n3", "job-2": "n2", "job-3": "n1"}
+    assert assignments(drawing) == {"job-0": "n3", "job-1": "n3", "job-2": "n2", "job-3": "n1"}
 
 
 def test_a_child_that_is_not_needed_gets_nobody() -> None:
     drawing = cluster("s0: b0[n1 n2] b1[n3 n4] b2[n5]").with_gang("job", 3, 8, must_gather=SPINE)
-    assert seats(drawing) == {"job-0": "n1", "job-1": "n2", "job-2": "n3"}
+    assert assignments(drawing) == {"job-0": "n1", "job-1": "n2", "job-2": "n3"}
 
 
 @OLD_AND_NEW
@@ -143,7 +143,7 @@ def test_pods_take_their_seats_by_name_as_plain_text_whatever_their_index(versio
     drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 0, must_gather=SPINE).version(version)
     for name, index in (("w-10", 2), ("w-2", 1), ("w-0", 0)):
         drawing = drawing.with_pod(name, gang="job", cpu=8, index=index)
-    assert seats(drawing) == {"w-0": "n1", "w-10": "n2", "w-2": "n3"}
+    assert assignments(drawing) == {"w-0": "n1", "w-10": "n2", "w-2": "n3"}
 
 
 def test_slots_are_counted_in_index_order_in_units_of_the_trigger() -> None:
@@ -166,14 +166,14 @@ def test_slots_of_a_layer_with_a_multiple_are_rounded_down(version: str) -> None
         "s1": 0,
         "b2": 2,
     } | {f"n{number}": 1 for number in range(1, 9)}
-    assert seats(drawing) == {"job-0": "n1", "job-1": "n2", "job-2": "n4", "job-3": "n5"}
+    assert assignments(drawing) == {"job-0": "n1", "job-1": "n2", "job-2": "n4", "job-3": "n5"}
 
 
 def test_1_7_knows_no_multiples() -> None:
     spec = rules(f"MustGather {SPINE} x4")
     drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 3, 8, topology=spec)
     assert (slots(drawing.version("1.7")), slots(drawing)) == ({"s0": 3}, {"s0": 0})
-    assert seats(drawing.version("1.7")) == {"job-0": "n1", "job-1": "n2", "job-2": "n3"}
+    assert assignments(drawing.version("1.7")) == {"job-0": "n1", "job-1": "n2", "job-2": "n3"}
 
 
 @NEW
@@ -181,14 +181,14 @@ def test_a_number_that_is_no_multiple_is_never_placed_above_that_layer(version: 
     spec = rules(f"PreferGather {BLOCK} x4")
     drawing = cluster("s0: b0[n1 n2 n3 n4 n5 n6 n7 n8]").with_gang("job", 6, 8, topology=spec).version(version)
     found = gathering_of(drawing)
-    assert (slots(drawing), found.seats) == ({"": 8}, None)
+    assert (slots(drawing), found.assignments) == ({"": 8}, None)
 
 
 @NEW
 def test_but_it_may_be_placed_on_one_node_below_it(version: str) -> None:
     spec = rules(f"PreferGather {BLOCK} x4")
     drawing = cluster("s0: b0[n1:48 n2:16]").with_gang("job", 6, 8, topology=spec).version(version)
-    assert set(seats(drawing).values()) == {"n1"}
+    assert set(assignments(drawing).values()) == {"n1"}
 
 
 def test_raw_slots_are_those_before_rounding() -> None:
@@ -222,4 +222,4 @@ def test_only_the_first_pods_selector_counts() -> None:
 
 def test_blocks_of_one_name_are_one_domain() -> None:
     drawing = cluster("s0: b0[n1]; s1: b0[n2]").with_gang("job", 2, 8, must_gather=BLOCK)
-    assert seats(drawing) == {"job-0": "n1", "job-1": "n2"}
+    assert assignments(drawing) == {"job-0": "n1", "job-1": "n2"}

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from kubectl_koord.engine.preemption import (
-    Meeting,
     Preemption,
     Refusal,
+    VictimOrder,
     by_name,
-    cheapest_first,
-    dearest_first,
-    favouring,
+    highest_priority_first,
     last_first,
+    lowest_priority_first,
     node_costs,
     possible_victims,
     preempt,
+    single_out,
 )
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.selectors import Toleration
@@ -232,14 +232,14 @@ def test_possible_victims_rank_lower_are_not_protected_and_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("meeting", "cost"),
-    [(by_name, 0 + 2), (last_first, 1 + 2), (cheapest_first, 0 + 2), (dearest_first, 1 + 2)],
+    ("victim_order", "cost"),
+    [(by_name, 0 + 2), (last_first, 1 + 2), (lowest_priority_first, 0 + 2), (highest_priority_first, 1 + 2)],
 )
-def test_a_node_costs_the_ranks_of_the_first_pod_of_each_job(meeting: Meeting, cost: int) -> None:
+def test_a_node_costs_the_ranks_of_the_first_pod_of_each_job(victim_order: VictimOrder, cost: int) -> None:
     drawing = cluster("s0: b0[n1 n2]").with_running("a", on="n1", priority=10, job="x")
     drawing = drawing.with_running("b", on="n1", priority=20, job="x").with_running("c", on="n1", priority=30, job="y")
     view = of(drawing.with_running("d", on="n2", priority=10))
-    assert node_costs(view, ("n1", "n2"), pending("p", priority=99), meeting) == {"n1": cost, "n2": 0}
+    assert node_costs(view, ("n1", "n2"), pending("p", priority=99), victim_order) == {"n1": cost, "n2": 0}
 
 
 def test_pods_without_a_job_key_count_as_one_job() -> None:
@@ -254,4 +254,4 @@ def test_one_node_may_be_met_in_another_order_than_the_rest(cheap: bool, costs: 
     drawing = cluster("s0: b0[n1 n2]")
     for name in ("n1", "n2"):
         drawing = drawing.with_running(f"a-{name}", on=name, priority=1).with_running(f"b-{name}", on=name, priority=2)
-    assert node_costs(of(drawing), ("n1", "n2"), pending("p", priority=9), favouring("n1", cheap=cheap)) == costs
+    assert node_costs(of(drawing), ("n1", "n2"), pending("p", priority=9), single_out("n1", cheap=cheap)) == costs

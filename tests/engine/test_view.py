@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from kubectl_koord.engine.view import NodeState, Occupant, View, of
-from kubectl_koord.model.pods import Held, HostPort
+from kubectl_koord.model.pods import HostPort, NodePods
 from tests.build import cluster, node, pending, running
 
 DRAWN = cluster("s0: b0[n1:8 n2:8]").with_running("a", on="n1", cpu=3, ports=(HostPort(80),))
@@ -85,7 +85,7 @@ def test_a_value_by_node_is_computed_anew_only_where_a_what_if_differs() -> None
 
 
 def test_pods_whose_sums_are_known_are_not_gone_through() -> None:
-    held = Held.of(DRAWN.running["n1"], {"cpu": 3000}, (HostPort(80),))
+    held = NodePods.of(DRAWN.running["n1"], {"cpu": 3000}, (HostPort(80),))
     state, plain = NodeState(DRAWN.nodes["n1"], held), of(DRAWN).state("n1")
     assert (state.free, state.places, state.occupants, state.ports) == (
         plain.free,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from kubectl_koord.model.objects import Layer, Lease
-from kubectl_koord.model.pods import Condition, GangWish
+from kubectl_koord.model.pods import Condition, GangAnnotations
 from kubectl_koord.reports.codes import CauseCode
 from tests.build import BLOCK, LAYERS, MOMENT, NODE, SPINE, Drawing, cluster, rules, why_of
 
@@ -57,7 +57,7 @@ def gang(pods: int = 2, **fields: Any) -> Drawing:  # noqa: ANN401 - as `with_ga
 
 
 def light(minimum: str | None) -> Drawing:
-    return FREE.with_light_gang("job", 1, gang_terms=GangWish(minimum))
+    return FREE.with_light_gang("job", 1, gang_terms=GangAnnotations(minimum))
 
 
 def refused(drawing: Drawing, message: str = SAID) -> Drawing:
@@ -200,7 +200,7 @@ ROWS = (
     ),
     no(
         "5 gang of the group never initialised",
-        gang(1, groups=BOTH).with_light_gang("peer", 1, gang_terms=GangWish("x", groups=BOTH)),
+        gang(1, groups=BOTH).with_light_gang("peer", 1, gang_terms=GangAnnotations("x", groups=BOTH)),
         "group-member-missing",
         "the gang is not initialised: min-available 'x' is not a whole number.",
         "peer-0",

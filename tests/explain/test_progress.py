@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.explain import progress
-from kubectl_koord.explain.progress import News
+from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.explain.why import every_pending, why
-from kubectl_koord.model.pods import GangWish
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.values import Cause, Notice, SlotRow, WayOut, WhyReport
 from kubectl_koord.simulation.subjects import again
 from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
@@ -141,23 +141,27 @@ def test_ways_out_of_another_verdict_are_not_told_as_lost() -> None:
 # --- listings -------------------------------------------------------------------------------
 
 
-def listed(before: Drawing, after: Drawing) -> tuple[News, ...]:
+def listed(before: Drawing, after: Drawing) -> tuple[ProgressNote, ...]:
     return progress.listing_news(after, every_pending(before), every_pending(after))
 
 
 def test_a_listing_tells_who_begins_to_wait_and_for_what_else() -> None:
     assert listed(FULL, FULL) == ()
     assert listed(FULL, FULL.with_running("low-2", on="n2", cpu=8)) == ()  # slots are for those who ask for the gang
-    assert listed(EMPTY, FULL) == (News("default/job", f"pending: {MISSING} 1", "no"),)
-    assert listed(FULL, GANG) == (News("default/job", "would be placed now: 2 pods on n1 and n2", "yes"),)
-    assert listed(EMPTY, EMPTY.with_pod("one", "", 8)) == (News("pod/default/one", "would be placed now", "yes"),)
+    assert listed(EMPTY, FULL) == (ProgressNote("default/job", f"pending: {MISSING} 1", "no"),)
+    assert listed(FULL, GANG) == (ProgressNote("default/job", "would be placed now: 2 pods on n1 and n2", "yes"),)
+    assert listed(EMPTY, EMPTY.with_pod("one", "", 8)) == (
+        ProgressNote("pod/default/one", "would be placed now", "yes"),
+    )
 
 
 def test_a_listing_tells_what_became_of_those_who_wait_no_more() -> None:
-    assert listed(GANG, bound(GANG, "job-0", "job-1")) == (News("default/job", "scheduled: 2 pods on a node", "yes"),)
-    assert listed(GANG, EMPTY) == (News("default/job", "gone", "unknown"),)
+    assert listed(GANG, bound(GANG, "job-0", "job-1")) == (
+        ProgressNote("default/job", "scheduled: 2 pods on a node", "yes"),
+    )
+    assert listed(GANG, EMPTY) == (ProgressNote("default/job", "gone", "unknown"),)
     emptied = without(GANG, "job-0", "job-1")
-    assert listed(GANG, emptied) == (News("default/job", "no pending pods, 0 on a node, 2 needed", "yes"),)
+    assert listed(GANG, emptied) == (ProgressNote("default/job", "no pending pods, 0 on a node, 2 needed", "yes"),)
 
 
 def test_a_gang_group_is_one_whichever_of_its_gangs_still_waits() -> None:
@@ -197,7 +201,7 @@ def test_every_gang_of_a_group_has_to_be_scheduled() -> None:
 
 
 def test_a_gang_that_never_initialises_is_not_scheduled() -> None:
-    light = EMPTY.with_light_gang("job", 1, gang_terms=GangWish(minimum="many"))
+    light = EMPTY.with_light_gang("job", 1, gang_terms=GangAnnotations(minimum="many"))
     assert not scheduled(light)
     assert not scheduled(without(light.with_finished("old", "job"), "job-0").with_pod("lost-0", "lost"), "lost")
 
@@ -243,9 +247,9 @@ def test_a_listing_tells_once_that_others_may_be_missing_and_calls_nobody_gone_w
     seen = every_pending(GANG.with_pods(pending("one", 1)))
     blind = EMPTY.with_gap("PodGroup")
     news = [
-        News("others", "may be missing: PodGroup could not be read: you may not read it", "unknown"),
-        News("default/job", "no unfinished pods any more", "unknown"),
-        News("pod/default/one", "gone", "unknown"),
+        ProgressNote("others", "may be missing: PodGroup could not be read: you may not read it", "unknown"),
+        ProgressNote("default/job", "no unfinished pods any more", "unknown"),
+        ProgressNote("pod/default/one", "gone", "unknown"),
     ]
     assert list(progress.listing_news(blind, seen, every_pending(blind))) == news
     assert progress.listing_news(blind, every_pending(blind), every_pending(blind)) == ()

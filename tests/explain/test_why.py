@@ -201,10 +201,10 @@ def test_a_member_that_some_node_would_take_alone_is_short_of_capacity() -> None
 
 
 def test_a_member_that_goes_where_another_is_may_wait_for_that_one() -> None:
-    beside = PodTerm(SPINE_KEY, having(app="db"))
+    sharing = PodTerm(SPINE_KEY, having(app="db"))
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 0, minimum=2)
     drawing = drawing.with_pod("job-0", gang="job", cpu=4, labels=(("app", "db"),), priority=1)
-    drawing = drawing.with_pod("job-1", gang="job", cpu=4, affine=(beside,))
+    drawing = drawing.with_pod("job-1", gang="job", cpu=4, pod_affinity=(sharing,))
     assert code_of(drawing) == ("no", "insufficient-capacity")
 
 

@@ -1,4 +1,4 @@
-"""The scheduler's words beside what is reckoned now: how old, whether they hold, when it tries again."""
+"""The scheduler's words beside what is computed now: how old, whether they hold, when it tries again."""
 
 import pytest
 

@@ -14,11 +14,11 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.messages.parser import (
     DomainSlots,
     Fragment,
-    QuotaWords,
+    ParsedMessage,
+    QuotaMessage,
     Rejection,
     Suggestion,
-    TopologyWords,
-    Words,
+    TopologyMessage,
     read,
 )
 from kubectl_koord.messages.phrases import Phrase
@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parents[1] / "cases"
 CASES = list(read_cases(FOLDER))
 SPINES = "topology topologyNode SpineLayer/s0: 3;topology topologyNode SpineLayer/s1: 2"
 S0, S1 = DomainSlots("SpineLayer", "s0", 3), DomainSlots("SpineLayer", "s1", 2)
-CPU = Words(nodes=12, counts=((7, "Insufficient cpu"),))
+CPU = ParsedMessage(nodes=12, counts=((7, "Insufficient cpu"),))
 PLAN = "no candidate topology nodes can accommodate job, desiredOfferSlot: 4"
 
 
@@ -61,12 +61,12 @@ def test_a_histogram_is_read_as_counts_and_the_preemption_text_apart() -> None:
         " preemption: 0/5 nodes are available: 3 no potential victims., preemption: 0/5 nodes are available: 1 x."
     )
 
-    assert read(message) == Words(
+    assert read(message) == ParsedMessage(
         nodes=5,
         counts=((2, "node(s) had untolerated taint {a: b}"), (3, "Insufficient cpu")),
         preemption=(
-            Fragment(Words(nodes=5, counts=((3, "no potential victims"),))),
-            Fragment(Words(nodes=5, counts=((1, "x"),))),
+            Fragment(ParsedMessage(nodes=5, counts=((3, "no potential victims"),))),
+            Fragment(ParsedMessage(nodes=5, counts=((1, "x"),))),
         ),
     )
 
@@ -83,25 +83,25 @@ def test_what_reservations_add_behind_the_histogram_is_counted_too() -> None:
 @pytest.mark.parametrize(
     ("domains", "expected"),
     [
-        (SPINES, TopologyWords(4, (S0, S1), None, (), CPU)),
-        ("max offer slot among 2 must-gather topology nodes: 3", TopologyWords(4, (), (2, 3), (), CPU)),
-        ("", TopologyWords(4, (), None, (), CPU)),
-        ("some day more", TopologyWords(4, (), None, (), CPU, "some day more")),
-        (f"{SPINES};x", TopologyWords(4, (S0, S1), None, (), CPU, "x")),
+        (SPINES, TopologyMessage(4, (S0, S1), None, (), CPU)),
+        ("max offer slot among 2 must-gather topology nodes: 3", TopologyMessage(4, (), (2, 3), (), CPU)),
+        ("", TopologyMessage(4, (), None, (), CPU)),
+        ("some day more", TopologyMessage(4, (), None, (), CPU, "some day more")),
+        (f"{SPINES};x", TopologyMessage(4, (S0, S1), None, (), CPU, "x")),
     ],
     ids=["by domain", "only the best (koordinator#3191)", "a layer that does not exist", "unknown", "unknown item"],
 )
-def test_a_failed_plan_yields_its_slots(domains: str, expected: TopologyWords, number: str) -> None:
+def test_a_failed_plan_yields_its_slots(domains: str, expected: TopologyMessage, number: str) -> None:
     message = f"0/12 nodes are available: {number}{PLAN}, {domains}, 0/12 nodes are available: 7 Insufficient cpu.."
 
-    assert read(message) == Words(nodes=12, topology=expected)
+    assert read(message) == ParsedMessage(nodes=12, topology=expected)
 
 
 @pytest.mark.parametrize("fit", ["", ", 0/12 nodes are available: 7 Insufficient cpu."])
 def test_multiples_are_read_with_and_without_the_nested_histogram(fit: str) -> None:
     words = read(f"0/9 nodes are available: {PLAN}, {SPINES}{fit}; podCountMultiple constraints: B=4, S=2, odd.")
 
-    assert words.topology == TopologyWords(4, (S0, S1), None, (("B", 4), ("S", 2)), CPU if fit else None, "odd")
+    assert words.topology == TopologyMessage(4, (S0, S1), None, (("B", 4), ("S", 2)), CPU if fit else None, "odd")
 
 
 @pytest.mark.parametrize("prefix", ["0/12 nodes are available: ", "", "0/1 nodes are available: 1 "])
@@ -112,10 +112,10 @@ def test_a_quoted_member_is_unquoted_and_read_itself(prefix: str) -> None:
     words = read(message)
 
     success = Phrase("preempt-success", (("waiting", "3"), ("members", "8")))
-    assert words == Words(
+    assert words == ParsedMessage(
         nodes={"": None}.get(prefix, int(prefix[2:4].strip() or 0) if prefix else 0),
         rejected=Rejection("ns/g", "ns/w-0", CPU, 3),
-        preemption=(Fragment(Words(phrase=success), by="ns/w-0"),),
+        preemption=(Fragment(ParsedMessage(phrase=success), by="ns/w-0"),),
     )
     assert words.has_preempted
     assert words.is_quote
@@ -130,7 +130,7 @@ def test_quotations_are_followed_three_levels_deep() -> None:
 
     words = read(message)
 
-    assert words.slots == TopologyWords(4, (S0, S1))
+    assert words.slots == TopologyMessage(4, (S0, S1))
     assert words.rejected is not None
     assert words.rejected.words.rejected is not None
 
@@ -139,9 +139,9 @@ def test_nesting_ends_at_some_depth_and_keeps_the_rest_as_text() -> None:
     quote = rejected("x")
     plan = f"{PLAN}, , 0/1 nodes are available: 1 x"
 
-    assert read(quote, 0) == Words(text=quote)
-    assert read(plan, 0).topology == TopologyWords(4, nodes=Words(text="0/1 nodes are available: 1 x"))
-    assert read("x preemption: y", 0) == Words(text="x", preemption=(Fragment(Words(text="y")),))
+    assert read(quote, 0) == ParsedMessage(text=quote)
+    assert read(plan, 0).topology == TopologyMessage(4, nodes=ParsedMessage(text="0/1 nodes are available: 1 x"))
+    assert read("x preemption: y", 0) == ParsedMessage(text="x", preemption=(Fragment(ParsedMessage(text="y")),))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_go_quoting_is_undone_and_what_is_none_left_as_it_is(written: str, meant
     member = 'gets rejected due to member Pod "p" is unschedulable with reason "x", alreadyWaitForBound: 0'
     message = f'GangGroup "{written}" {member}'
 
-    assert read(message).rejected == Rejection(meant, "p", Words(text="x"), 0)
+    assert read(message).rejected == Rejection(meant, "p", ParsedMessage(text="x"), 0)
 
 
 @pytest.mark.parametrize(
@@ -168,27 +168,27 @@ def test_go_quoting_is_undone_and_what_is_none_left_as_it_is(written: str, meant
                 "Insufficient quotas, quotaName: q, runtime: cpu:1,memory:2Gi, used: <empty>, pod's request: cpu:1,"
                 " exceedDimensions: [cpu memory]"
             ),
-            QuotaWords(("q",), "runtime", (("cpu", "1"), ("memory", "2Gi")), (), (("cpu", "1"),), ("cpu", "memory")),
+            QuotaMessage(("q",), "runtime", (("cpu", "1"), ("memory", "2Gi")), (), (("cpu", "1"),), ("cpu", "memory")),
         ),
         (
             (
                 "Insufficient quotas, quotaNameTopo: [root q], runtime: cpu:1, used: cpu:1, pod's request: cpu:1,"
                 " exceedDimensions: [cpu]"
             ),
-            QuotaWords(("root", "q"), "runtime", (("cpu", "1"),), (("cpu", "1"),), (("cpu", "1"),), ("cpu",)),
+            QuotaMessage(("root", "q"), "runtime", (("cpu", "1"),), (("cpu", "1"),), (("cpu", "1"),), ("cpu",)),
         ),
         (
             (
                 "Insufficient non-preemptible quotas, quotaName: q, min: cpu:1, nonPreemptibleUsed: cpu:1,"
                 " pod's request: nvidia.com/gpu:1, exceedDimensions: []"
             ),
-            QuotaWords(("q",), "min", (("cpu", "1"),), (("cpu", "1"),), (("nvidia.com/gpu", "1"),), ()),
+            QuotaMessage(("q",), "min", (("cpu", "1"),), (("cpu", "1"),), (("nvidia.com/gpu", "1"),), ()),
         ),
     ],
     ids=["quota", "parents", "non-preemptible"],
 )
-def test_a_quota_refusal_becomes_a_value(text: str, quota: QuotaWords) -> None:
-    assert read(f"0/3 nodes are available: {text}.") == Words(nodes=3, quota=quota)
+def test_a_quota_refusal_becomes_a_value(text: str, quota: QuotaMessage) -> None:
+    assert read(f"0/3 nodes are available: {text}.") == ParsedMessage(nodes=3, quota=quota)
 
 
 PHRASES = [
@@ -264,14 +264,14 @@ def test_every_fixed_sentence_is_recognised_in_each_wrapping(
 
     assert (words.phrase and words.phrase.code, words.phrase and words.phrase.names, words.text) == (code, names, "")
     assert words.is_of_old_scheduler == code.startswith("before-1.7")
-    assert read(f"x. preemption: {text}.").preemption == (Fragment(Words(phrase=words.phrase)),)
+    assert read(f"x. preemption: {text}.").preemption == (Fragment(ParsedMessage(phrase=words.phrase)),)
 
 
 def test_the_failed_preemption_that_a_waiting_member_is_told_is_read_too() -> None:
     words = read("0/1 nodes are available: 1 0/7 nodes are available: 5 no potential victims, 2 Insufficient cpu.")
 
-    inner = Words(nodes=7, counts=((5, "no potential victims"), (2, "Insufficient cpu")))
-    assert words == Words(nodes=1, permit=inner)
+    inner = ParsedMessage(nodes=7, counts=((5, "no potential victims"), (2, "Insufficient cpu")))
+    assert words == ParsedMessage(nodes=1, permit=inner)
     assert words.root == inner
 
 
@@ -284,7 +284,7 @@ def test_a_suggestion_is_taken_from_the_end(post: str) -> None:
     assert words.suggestion == Suggestion("DeleteConflictPVC", "a. b")
     assert (words.counts, words.text) == (((2, "Insufficient cpu"),), "")
     assert [fragment.words for fragment in words.preemption] == (
-        [Words(phrase=Phrase("no-pending-pods"))] if post else []
+        [ParsedMessage(phrase=Phrase("no-pending-pods"))] if post else []
     )
     assert read("Suggestion: {type: half").text == "Suggestion: {type: half"
 
@@ -317,27 +317,29 @@ def test_a_number_longer_than_any_count_stays_text(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["etwas anderes", 'persistentvolumeclaim "x" not found', "0/3 nodes"])
 def test_what_is_not_understood_stays_text(text: str) -> None:
-    assert read(text) == Words(text=text)
-    assert read(f"0/3 nodes are available: {text}.") == Words(nodes=3, text=text)
+    assert read(text) == ParsedMessage(text=text)
+    assert read(f"0/3 nodes are available: {text}.") == ParsedMessage(nodes=3, text=text)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"{PLAN}, {SPINES} ...", TopologyWords(4, (S0,), text="topology topologyNode SpineLayer/s1: 2 ...")),
+        (f"{PLAN}, {SPINES} ...", TopologyMessage(4, (S0,), text="topology topologyNode SpineLayer/s1: 2 ...")),
         (
             f"{PLAN}, {SPINES}; podCountMultiple constraints: B=4, S=2 ...",
-            TopologyWords(4, (S0, S1), None, (("B", 4),), None, "S=2 ..."),
+            TopologyMessage(4, (S0, S1), None, (("B", 4),), None, "S=2 ..."),
         ),
         (
             f"{PLAN}, {SPINES}, 0/12 nodes are available: 7 Insufficient cpu, 5 Insuff ...",
-            TopologyWords(4, (S0, S1), None, (), Words(12, ((7, "Insufficient cpu"),), text="5 Insuff", cut=True)),
+            TopologyMessage(
+                4, (S0, S1), None, (), ParsedMessage(12, ((7, "Insufficient cpu"),), text="5 Insuff", cut=True)
+            ),
         ),
         (f"{PLAN} ...", None),
     ],
     ids=["in the domains", "in the multiples", "in the histogram", "in the number"],
 )
-def test_of_a_plan_that_is_cut_only_what_is_whole_is_read(text: str, expected: TopologyWords | None) -> None:
+def test_of_a_plan_that_is_cut_only_what_is_whole_is_read(text: str, expected: TopologyMessage | None) -> None:
     words = read(f"0/12 nodes are available: {text}")
 
     assert (words.topology, words.cut) == (expected, True)
@@ -358,10 +360,10 @@ def test_a_cut_in_the_preemption_text_touches_its_last_item_only() -> None:
     words = read("0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are available: 1 a, 1 No vic ...")
 
     assert words.counts == ((2, "Insufficient cpu"),)
-    assert words.preemption == (Fragment(Words(2, ((1, "a"),), text="1 No vic", cut=True)),)
+    assert words.preemption == (Fragment(ParsedMessage(2, ((1, "a"),), text="1 No vic", cut=True)),)
 
 
-def not_read(words: Words) -> Iterator[str]:
+def not_read(words: ParsedMessage) -> Iterator[str]:
     """Yield all that was left as text, other than the end of a message that is cut."""
     if words.text and not words.cut:
         yield words.text
@@ -456,7 +458,7 @@ def test_no_text_raises_and_no_word_of_it_is_lost(message: str) -> None:
 @given(st.text())
 def test_any_text_is_kept_verbatim(message: str) -> None:
     found = read(message)
-    assert bare(found.text) == bare(message) or found != Words(text=found.text)
+    assert bare(found.text) == bare(message) or found != ParsedMessage(text=found.text)
 
 
 def bare(text: str) -> str:

@@ -8,7 +8,7 @@ from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import NetworkTopology, Node, PodGroup
-from kubectl_koord.model.pods import PendingPod, PodTerm, Resources, RunningPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod
 from kubectl_koord.model.selectors import Requirement, Selector
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -93,27 +93,30 @@ def _pod(pod: RunningPod | PendingPod, labels: Mapping[str, str]) -> Json:
             "labels": dict(labels),
             "annotations": annotations,
         },
-        "spec": _spec(pod.shape) | {"priority": pod.priority},
+        "spec": _spec(pod.requirements) | {"priority": pod.priority},
         "status": {},
     }
 
 
-def _spec(shape: Shape) -> Json:
-    ports = [{"hostPort": port.port, "protocol": port.protocol, "hostIP": port.address} for port in shape.ports]
-    affinity: Json = {"podAffinity": _terms(shape.affine), "podAntiAffinity": _terms(shape.repelled)}
-    if shape.affinity is not None:
+def _spec(requirements: PodRequirements) -> Json:
+    ports = [{"hostPort": port.port, "protocol": port.protocol, "hostIP": port.address} for port in requirements.ports]
+    affinity: Json = {
+        "podAffinity": _terms(requirements.pod_affinity),
+        "podAntiAffinity": _terms(requirements.pod_anti_affinity),
+    }
+    if requirements.affinity is not None:
         terms = [
             {"matchExpressions": _expressions(term.labels), "matchFields": _expressions(term.fields)}
-            for term in shape.affinity
+            for term in requirements.affinity
         ]
         affinity["nodeAffinity"] = {_REQUIRED: {"nodeSelectorTerms": terms}}
     return {
-        "containers": [{"resources": {"requests": _amounts(shape.requests)}, "ports": ports}],
-        "nodeSelector": dict(shape.selector),
+        "containers": [{"resources": {"requests": _amounts(requirements.requests)}, "ports": ports}],
+        "nodeSelector": dict(requirements.selector),
         "affinity": affinity,
         "tolerations": [
             {"key": one.key, "operator": one.operator, "value": one.value, "effect": one.effect}
-            for one in shape.tolerations
+            for one in requirements.tolerations
         ],
         "topologySpreadConstraints": [
             {
@@ -122,7 +125,7 @@ def _spec(shape: Shape) -> Json:
                 "whenUnsatisfiable": "DoNotSchedule",
                 "labelSelector": _selector(one.selector),
             }
-            for one in shape.spread
+            for one in requirements.spread
         ],
     }
 

@@ -31,7 +31,10 @@ def holds(node: Node, pods: Iterable[RunningPod | PendingPod]) -> bool:
     """Tell whether all these pods are there without being more than the node can take."""
     there = list(pods)
     room = dict(node.allocatable)
-    return len(there) <= room["pods"] and sum(dict(pod.shape.requests).get("cpu", 0) for pod in there) <= room["cpu"]
+    return (
+        len(there) <= room["pods"]
+        and sum(dict(pod.requirements.requests).get("cpu", 0) for pod in there) <= room["cpu"]
+    )
 
 
 def can_take(node: Node, there: Sequence[RunningPod], new: Sequence[PendingPod]) -> bool:
@@ -40,7 +43,7 @@ def can_take(node: Node, there: Sequence[RunningPod], new: Sequence[PendingPod])
         return True
     if not admits(node):
         return False
-    asks_nothing = not any(pod.shape.requests for pod in new)
+    asks_nothing = not any(pod.requirements.requests for pod in new)
     return holds(node, [*there, *new]) or (asks_nothing and len(there) + len(new) <= dict(node.allocatable)["pods"])
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 
 from kubectl_koord.engine.attempt import attempt, triggers
-from kubectl_koord.engine.preemption import MEETINGS, preempt
+from kubectl_koord.engine.preemption import VICTIM_ORDERS, preempt
 from kubectl_koord.engine.view import of
 from tests.build import Drawing, jobs_of
 from tests.properties import restated
@@ -29,15 +29,15 @@ def test_the_victims_are_those_of_an_independent_reprieve(drawing: Drawing) -> N
     failed = attempt(job, of(drawing), job.pods[0])
     if failed.placement is not None:
         return
-    for meeting in MEETINGS:
-        found = preempt(job, of(drawing), failed, meeting)
+    for victim_order in VICTIM_ORDERS:
+        found = preempt(job, of(drawing), failed, victim_order)
         if found.reason is not None:
             continue
         waiting = {pod.key: name for name, pods in failed.waiting.items() for pod in pods}
-        seats = {key: name for key, name in found.nominations.items() if key not in waiting}
+        assignments = {key: name for key, name in found.nominations.items() if key not in waiting}
         expected: set[str] = set()
-        for name in set(seats.values()):
-            members = [pod for pod in job.pods if seats.get(pod.key) == name]
+        for name in set(assignments.values()):
+            members = [pod for pod in job.pods if assignments.get(pod.key) == name]
             held = [pod for pod in job.pods if waiting.get(pod.key) == name]
             expected |= restated.dying(drawing, name, members, job.pods, held if job.topology is None else None)
         assert {pod.key for pod in found.gone} == expected

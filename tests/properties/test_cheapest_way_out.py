@@ -113,7 +113,7 @@ def _labels(rng: Random) -> tuple[tuple[str, str], ...]:
 
 
 def waiting(small: Small) -> Cost:
-    dying = [pod.key for pod in _running(small) if pod.terminating and not pod.shape.of_daemon_set]
+    dying = [pod.key for pod in _running(small) if pod.terminating and not pod.requirements.of_daemon_set]
     return True if dying and small.but(drawing=small.drawing.without_running(*dying)).starts() else None
 
 
@@ -165,7 +165,7 @@ def asking_less(small: Small) -> Cost:
 
 
 def freeing(small: Small) -> Cost:
-    mortal = [pod for pod in _running(small) if not pod.terminating and not pod.shape.of_daemon_set]
+    mortal = [pod for pod in _running(small) if not pod.terminating and not pod.requirements.of_daemon_set]
     lower = [pod for pod in mortal if pod.priority < MINE and not pod.protected]
     return _freeing(small, lower) or _freeing(small, mortal)
 

@@ -31,14 +31,14 @@ def tree_of(drawing: Drawing) -> Tree:
 def test_a_domain_offers_the_sum_of_its_children_rounded_down_to_its_multiple(drawing: Drawing) -> None:
     tree = tree_of(drawing)
     for job, one in attempts(drawing):
-        if one.gathering is None or job.topology is None:
+        if one.plan is None or job.topology is None:
             continue
         honoured = job.rules.pod_count_multiple
         for index, domain in enumerate(tree.domains):
-            node = one.gathering.nodes.get(domain.name) if domain.layer == "NodeTopologyLayer" else None
-            raw = node.slots if node else sum(one.gathering.slots[child] for child in domain.children)
+            node = one.plan.nodes.get(domain.name) if domain.layer == "NodeTopologyLayer" else None
+            raw = node.slots if node else sum(one.plan.slots[child] for child in domain.children)
             multiple = job.topology.requirements.multiples.get(domain.layer, 1) if honoured else 1
-            assert one.gathering.slots[index] == raw // multiple * multiple
+            assert one.plan.slots[index] == raw // multiple * multiple
 
 
 @given(clusters(ALIKE), st.integers(0, 11), st.integers(1, 8000))
@@ -48,8 +48,8 @@ def test_a_larger_node_never_offers_less(drawing: Drawing, which: int, more: int
     for (_, before), (_, after) in zip(
         attempts(drawing), attempts(drawing.change(name, allocatable=larger)), strict=True
     ):
-        if before.gathering is not None and after.gathering is not None:
-            assert all(one <= two for one, two in zip(before.gathering.slots, after.gathering.slots, strict=True))
+        if before.plan is not None and after.plan is not None:
+            assert all(one <= two for one, two in zip(before.plan.slots, after.plan.slots, strict=True))
         assert after.placement is not None or before.placement is None
 
 
@@ -57,16 +57,16 @@ def test_a_larger_node_never_offers_less(drawing: Drawing, which: int, more: int
 def test_a_plan_seats_each_pod_once_within_the_slots_and_within_one_domain(drawing: Drawing) -> None:
     tree = tree_of(drawing)
     for job, one in attempts(drawing):
-        if one.gathering is None or one.gathering.seats is None:
+        if one.plan is None or one.plan.assignments is None:
             continue
-        seats = one.gathering.seats
-        assert set(seats) == {pod.key for pod in job.pods}
-        assert all(count <= one.gathering.nodes[name].slots for name, count in Counter(seats.values()).items())
+        assignments = one.plan.assignments
+        assert set(assignments) == {pod.key for pod in job.pods}
+        assert all(count <= one.plan.nodes[name].slots for name, count in Counter(assignments.values()).items())
         tops = {
             index
-            for name in seats.values()
+            for name in assignments.values()
             for index in tree.ancestors(tree.leaf[name])
-            if index in one.gathering.start
+            if index in one.plan.start
         }
         assert len(tops) == 1
 
@@ -74,16 +74,16 @@ def test_a_plan_seats_each_pod_once_within_the_slots_and_within_one_domain(drawi
 @given(clusters())
 def test_each_node_takes_all_or_has_a_reason(drawing: Drawing) -> None:
     for job, one in attempts(drawing):
-        if one.gathering is None:
+        if one.plan is None:
             continue
-        for node in one.gathering.nodes.values():
+        for node in one.plan.nodes.values():
             assert (node.rejection is None) == (node.slots == len(job.pods))
 
 
 @given(clusters())
 def test_the_failing_pod_of_a_plain_gang_is_refused_by_every_node(drawing: Drawing) -> None:
     for job, one in attempts(drawing):
-        if one.gathering is None and one.placement is None:
+        if one.plan is None and one.placement is None:
             assert set(one.rejections) == set(drawing.nodes)
             waiting = [pod.key for pods in one.waiting.values() for pod in pods]
             assert sorted([*waiting, *(pod.key for pod in one.left)]) == sorted(pod.key for pod in job.pods)
@@ -109,7 +109,7 @@ def _divisible(prepared: Prepared, name: str) -> bool:
 @given(clusters(ALIKE))
 def test_a_placed_plain_gang_fits_where_it_is_placed(drawing: Drawing) -> None:
     for job, one in attempts(drawing):
-        if one.gathering is not None or one.placement is None:
+        if one.plan is not None or one.placement is None:
             continue
         now = of(drawing)
         for pod in job.pods:

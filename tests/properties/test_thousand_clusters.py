@@ -40,9 +40,9 @@ def _plans_are_sound(drawing: Drawing) -> None:
     assert isinstance(tree, Tree)
     for job in jobs_of(drawing):
         for trigger in triggers(job):
-            found = attempt(job, of(drawing), trigger).gathering
+            found = attempt(job, of(drawing), trigger).plan
             if found is None:
                 continue
             assert found.raw == sums(tree, {name: node.slots for name, node in found.nodes.items()})
             assert all(slots <= raw for slots, raw in zip(found.slots, found.raw, strict=True))
-            assert found.seats is None or set(found.seats) == {pod.key for pod in job.pods}
+            assert found.assignments is None or set(found.assignments) == {pod.key for pod in job.pods}

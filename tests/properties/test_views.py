@@ -6,7 +6,7 @@ from msgspec import structs
 
 from kubectl_koord.engine.view import NodeState, View, of
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.simulation.simulation import ask, open_courses
+from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from tests.build import Drawing
 from tests.properties.strategies import clusters
 
@@ -30,22 +30,22 @@ def some(drawing: Drawing, which: int) -> list[RunningPod]:
 def test_a_view_without_pods_is_the_cluster_without_them(drawing: Drawing, which: int) -> None:
     gone = some(drawing, which)
     without = drawing.without_running(*(pod.key for pod in gone))
-    question = ask(drawing, drawing.subject("job"))
-    over = question.view.without(gone)
+    simulation = simulate(drawing, drawing.subject("job"))
+    over = simulation.view.without(gone)
     assert same(over, of(without))
     mine = [pod for pod in gone if pod.gang == "default/job"]
     if not mine:  # a member that is gone changes what the gang still needs
-        assert open_courses(question, over) == open_courses(ask(without, without.subject("job")))
+        assert open_outcomes(simulation, over) == open_outcomes(simulate(without, without.subject("job")))
 
 
 @given(clusters())
 def test_a_view_with_nodes_uncordoned_is_the_cluster_with_them_uncordoned(drawing: Drawing) -> None:
     opened = [structs.replace(node, unschedulable=False) for node in drawing.nodes.values()]
-    question = ask(drawing, drawing.subject("job"))
+    simulation = simulate(drawing, drawing.subject("job"))
     changed = drawing.with_nodes(*opened)
-    assert same(question.view.with_nodes(opened), of(changed))
-    assert open_courses(question, question.view.with_nodes(opened)) == open_courses(
-        ask(changed, changed.subject("job"))
+    assert same(simulation.view.with_nodes(opened), of(changed))
+    assert open_outcomes(simulation, simulation.view.with_nodes(opened)) == open_outcomes(
+        simulate(changed, changed.subject("job"))
     )
 
 

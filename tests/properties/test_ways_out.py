@@ -9,7 +9,7 @@ from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
 from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Toleration
 from kubectl_koord.reports.values import (
     AddNode,
@@ -55,7 +55,7 @@ def _changed(drawing: Drawing, edit: Edit) -> Drawing:
         case Tolerate(pods=keys) | SetRequest(pods=keys):
             shapes = {pod.key: _shape(pod, edit) for pod in drawing.pending if pod.key in keys}
             return drawing.with_pods(
-                *(structs.replace(pod, shape=shapes[pod.key]) for pod in drawing.pending if pod.key in shapes)
+                *(structs.replace(pod, requirements=shapes[pod.key]) for pod in drawing.pending if pod.key in shapes)
             )
         case _:
             raise AssertionError(edit)
@@ -66,13 +66,13 @@ def _open(node: Node) -> Node:
     return structs.replace(node, unschedulable=False, taints=taints)
 
 
-def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> Shape:
+def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> PodRequirements:
     if isinstance(edit, Tolerate):
         more = Toleration(edit.key, "Equal", edit.value, edit.effect)
-        return structs.replace(pod.shape, tolerations=(*pod.shape.tolerations, more))
+        return structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
     most = quantity.amount(edit.resource, quantity.parse(edit.amount))
-    requests = tuple((name, most if name == edit.resource else amount) for name, amount in pod.shape.requests)
-    return structs.replace(pod.shape, requests=requests)
+    requests = tuple((name, most if name == edit.resource else amount) for name, amount in pod.requirements.requests)
+    return structs.replace(pod.requirements, requests=requests)
 
 
 @given(clusters(ALONE))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.pods import GangWish
+from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.values import DeletePod, SetMinimum, SetRequest, SetTopology, WayOut
 from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules, why_of
 
@@ -59,7 +59,7 @@ def test_there_is_nothing_wider_than_the_whole_cluster(topology: str) -> None:
 
 
 def test_what_pods_say_of_their_gang_has_no_command() -> None:
-    terms = GangWish("2", topology=rules(f"MustGather {BLOCK}"))
+    terms = GangAnnotations("2", topology=rules(f"MustGather {BLOCK}"))
     drawing = cluster("s0: b0[n1] b1[n2]").with_light_gang("job", 2, 8, gang_terms=terms)
     edits = (spec(f"MustGather {SPINE}", where="pods"),)
     wider = "Gather on SpineLayer instead (network-topology-spec in their manifest)"

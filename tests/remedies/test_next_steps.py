@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from kubectl_koord.model.objects import Lease
-from kubectl_koord.model.pods import Condition, GangWish
+from kubectl_koord.model.pods import Condition, GangAnnotations
 from kubectl_koord.reports.values import CreatePodGroup, DeletePod, WayOut
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
 
@@ -40,7 +40,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
         ),
         (FREE.with_gang("job", 1, groups=BOTH), [("fix-groups", ALONE), ("create-podgroup", MANIFEST)]),
         (
-            FREE.with_light_gang("job", 1, gang_terms=GangWish("1", groups=BOTH)),
+            FREE.with_light_gang("job", 1, gang_terms=GangAnnotations("1", groups=BOTH)),
             [("fix-groups", ""), ("create-podgroup", MANIFEST)],
         ),
         (
@@ -52,7 +52,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
                 )
             ],
         ),
-        (FREE.with_light_gang("job", 1, gang_terms=GangWish("1", groups=MISSING)), [("fix-groups", "")]),
+        (FREE.with_light_gang("job", 1, gang_terms=GangAnnotations("1", groups=MISSING)), [("fix-groups", "")]),
         (
             FREE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups='["default/peer"]'),
             [
@@ -63,7 +63,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             ],
         ),
         (
-            FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, gang_terms=GangWish("1")),
+            FREE.with_gang("job", 1, groups=BOTH).with_light_gang("peer", 1, gang_terms=GangAnnotations("1")),
             [("fix-groups", "")],
         ),
         (
@@ -82,7 +82,7 @@ def steps(drawing: Drawing) -> list[tuple[str, str]]:
             ],
         ),
         (
-            FREE.with_light_gang("job", 1, gang_terms=GangWish("2", match_policy="only-waiting")).with_running(
+            FREE.with_light_gang("job", 1, gang_terms=GangAnnotations("2", match_policy="only-waiting")).with_running(
                 "a", "n1", gang="default/job"
             ),
             [("set-match-policy", "")],
@@ -176,10 +176,8 @@ def test_who_would_not_fit_without_them_is_not_told_to_drop_pods(drawing: Drawin
 
 
 def test_a_gang_without_pod_group_cannot_be_touched() -> None:
-    terms = GangWish("1", topology='{"gatherStrategy":[]}')
-    drawing = FREE.with_light_gang(
-        "job", 1, gang_terms=terms, condition=Condition("Unschedulable", "no room", "")
-    )
+    terms = GangAnnotations("1", topology='{"gatherStrategy":[]}')
+    drawing = FREE.with_light_gang("job", 1, gang_terms=terms, condition=Condition("Unschedulable", "no room", ""))
     assert [(way.action, way.command) for way in why_of(drawing).unblock] == [("touch-podgroup", "")]
 
 

@@ -203,7 +203,7 @@ def test_of_equal_ways_those_whose_pods_stay_gone_go_first() -> None:
 def test_a_single_pod_that_counting_misses_is_found_by_trying() -> None:
     term = PodTerm("kubernetes.io/hostname", having(app="web"))
     drawing = cluster("s0: b0[n1 n2]").label("n1", **{"kubernetes.io/hostname": "n1"})
-    drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True, repelled=(term,))
+    drawing = drawing.with_gang("job", 1, 8, priority=5, never_preempts=True, pod_anti_affinity=(term,))
     drawing = drawing.with_running("full", on="n2", cpu=1, priority=5)
     assert freed(drawing.with_running("web", on="n1", cpu=0, priority=1, labels=(("app", "web"),))) == [("web",)]
 

@@ -5,9 +5,9 @@ import pytest
 from kubectl_koord.remedies import cluster as cluster_remedies
 from kubectl_koord.remedies import gang, pods, ways_out
 from kubectl_koord.remedies import search as search_module
-from kubectl_koord.remedies.search import Budget, Search, largest
+from kubectl_koord.remedies.search import Search, SearchBudget, largest
 from kubectl_koord.reports.values import DeletePod, Tolerate, Uncordon, WayOut
-from kubectl_koord.simulation.simulation import ask, next_attempt
+from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 
 NOTHING = "none of the changes tried lets it start, alone or in pairs."
@@ -19,10 +19,10 @@ def actions(drawing: Drawing, name: str = "job") -> list[str]:
 
 
 def search(drawing: Drawing, runs: int) -> Search:
-    question = ask(drawing, drawing.subject("job"))
-    budget = Budget(1)
+    simulation = simulate(drawing, drawing.subject("job"))
+    budget = SearchBudget(1)
     budget.runs = runs
-    return Search(question, next_attempt(question)[0], budget)
+    return Search(simulation, next_attempt(simulation)[0], budget)
 
 
 def test_what_costs_nothing_comes_first_and_what_costs_others_last() -> None:
@@ -52,7 +52,7 @@ def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
 
 @pytest.mark.parametrize(("nodes", "runs"), [(1, 1500), (1000, 400), (1_000_000, 40)])
 def test_the_budget_is_a_number_that_shrinks_as_the_cluster_grows(nodes: int, runs: int) -> None:
-    assert Budget(nodes).runs == runs
+    assert SearchBudget(nodes).runs == runs
 
 
 def test_what_was_asked_once_is_not_asked_again() -> None:
@@ -142,7 +142,7 @@ def test_steps_are_not_proven_where_a_kind_that_decides_was_not_read(kind: str) 
 
 def test_listings_look_for_no_ways_out_and_say_nothing_of_them() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
-    assert ways_out.proven(ask(drawing, drawing.subject("job")), search(drawing, 9).stuck).ways != ()
+    assert ways_out.proven(simulate(drawing, drawing.subject("job")), search(drawing, 9).stuck).ways != ()
 
 
 def test_the_largest_number_that_fits_is_found_by_halves() -> None:

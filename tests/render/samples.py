@@ -22,7 +22,6 @@ from kubectl_koord.reports.values import (
     NodeRow,
     Notice,
     ObjectName,
-    Outcome,
     OutsideNode,
     PendingGangsReport,
     PreemptAlternative,
@@ -34,6 +33,7 @@ from kubectl_koord.reports.values import (
     SchedulerSays,
     SlotRow,
     TopologyReport,
+    VerdictSummary,
     Victim,
     WayOut,
     WhatIf,
@@ -284,7 +284,9 @@ CHANGE = ChangePlan(
         ),
     ),
     applied=False,
-    effect=Effect(Outcome("no", "unknown-layer", "no such layer."), Outcome("yes", None, "it would be placed.")),
+    effect=Effect(
+        VerdictSummary("no", "unknown-layer", "no such layer."), VerdictSummary("yes", None, "it would be placed.")
+    ),
     dry_run="client",
 )
 

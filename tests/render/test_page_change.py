@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.values import Effect, Outcome
+from kubectl_koord.reports.values import Effect, VerdictSummary
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
 
@@ -47,7 +47,9 @@ Evaluated as Koordinator 1.8 (from the image tag)
 
 
 def test_a_change_for_the_worse_says_so_in_a_line_of_its_own() -> None:
-    effect = Effect(Outcome("no", "insufficient-slots", "3 of 4."), Outcome("no", "never-fits", "never."), worse=True)
+    effect = Effect(
+        VerdictSummary("no", "insufficient-slots", "3 of 4."), VerdictSummary("no", "never-fits", "never."), worse=True
+    )
     expected = """
 why-pending: no (insufficient-slots) -> no (never-fits)
   before: 3 of 4.

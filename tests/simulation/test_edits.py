@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.gangs import GatherRule
-from kubectl_koord.model.pods import GangWish, Shape
+from kubectl_koord.model.pods import GangAnnotations, PodRequirements
 from kubectl_koord.model.selectors import Toleration
 from kubectl_koord.reports.values import (
     AddNode,
@@ -18,12 +18,12 @@ from kubectl_koord.reports.values import (
     Uncordon,
 )
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Question, ask
+from kubectl_koord.simulation.simulation import Simulation, simulate
 from tests.build import BLOCK, SPINE, SPINE_KEY, Drawing, cluster, cpus, node, rules
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
 GANG = BARE.with_gang("job", 2, 4, must_gather=SPINE).with_running("low", on="n1", cpu=3).with_running("r", on="n1")
-LIGHT = BARE.with_light_gang("job", 2, gang_terms=GangWish("2", topology=rules(f"MustGather {BLOCK}")))
+LIGHT = BARE.with_light_gang("job", 2, gang_terms=GangAnnotations("2", topology=rules(f"MustGather {BLOCK}")))
 BOTH = '["default/job", "default/peer"]'
 PAIR = BARE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups=BOTH)
 JOB = ("default/job-0", "default/job-1")
@@ -33,11 +33,11 @@ GPU = BARE.with_gang("job", 2, 4, requests=cpus(4, nvidia_gpu=2))
 TOLERANT = (Toleration("gpu", "Equal", "a", "NoSchedule"),)
 
 
-def seen(question: Question) -> tuple[object, ...]:
+def seen(simulation: Simulation) -> tuple[object, ...]:
     """Return all that the engine sees of a question."""
-    view = question.view
+    view = simulation.view
     nodes = {name: (view.node(name), view.occupants(name)) for name in view.names()}
-    return nodes, tuple(view.names()), question.subject, question.snapshot.pending, question.tree
+    return nodes, tuple(view.names()), simulation.subject, simulation.snapshot.pending, simulation.tree
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def seen(question: Question) -> tuple[object, ...]:
         (
             BARE.with_gang("job", 2),
             Tolerate(("default/job-1",), "gpu", "a", "NoSchedule"),
-            BARE.with_gang("job", 2).change_pods("job-1", shape=Shape(cpus(1), tolerations=TOLERANT)),
+            BARE.with_gang("job", 2).change_pods("job-1", requirements=PodRequirements(cpus(1), tolerations=TOLERANT)),
         ),
         (GANG, SetRequest(JOB, "cpu", "2500m"), GANG.with_gang("job", 2, 2.5, must_gather=SPINE)),
         (GANG, SetRequest(JOB, "cpu", "5"), GANG),
@@ -84,34 +84,34 @@ def seen(question: Question) -> tuple[object, ...]:
 def test_each_edit_yields_the_question_in_the_cluster_that_it_describes(
     before: Drawing, edit: Edit, after: Drawing
 ) -> None:
-    found = changed(ask(before, before.subject("job")), [edit])
-    expected = ask(after, after.subject("job"))
+    found = changed(simulate(before, before.subject("job")), [edit])
+    expected = simulate(after, after.subject("job"))
     assert seen(found) == seen(expected)
 
 
 def test_terms_that_pods_define_change_in_their_gang() -> None:
     edits = (SetTopology("default/job", "pods", rules(f"MustGather {SPINE}")), SetMinimum("default/job", "pods", 1))
-    group = changed(ask(LIGHT, LIGHT.subject("job")), edits).subject.group
+    group = changed(simulate(LIGHT, LIGHT.subject("job")), edits).subject.group
     assert group is not None
     assert [(gang.topology, gang.minimum) for gang in group.members] == [((GatherRule(SPINE, "MustGather"),), 1)]
 
 
 def test_edits_of_several_kinds_are_all_made() -> None:
     edits = (Uncordon("n2"), DeletePod("default/low", "n1"), DeletePod("default/job-1"), AddNode("n4", "n1"))
-    question = changed(ask(GANG.cordon("n2"), GANG.subject("job")), edits)
+    simulation = changed(simulate(GANG.cordon("n2"), GANG.subject("job")), edits)
     after = GANG.without_running("default/low").with_nodes(node("n4", labels=BARE.nodes["n1"].labels))
-    assert tuple(question.view.names()) == ("n1", "n2", "n3", "n4")
-    assert [question.view.occupants(name) for name in after.nodes] == [after.running.get(n, ()) for n in after.nodes]
-    assert not question.view.node("n2").unschedulable
-    assert [pod.key for pod in question.subject.pending] == ["default/job-0"]
+    assert tuple(simulation.view.names()) == ("n1", "n2", "n3", "n4")
+    assert [simulation.view.occupants(name) for name in after.nodes] == [after.running.get(n, ()) for n in after.nodes]
+    assert not simulation.view.node("n2").unschedulable
+    assert [pod.key for pod in simulation.subject.pending] == ["default/job-0"]
 
 
 def test_a_lone_pod_may_ask_for_less() -> None:
     before, after = BARE.with_pod("lone", cpu=9), BARE.with_pod("lone", cpu=8)
-    question = changed(ask(before, before.subject("lone")), [SetRequest(("default/lone",), "cpu", "8")])
-    assert seen(question) == seen(ask(after, after.subject("lone")))
+    simulation = changed(simulate(before, before.subject("lone")), [SetRequest(("default/lone",), "cpu", "8")])
+    assert seen(simulation) == seen(simulate(after, after.subject("lone")))
 
 
 def test_no_edit_leaves_all_as_it_is() -> None:
-    question = ask(GANG, GANG.subject("job"))
-    assert changed(question, []) == question
+    simulation = simulate(GANG, GANG.subject("job"))
+    assert changed(simulation, []) == simulation

@@ -68,9 +68,9 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
         (reasons.Overloaded("cpu", 70, 65), "CPU usage 70 % above 65 %"),
         (reasons.SpreadTooSkewed("zone"), "topology spread over zone"),
         (reasons.SpreadLabelMissing("zone"), "no label zone for the topology spread"),
-        (reasons.NotAffine(), "pod affinity"),
-        (reasons.Repelled(), "pod anti-affinity"),
-        (reasons.RepelledByOthers(), "anti-affinity of existing pods"),
+        (reasons.PodAffinityUnmet(), "pod affinity"),
+        (reasons.AntiAffinityViolated(), "pod anti-affinity"),
+        (reasons.ExistingAntiAffinityViolated(), "anti-affinity of existing pods"),
     ],
 )
 def test_each_reason_has_its_words(reason: Reason, words: str) -> None:

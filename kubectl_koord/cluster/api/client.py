@@ -331,7 +331,7 @@ def _tls(cluster: dict[str, Any], who: Credentials) -> "ssl.SSLContext":
 
 
 def _load_key(context: "ssl.SSLContext", who: Credentials) -> None:
-    with leaving.Held():
+    with leaving.NodePods():
         descriptor, path = tempfile.mkstemp(prefix="kubectl-koord-")
         try:
             with os.fdopen(descriptor, "wb") as file:

@@ -215,7 +215,7 @@ def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | No
         KoordError: when there is no place for a private socket, or no process to be had.
 
     """
-    with leaving.Held():
+    with leaving.NodePods():
         folder = private_folder()
         child = _start_guarded(folder, kubectl, connection, writes=writes)
         leaving.first(child.end)

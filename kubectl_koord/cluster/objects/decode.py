@@ -46,28 +46,28 @@ class PodLabels(msgspec.Struct, frozen=True, gc=False):
     labels: selectors.Labels
     job: str
     protected: bool
-    quality: pod_requirements.Quality
+    qos: pod_requirements.Qos
 
 
 class ShapeMemo:
-    """Shapes, label sets and amounts seen so far, so that equal ones are one object and are reckoned once."""
+    """Shapes, label sets and amounts seen so far, so that equal ones are one object and are computed once."""
 
     def __init__(self) -> None:
         """Start with nothing seen."""
-        self._shapes: dict[pods.Shape, pods.Shape] = {}
-        self._by_spec: dict[tuple[object, ...], pods.Shape] = {}
+        self._shapes: dict[pods.PodRequirements, pods.PodRequirements] = {}
+        self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
         self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
         self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
 
-    def shape(self, pod: wire.Pod, quality: pod_requirements.Quality) -> pods.Shape:
+    def requirements(self, pod: wire.Pod, qos: pod_requirements.Qos) -> pods.PodRequirements:
         """Return the pod's shape, the one object for all equal shapes; `quality` is what its labels tell of it."""
-        key = (_without_node(pod.spec), quality, pod_requirements.read_of(pod))
-        shape = self._by_spec.get(key)
-        if shape is None:
-            new = pod_requirements.shape(pod)
-            shape = self._by_spec[key] = self._shapes.setdefault(new, new)
-        return shape
+        key = (_without_node(pod.spec), qos, pod_requirements.read_of(pod))
+        requirements = self._by_spec.get(key)
+        if requirements is None:
+            new = pod_requirements.requirements(pod)
+            requirements = self._by_spec[key] = self._shapes.setdefault(new, new)
+        return requirements
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
@@ -82,7 +82,7 @@ class ShapeMemo:
             labels = written or {}
             job = intern(labels.get(JOB_LABEL) or "")
             found = self._pod_labels[key] = PodLabels(
-                self.labels(labels), job, is_protected(labels), pod_requirements.quality_of(labels)
+                self.labels(labels), job, is_protected(labels), pod_requirements.qos_of(labels)
             )
         return found
 
@@ -174,7 +174,7 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         name=meta.name,
         node=intern(written.spec.node_name or ""),
         priority=written.spec.priority or 0,
-        shape=memo.shape(written, told.quality),
+        requirements=memo.requirements(written, told.qos),
         gang=gang_of(written)[0],
         job=told.job,
         protected=told.protected,
@@ -237,7 +237,7 @@ def _pending(written: wire.Pod, memo: ShapeMemo) -> pods.PendingPod:
         namespace=namespace(meta),
         name=meta.name,
         priority=spec.priority or 0,
-        shape=memo.shape(written, told.quality),
+        requirements=memo.requirements(written, told.qos),
         scheduler=spec.scheduler_name or "default-scheduler",
         gang=gang,
         needs_pod_group=needs_group,
@@ -265,9 +265,9 @@ def _foreign_gang(meta: wire.Meta) -> str:
     return FOREIGN_ANNOTATION if (meta.annotations or {}).get(FOREIGN_ANNOTATION) else ""
 
 
-def _gang_terms(labels: Strings, annotations: Strings) -> pods.GangWish:
+def _gang_terms(labels: Strings, annotations: Strings) -> pods.GangAnnotations:
     minimum = labels.get(_LIGHT_MINIMUM) or annotations.get(GANG_PREFIX + "min-available")
-    return pods.GangWish(
+    return pods.GangAnnotations(
         minimum=minimum,
         total=annotations.get(GANG_PREFIX + "total-number"),
         mode=annotations.get(GANG_PREFIX + "mode", ""),
@@ -496,7 +496,7 @@ def reserved_rest(written: wire.Reservation, allocated: Mapping[str, int]) -> po
         name=f"reservation {written.metadata.name}",
         node=written.status.node_name or "",
         priority=_INT32_MAX,
-        shape=pods.Shape(requests=tuple((resource, amount) for resource, amount in left if amount)),
+        requirements=pods.PodRequirements(requests=tuple((resource, amount) for resource, amount in left if amount)),
         protected=True,
     )
 

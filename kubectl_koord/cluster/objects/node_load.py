@@ -1,4 +1,4 @@
-"""NodeMetrics to the usage that LoadAwareScheduling reckons with, once nodes and pods are known."""
+"""NodeMetrics to the usage that LoadAwareScheduling computes with, once nodes and pods are known."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -75,7 +75,7 @@ def _missed(metric: wire.NodeMetric, pod: RunningPod) -> list[tuple[str, int]]:
     if reported is not None and not _is_new(metric, pod):
         return []
     known = _measured(reported.pod_usage) if reported is not None else {}
-    return [(resource, max(0, value - known.get(resource, 0))) for resource, value in pod.shape.estimate]
+    return [(resource, max(0, value - known.get(resource, 0))) for resource, value in pod.requirements.estimate]
 
 
 def _is_new(metric: wire.NodeMetric, pod: RunningPod) -> bool:

@@ -42,11 +42,11 @@ _CLASSES = (
     ("koord-batch", 5000, 5999),
     ("koord-free", 3000, 3999),
 )
-_QUALITY = {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}
+_QOS = {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}
 _ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 
 Nano: TypeAlias = dict[str, int]
-Quality: TypeAlias = tuple[str | None, str | None]
+Qos: TypeAlias = tuple[str | None, str | None]
 
 
 def amounts(written: wire.Amounts | None) -> Nano:
@@ -86,7 +86,7 @@ def requests(spec: wire.PodSpec) -> pods.Resources:
     return resources(running)
 
 
-def _effective(spec: wire.PodSpec, which: Callable[[wire.Needs], wire.Amounts | None]) -> Nano:
+def _effective(spec: wire.PodSpec, which: Callable[[wire.ResourceRequirements], wire.Amounts | None]) -> Nano:
     """Return the pod's requests or limits: containers and sidecars together, or the largest init container."""
     running: Nano = {}
     for container in spec.containers or ():
@@ -109,7 +109,7 @@ def _effective(spec: wire.PodSpec, which: Callable[[wire.Needs], wire.Amounts | 
     return running
 
 
-def _of(container: wire.Container, which: Callable[[wire.Needs], wire.Amounts | None]) -> Nano:
+def _of(container: wire.Container, which: Callable[[wire.ResourceRequirements], wire.Amounts | None]) -> Nano:
     return amounts(which(container.resources)) if container.resources else {}
 
 
@@ -145,8 +145,8 @@ def _priority_class(pod: wire.Pod) -> str:
         return named
     priority = pod.spec.priority or 0
     by_value = next((name for name, low, high in _CLASSES if low <= priority <= high), "")
-    quality = labels.get("koordinator.sh/qosClass") or _QUALITY.get(pod.status.qos_class or "", "LS")
-    return by_value or ("koord-batch" if quality == "BE" else "koord-prod")
+    qos = labels.get("koordinator.sh/qosClass") or _QOS.get(pod.status.qos_class or "", "LS")
+    return by_value or ("koord-batch" if qos == "BE" else "koord-prod")
 
 
 def _add(total: Nano, more: Nano) -> None:
@@ -154,7 +154,7 @@ def _add(total: Nano, more: Nano) -> None:
         total[resource] = total.get(resource, 0) + value
 
 
-def quality_of(labels: Mapping[str, str | None]) -> Quality:
+def qos_of(labels: Mapping[str, str | None]) -> Qos:
     """Return what a pod's labels tell of its priority and QoS class."""
     return labels.get("koordinator.sh/priority-class"), labels.get("koordinator.sh/qosClass")
 
@@ -189,7 +189,7 @@ def ties(volumes: list[wire.Volume]) -> list[wire.Volume]:
     ]
 
 
-def shape(pod: wire.Pod) -> pods.Shape:
+def requirements(pod: wire.Pod) -> pods.PodRequirements:
     """Return what the filters read of the pod.
 
     Raises:
@@ -198,7 +198,7 @@ def shape(pod: wire.Pod) -> pods.Shape:
     """
     spec = pod.spec
     affinity = spec.affinity or wire.Affinity()
-    return pods.Shape(
+    return pods.PodRequirements(
         requests=requests(spec),
         selector=tuple(sorted((spec.node_selector or {}).items())),
         affinity=_node_terms(affinity.node_affinity),
@@ -208,8 +208,8 @@ def shape(pod: wire.Pod) -> pods.Shape:
         ),
         ports=tuple(_ports(spec)),
         spread=tuple(_spread(pod)),
-        affine=_pod_terms(affinity.pod_affinity),
-        repelled=_pod_terms(affinity.pod_anti_affinity),
+        pod_affinity=_pod_terms(affinity.pod_affinity),
+        pod_anti_affinity=_pod_terms(affinity.pod_anti_affinity),
         claims=tuple(
             volume.persistent_volume_claim.claim_name
             for volume in spec.volumes or ()

@@ -129,7 +129,7 @@ class Port(Struct, gc=False, omit_defaults=True, rename="camel"):
     host_ip: str = field(default="", name="hostIP")
 
 
-class Needs(Struct, gc=False, omit_defaults=True):
+class ResourceRequirements(Struct, gc=False, omit_defaults=True):
     """containers[].resources."""
 
     requests: Amounts | None = None
@@ -140,7 +140,7 @@ class Needs(Struct, gc=False, omit_defaults=True):
 class Container(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.containers[] and initContainers[]."""
 
-    resources: Needs | None = None
+    resources: ResourceRequirements | None = None
     ports: list[Port] | None = None
     restart_policy: str | None = None
 
@@ -181,7 +181,7 @@ class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     containers: list[Container] | None = None
     init_containers: list[Container] | None = None
     overhead: Amounts | None = None
-    resources: Needs | None = None
+    resources: ResourceRequirements | None = None
     node_selector: dict[str, str] | None = None
     affinity: Affinity | None = None
     tolerations: list[Toleration] | None = None

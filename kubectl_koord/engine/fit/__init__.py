@@ -64,7 +64,7 @@ class Prepared(Struct, frozen=True):
     @property
     def follows_members(self) -> bool:
         """Whether members that are placed change what is prepared for the next one."""
-        return any(check.follows_members(self.trigger.shape) for check in self.checks)
+        return any(check.follows_members(self.trigger.requirements) for check in self.checks)
 
     def alone(self, trigger: PendingPod) -> "Prepared":
         """Return the same for a changed trigger, as if nobody else were nominated."""
@@ -98,7 +98,7 @@ def prepare(
 
 def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return why the node refuses the pod whoever is on it, by the filters before any that looks at room or pods."""
-    trigger = prepared.trigger.shape
+    trigger = prepared.trigger.requirements
     for check in prepared.checks:
         if check.depends_on != "node":
             return None
@@ -110,7 +110,7 @@ def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> R
 
 def room_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return why the node has no room for the pod, by the filters that look at what is left there."""
-    trigger = prepared.trigger.shape
+    trigger = prepared.trigger.requirements
     for check in prepared.checks:
         reason = check.reject(pod, state, trigger) if check.depends_on == "room" else None
         if reason is not None:
@@ -138,7 +138,7 @@ def rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason |
 
 def rejection_as_is(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
     """Return the same as if nobody were nominated to the node."""
-    trigger = prepared.trigger.shape
+    trigger = prepared.trigger.requirements
     for check in prepared.checks:
         reason = check.reject(pod, state, trigger)
         if reason is not None:

@@ -9,7 +9,7 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 
 DependsOn: TypeAlias = Literal["node", "room", "pods"]
 """What of a node can change an answer: the node alone, the room that is left on it, or the pods on it."""
@@ -28,14 +28,14 @@ class Check(Protocol):
 
     depends_on: ClassVar[DependsOn]
 
-    def reject(self, pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return why the node refuses the pod, None when this filter lets it pass.
 
         A filter says itself which of the pod and the trigger it reads: upstream filters every member of
         a round with the state that was prepared for the trigger.
         """
 
-    def follows_members(self, trigger: Shape) -> bool:
+    def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell whether members that were placed on any node change what is prepared for the next one."""
 
 
@@ -44,6 +44,6 @@ class Stateless:
 
     __slots__ = ()
 
-    def follows_members(self, _trigger: Shape) -> bool:
+    def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that they do not."""
         return False

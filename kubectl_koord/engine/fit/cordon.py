@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Cordoned, Reason
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Taint, tolerates
 
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -18,9 +18,9 @@ class Cordon(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "node"
 
-    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node is cordoned and the pod does not tolerate that."""
-        if state.node.unschedulable and not any(tolerates(one, _CORDON) for one in pod.shape.tolerations):
+        if state.node.unschedulable and not any(tolerates(one, _CORDON) for one in pod.requirements.tolerations):
             return Cordoned()
         return None
 

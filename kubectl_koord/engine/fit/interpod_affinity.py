@@ -7,11 +7,11 @@ from typing import ClassVar, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn
-from kubectl_koord.engine.reasons import NotAffine, Reason, Repelled, RepelledByOthers
+from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodTerm, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm
 from kubectl_koord.model.selectors import matches
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
@@ -19,11 +19,11 @@ _At: TypeAlias = Callable[[str, tuple[str, str]], int]
 
 
 class _Part(Struct, frozen=True):
-    """What the pods of one node (or of all) add: pods affine, pods that repel us, pods we repel."""
+    """What the pods of one node (or of all) add: matches of our affinity, pods whose anti-affinity selects us, pods that ours selects."""
 
-    affine: _Pairs
-    repelling: _Pairs
-    repelled: _Pairs
+    pod_affinity: _Pairs
+    existing_anti_affinity: _Pairs
+    pod_anti_affinity: _Pairs
 
 
 class InterPodAffinity(Struct, frozen=True):
@@ -34,11 +34,11 @@ class InterPodAffinity(Struct, frozen=True):
     total: _Part
     parts: Mapping[str, _Part]
 
-    def follows_members(self, trigger: Shape) -> bool:
+    def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell that members which are placed count for one with terms of its own."""
-        return bool(trigger.affine or trigger.repelled)
+        return bool(trigger.pod_affinity or trigger.pod_anti_affinity)
 
-    def reject(self, _pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
         name, labels = state.node.name, dict(state.node.labels)
         before = self.parts.get(name)
@@ -48,29 +48,32 @@ class InterPodAffinity(Struct, frozen=True):
             count: int = getattr(self.total, kind)[pair] + getattr(now, kind)[pair]
             return count - (getattr(before, kind)[pair] if before else 0)
 
-        shape = self.pod.shape
-        if not _is_affine(shape.affine, labels, self, at):
-            return NotAffine()
-        if any(term.key in labels and at("repelled", (term.key, labels[term.key])) > 0 for term in shape.repelled):
-            return Repelled()
-        if any(at("repelling", pair) > 0 for pair in labels.items()):
-            return RepelledByOthers()
+        requirements = self.pod.requirements
+        if not _is_affine(requirements.pod_affinity, labels, self, at):
+            return PodAffinityUnmet()
+        if any(
+            term.key in labels and at("pod_anti_affinity", (term.key, labels[term.key])) > 0
+            for term in requirements.pod_anti_affinity
+        ):
+            return AntiAffinityViolated()
+        if any(at("existing_anti_affinity", pair) > 0 for pair in labels.items()):
+            return ExistingAntiAffinityViolated()
         return None
 
 
 def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
     """Return the filter; None where neither the pod nor anybody running has such terms."""
     view = cluster.view
-    has_terms = bool(pod.shape.affine or pod.shape.repelled)
+    has_terms = bool(pod.requirements.pod_affinity or pod.requirements.pod_anti_affinity)
     names = view.names() if has_terms else _with_repelling_pods(view)
     parts = {name: _part(pod, view.node(name), view.occupants(name)) for name in names}
     if not parts:
         return None
     total = _Part(Counter(), Counter(), Counter())
     for part in parts.values():
-        total.affine.update(part.affine)
-        total.repelling.update(part.repelling)
-        total.repelled.update(part.repelled)
+        total.pod_affinity.update(part.pod_affinity)
+        total.existing_anti_affinity.update(part.existing_anti_affinity)
+        total.pod_anti_affinity.update(part.pod_anti_affinity)
     return InterPodAffinity(pod, total, parts)
 
 
@@ -80,17 +83,25 @@ def _with_repelling_pods(view: View) -> tuple[str, ...]:
 
 
 def _repels(view: View) -> Callable[[str], bool]:
-    return lambda name: any(pod.shape.repelled for pod in view.occupants(name))
+    return lambda name: any(pod.requirements.pod_anti_affinity for pod in view.occupants(name))
 
 
 def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:
     labels = dict(node.labels)
     part = _Part(Counter(), Counter(), Counter())
     for other in occupants:
-        if pod.shape.affine and all(_covers(term, pod, other) for term in pod.shape.affine):
-            _count(part.affine, pod.shape.affine, labels)
-        _count(part.repelled, (term for term in pod.shape.repelled if _covers(term, pod, other)), labels)
-        _count(part.repelling, (term for term in other.shape.repelled if _covers(term, other, pod)), labels)
+        if pod.requirements.pod_affinity and all(_covers(term, pod, other) for term in pod.requirements.pod_affinity):
+            _count(part.pod_affinity, pod.requirements.pod_affinity, labels)
+        _count(
+            part.pod_anti_affinity,
+            (term for term in pod.requirements.pod_anti_affinity if _covers(term, pod, other)),
+            labels,
+        )
+        _count(
+            part.existing_anti_affinity,
+            (term for term in other.requirements.pod_anti_affinity if _covers(term, other, pod)),
+            labels,
+        )
     return part
 
 
@@ -109,7 +120,7 @@ def _covers(term: PodTerm, owner: Occupant, other: Occupant) -> bool:
 def _is_affine(terms: tuple[PodTerm, ...], labels: dict[str, str], prepared: InterPodAffinity, at: _At) -> bool:
     if any(term.key not in labels for term in terms):
         return False
-    if all(at("affine", (term.key, labels[term.key])) > 0 for term in terms):
+    if all(at("pod_affinity", (term.key, labels[term.key])) > 0 for term in terms):
         return True
-    anywhere = any(at("affine", pair) > 0 for pair in prepared.total.affine)
+    anywhere = any(at("pod_affinity", pair) > 0 for pair in prepared.total.pod_affinity)
     return not anywhere and all(_covers(term, prepared.pod, prepared.pod) for term in terms)

@@ -1,7 +1,7 @@
 """LoadAwareScheduling: nodes whose measured usage, with the pod's estimate added, is above a threshold.
 
 Mirrors pkg/scheduler/plugins/loadaware with the chart's settings (65 % CPU, 95 % memory, stale
-metrics used as if fresh). What a node already uses was reckoned when it was read; members of the
+metrics used as if fresh). What a node already uses was computed when it was read; members of the
 gang are not added to it, as upstream's cache learns of them only when they are bound.
 """
 
@@ -13,7 +13,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Overloaded, Reason
 from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 
 
 class LoadAware(Stateless, Struct, frozen=True):
@@ -21,9 +21,9 @@ class LoadAware(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "node"
 
-    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
-        return overloaded(pod.shape, state.node)
+        return overloaded(pod.requirements, state.node)
 
 
 def prepare(_trigger: PendingPod, _cluster: Cluster) -> LoadAware:
@@ -31,11 +31,11 @@ def prepare(_trigger: PendingPod, _cluster: Cluster) -> LoadAware:
     return LoadAware()
 
 
-def overloaded(shape: Shape, node: Node) -> Overloaded | None:
+def overloaded(requirements: PodRequirements, node: Node) -> Overloaded | None:
     """Return a reason when the estimate would lift the node's usage above a threshold."""
-    if not node.load or shape.of_daemon_set:
+    if not node.load or requirements.of_daemon_set:
         return None
-    estimate = dict(shape.estimate)
+    estimate = dict(requirements.estimate)
     for usage in node.load:
         if usage.total <= 0 or usage.threshold <= 0:
             continue

@@ -8,7 +8,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import NotSelected, Reason
 from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import NodeTerm, PendingPod, Shape
+from kubectl_koord.model.pods import NodeTerm, PendingPod, PodRequirements
 from kubectl_koord.model.selectors import holds
 
 
@@ -17,17 +17,17 @@ class NodeAffinity(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "node"
 
-    def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when selector or required affinity do not match."""
         return None if is_selected(trigger, state.node) else NotSelected()
 
 
-def is_selected(shape: Shape, node: Node) -> bool:
+def is_selected(requirements: PodRequirements, node: Node) -> bool:
     """Tell whether selector and required affinity match the node (component-helpers nodeaffinity)."""
     labels = dict(node.labels)
-    if any(labels.get(key) != value for key, value in shape.selector):
+    if any(labels.get(key) != value for key, value in requirements.selector):
         return False
-    return shape.affinity is None or any(term_matches(term, node, labels) for term in shape.affinity)
+    return requirements.affinity is None or any(term_matches(term, node, labels) for term in requirements.affinity)
 
 
 def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
@@ -44,4 +44,4 @@ def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
 
 def prepare(trigger: PendingPod, _cluster: Cluster) -> NodeAffinity | None:
     """Return the filter; None for a trigger that every node matches."""
-    return NodeAffinity() if trigger.shape.selector or trigger.shape.affinity is not None else None
+    return NodeAffinity() if trigger.requirements.selector or trigger.requirements.affinity is not None else None

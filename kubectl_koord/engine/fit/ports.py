@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import PortTaken, Reason
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, Shape
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 
 
 class Ports(Stateless, Struct, frozen=True):
@@ -15,7 +15,7 @@ class Ports(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "pods"
 
-    def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when a host port is in use (`HostPortInfo.CheckConflict`)."""
         for port in trigger.ports:
             if any(_clash(port, held) for held in state.ports):
@@ -33,4 +33,4 @@ def _clash(one: HostPort, other: HostPort) -> bool:
 
 def prepare(trigger: PendingPod, _cluster: Cluster) -> Ports | None:
     """Return the filter; None for a trigger without host ports."""
-    return Ports() if trigger.shape.ports else None
+    return Ports() if trigger.requirements.ports else None

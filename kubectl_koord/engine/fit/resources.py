@@ -8,7 +8,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.pods import PendingPod, Resources, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
 
 class NodeResources(Stateless, Struct, frozen=True):
@@ -17,7 +17,7 @@ class NodeResources(Stateless, Struct, frozen=True):
     depends_on: ClassVar[DependsOn] = "room"
     rules: Rules
 
-    def reject(self, _pod: PendingPod, state: NodeState, trigger: Shape) -> Reason | None:
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when resources or pod places are short (`fitsRequest`)."""
         free = state.free
         asked = trigger.requests

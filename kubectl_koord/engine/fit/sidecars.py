@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Reason, SidecarsUnknown
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 
 
 class Sidecars(Stateless, Struct, frozen=True):
@@ -15,9 +15,9 @@ class Sidecars(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "node"
 
-    def reject(self, pod: PendingPod, _state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod has sidecars."""
-        return SidecarsUnknown() if pod.shape.sidecars else None
+        return SidecarsUnknown() if pod.requirements.sidecars else None
 
 
 def prepare(_trigger: PendingPod, cluster: Cluster) -> Sidecars | None:

@@ -8,7 +8,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Reason, Untolerated
 from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Taint, tolerates
 
 _HARD = {"NoSchedule", "NoExecute"}
@@ -19,16 +19,16 @@ class Taints(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "node"
 
-    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason that names the first hard taint which the pod does not tolerate."""
-        taint = untolerated(pod.shape, state.node)
+        taint = untolerated(pod.requirements, state.node)
         return Untolerated(taint) if taint is not None else None
 
 
-def untolerated(shape: Shape, node: Node) -> Taint | None:
+def untolerated(requirements: PodRequirements, node: Node) -> Taint | None:
     """Return the first hard taint of the node that the pod does not tolerate."""
     for taint in node.taints:
-        if taint.effect in _HARD and not any(tolerates(toleration, taint) for toleration in shape.tolerations):
+        if taint.effect in _HARD and not any(tolerates(toleration, taint) for toleration in requirements.tolerations):
             return taint
     return None
 

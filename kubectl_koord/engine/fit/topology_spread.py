@@ -11,7 +11,7 @@ from kubectl_koord.engine.fit.taints import untolerated
 from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSkewed
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, RunningPod, Shape, Spread
+from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod, Spread
 from kubectl_koord.model.selectors import matches
 
 
@@ -30,11 +30,11 @@ class TopologySpread(Struct, frozen=True):
     namespace: str
     counts: tuple[_Counts, ...]
 
-    def follows_members(self, _trigger: Shape) -> bool:
+    def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed is counted for the next one."""
         return True
 
-    def reject(self, pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod here would skew the spread, or the node lacks a key.
 
         Who was added to or taken from this node since the preparation is counted; other nodes stay as
@@ -59,22 +59,24 @@ class TopologySpread(Struct, frozen=True):
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> TopologySpread | None:
     """Return the filter; None for a trigger without hard constraints (`calPreFilterState`)."""
-    shape, view = trigger.shape, cluster.view
-    if not shape.spread:
+    requirements, view = trigger.requirements, cluster.view
+    if not requirements.spread:
         return None
-    keys = {constraint.key for constraint in shape.spread}
+    keys = {constraint.key for constraint in requirements.spread}
     nodes = [node for node in map(view.node, view.names()) if keys <= dict(node.labels).keys()]
-    counts = tuple(_count(constraint, shape, trigger.namespace, nodes, view) for constraint in shape.spread)
+    counts = tuple(
+        _count(constraint, requirements, trigger.namespace, nodes, view) for constraint in requirements.spread
+    )
     return TopologySpread(trigger.namespace, counts)
 
 
-def _count(constraint: Spread, shape: Shape, namespace: str, nodes: list[Node], view: View) -> _Counts:
+def _count(constraint: Spread, requirements: PodRequirements, namespace: str, nodes: list[Node], view: View) -> _Counts:
     by_value: dict[str, int] = {}
     by_node: dict[str, int] = {}
     for node in nodes:
-        if constraint.honor_affinity and not is_selected(shape, node):
+        if constraint.honor_affinity and not is_selected(requirements, node):
             continue
-        if constraint.honor_taints and untolerated(shape, node) is not None:
+        if constraint.honor_taints and untolerated(requirements, node) is not None:
             continue
         found = _matching(constraint, namespace, view.occupants(node.name))
         value = dict(node.labels)[constraint.key]

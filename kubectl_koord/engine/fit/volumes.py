@@ -14,7 +14,7 @@ from kubectl_koord.engine.fit.node_affinity import term_matches
 from kubectl_koord.engine.reasons import ClaimInUse, NoClaim, Reason, TooManyVolumes, VolumeElsewhere
 from kubectl_koord.engine.view import NodeState, Occupant
 from kubectl_koord.model.objects import Claim, Node
-from kubectl_koord.model.pods import PendingPod, Shape
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 
 _ZONES = (
     "topology.kubernetes.io/zone",
@@ -33,11 +33,11 @@ class Volumes(Struct, frozen=True):
     held: Mapping[str, int]
     by_name: Mapping[str, Claim]
 
-    def follows_members(self, _trigger: Shape) -> bool:
+    def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed holds its claims."""
         return True
 
-    def reject(self, _pod: PendingPod, state: NodeState, _trigger: Shape) -> Reason | None:
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node cannot hold the trigger's volumes."""
         if self.missing:
             return NoClaim(self.missing[0])
@@ -53,10 +53,10 @@ class Volumes(Struct, frozen=True):
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | None:
     """Return the filter; None for a trigger without claims."""
-    if not trigger.shape.claims:
+    if not trigger.requirements.claims:
         return None
     view, claims = cluster.view, cluster.claims
-    names = [f"{trigger.namespace}/{name}" for name in trigger.shape.claims]
+    names = [f"{trigger.namespace}/{name}" for name in trigger.requirements.claims]
     single = {name for name in names if name in claims and claims[name].single_pod}
     held = {node: _held(single, view.occupants(node)) for node in (view.names() if single else ())}
     return Volumes(
@@ -73,7 +73,7 @@ def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
 
 def claim_names(pod: Occupant) -> Iterable[str]:
     """Return the claims of a pod as `namespace/name`."""
-    return (f"{pod.namespace}/{name}" for name in pod.shape.claims)
+    return (f"{pod.namespace}/{name}" for name in pod.requirements.claims)
 
 
 def _reaches(claim: Claim, node: Node) -> bool:

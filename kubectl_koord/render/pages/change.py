@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.words import VERDICT_STYLE, basis_line, warning_lines
-from kubectl_koord.reports.values import Change, ChangePlan, Effect, Outcome
+from kubectl_koord.reports.values import Change, ChangePlan, Effect, VerdictSummary
 from kubectl_koord.wording.words import count
 
 
@@ -54,5 +54,5 @@ def _effect(effect: Effect) -> Iterator[Block]:
         yield Line(f"This makes it worse: why-pending will answer {after} instead of {before}.", "bad")
 
 
-def _outcome(outcome: Outcome) -> str:
+def _outcome(outcome: VerdictSummary) -> str:
     return f"{outcome.verdict} ({outcome.cause})" if outcome.cause else outcome.verdict

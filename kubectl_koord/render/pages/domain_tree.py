@@ -16,7 +16,7 @@ _Key = tuple[str, str]
 _Cells = tuple[str, ...]
 
 
-class Forest:
+class DomainTree:
     """The domains of a report by their parent. Rows of an unknown parent hang nowhere and are not shown."""
 
     def __init__(self, report: TopologyReport) -> None:
@@ -121,7 +121,7 @@ def together(amounts: Iterable[Amount]) -> Amount:
     return Amount(sum(free) if len(free) == len(every) else None, sum(each.total for each in every))
 
 
-def drawn(forest: Forest, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
+def drawn(forest: DomainTree, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
     """Return the tree down to a depth, cut after the first layer's domains that fill `most` lines."""
     rows = list(forest.rows(depth, nodes=nodes, fold=fold))
     if most is not None and len(rows) > most:
@@ -129,7 +129,7 @@ def drawn(forest: Forest, depth: int, *, nodes: bool = False, fold: bool = False
     return slim(Tree(forest.columns, tuple(rows)))
 
 
-def _cut(forest: Forest, most: int) -> list[Row]:
+def _cut(forest: DomainTree, most: int) -> list[Row]:
     root = forest.below[None][0]
     first, rest = forest.children(root)[: most - 2], forest.children(root)[most - 2 :]
     rows = [Row((domain_word(domain.name), *forest.cells(domain)), _style(domain), 1) for domain in first]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.pages.domain_tree import ROOT, Forest, drawn, free_of, together
+from kubectl_koord.render.pages.domain_tree import ROOT, DomainTree, drawn, free_of, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, warning_lines
 from kubectl_koord.reports.values import Notice, OutsideNode, TopologyReport
@@ -93,7 +93,7 @@ def _between(report: TopologyReport) -> list[str]:
 
 
 def _tree(report: TopologyReport, lines: int | None, depth: int | None, *, nodes: bool) -> Iterator[Block]:
-    forest = Forest(report)
+    forest = DomainTree(report)
     deepest = forest.height()
     if nodes:
         yield drawn(forest, deepest, nodes=True)

@@ -137,11 +137,11 @@ def test_an_amount_that_cannot_be_read_is_told_with_its_object(written: Json, wo
     ],
 )
 def test_what_a_pod_is_expected_to_use(fields: Json, estimate: Resources) -> None:
-    assert pending(**fields).shape.estimate == estimate
+    assert pending(**fields).requirements.estimate == estimate
 
 
 def test_pods_of_a_daemon_set_are_known() -> None:
-    assert pending(ownerReferences=[{"kind": "DaemonSet", "name": "d"}]).shape.of_daemon_set
+    assert pending(ownerReferences=[{"kind": "DaemonSet", "name": "d"}]).requirements.of_daemon_set
 
 
 def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
@@ -204,7 +204,7 @@ def test_a_reservation_stands_among_the_pods_of_its_node_with_what_is_left_of_it
     drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
     rest, owner = found.running["n1"]
-    assert (rest.name, rest.shape.requests, rest.protected, rest.priority) == (
+    assert (rest.name, rest.requirements.requests, rest.protected, rest.priority) == (
         "reservation r",
         (("memory", MEM),),
         True,
@@ -234,4 +234,4 @@ def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
 def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
     annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.running["n1"][0].shape.requests == (("cpu", 4000), ("memory", MEM))
+    assert found.running["n1"][0].requirements.requests == (("cpu", 4000), ("memory", MEM))

@@ -3,7 +3,7 @@
 import random
 
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore, Sorted
-from kubectl_koord.model.pods import FinishedPod, Held, HostPort
+from kubectl_koord.model.pods import FinishedPod, HostPort, NodePods
 from tests.build import pending, running
 
 PODS: list[AnyPod] = [
@@ -29,7 +29,7 @@ def told(found: Sorted) -> tuple[object, ...]:
 
 def test_pods_in_order_come_out_by_node_with_what_they_take_up() -> None:
     found = stored(*PODS).sorted()
-    assert found == Sorted({"n1": Held((PODS[2],)), "n2": Held((PODS[0], PODS[4]))}, (PODS[3],), (PODS[1],))  # type: ignore[arg-type]
+    assert found == Sorted({"n1": NodePods((PODS[2],)), "n2": NodePods((PODS[0], PODS[4]))}, (PODS[3],), (PODS[1],))  # type: ignore[arg-type]
     held = found.running["n2"]
     assert (held.requested, held.ports, list(found.running)) == ({"cpu": 5000}, (HostPort(80),), ["n1", "n2"])
 

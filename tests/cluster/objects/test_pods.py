@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.pods import Condition, FinishedPod, GangWish, PendingPod, RunningPod
+from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
@@ -43,11 +43,11 @@ def test_a_pod_without_a_node_waits() -> None:
         namespace="ml",
         name="p",
         priority=7,
-        shape=found.shape,
+        requirements=found.requirements,
         scheduler="koord-scheduler",
         gang="ml/job",
         needs_pod_group=True,
-        gang_terms=GangWish(),
+        gang_terms=GangAnnotations(),
         never_preempts=True,
         index=3,
         selector="ring",
@@ -79,7 +79,7 @@ def test_a_pod_with_a_node_runs() -> None:
         name="p",
         node="n1",
         priority=0,
-        shape=found.shape,
+        requirements=found.requirements,
         gang="default/old",
         job="x",
         terminating=True,
@@ -129,12 +129,12 @@ def test_what_a_pod_says_of_its_gang() -> None:
             LABEL + "/match-policy": "only-waiting",
         },
     )
-    assert found.gang_terms == GangWish("4", "5", "NonStrict", "only-waiting", "[]", "{}")
+    assert found.gang_terms == GangAnnotations("4", "5", "NonStrict", "only-waiting", "[]", "{}")
 
 
 def test_annotations_stand_in_for_labels() -> None:
     annotations = {GANG + "min-available": "9", GANG + "match-policy": "a", LABEL + "/match-policy": "b"}
-    assert pending(annotations=annotations).gang_terms == GangWish("9", match_policy="a")
+    assert pending(annotations=annotations).gang_terms == GangAnnotations("9", match_policy="a")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_what_the_api_leaves_out_has_its_defaults() -> None:
 
 def test_pods_that_are_equal_in_it_share_their_shape() -> None:
     found = read(pod("a", requests={"cpu": 1}), pod("b", requests={"cpu": "1000m"}), pod("c", requests={"cpu": "2"}))
-    one, two, three = (each.shape for each in found.pending)
+    one, two, three = (each.requirements for each in found.pending)
     assert one is two
     assert one is not three
 
@@ -222,5 +222,5 @@ def test_names_of_volumes_that_tie_a_pod_to_nothing_do_not_part_shapes() -> None
 
     claim = {"name": "d", "persistentVolumeClaim": {"claimName": "data"}}
     one, other, tied = read(with_token("a"), with_token("b"), with_token("c", claim)).running["n1"]
-    assert one.shape is other.shape
-    assert (one.shape.claims, tied.shape.claims) == ((), ("data",))
+    assert one.requirements is other.requirements
+    assert (one.requirements.claims, tied.requirements.claims) == ((), ("data",))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.pods import HostPort, NodeTerm, PodTerm, Resources, Shape, Spread
+from kubectl_koord.model.pods import HostPort, NodeTerm, PodRequirements, PodTerm, Resources, Spread
 from kubectl_koord.model.selectors import Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
@@ -18,12 +18,12 @@ from tests.cluster.objects.wire import Json, pending
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def shape(**fields: Any) -> Shape:  # noqa: ANN401
-    return pending(**fields).shape
+def requirements(**fields: Any) -> PodRequirements:  # noqa: ANN401
+    return pending(**fields).requirements
 
 
 def asking(*requests: Json, **fields: object) -> Resources:
-    return shape(containers=[{"resources": {"requests": each}} for each in requests], **fields).requests
+    return requirements(containers=[{"resources": {"requests": each}} for each in requests], **fields).requests
 
 
 def init(requests: Json, **fields: object) -> Json:
@@ -47,7 +47,7 @@ def test_the_largest_init_container_counts_where_it_is_larger() -> None:
 
 def test_sidecars_run_beside_the_containers() -> None:
     sidecar = init({"cpu": 1}, restartPolicy="Always")
-    found = shape(containers=[init({"cpu": 2})], initContainers=[sidecar])
+    found = requirements(containers=[init({"cpu": 2})], initContainers=[sidecar])
     assert (found.requests, found.sidecars) == ((("cpu", 3000),), True)
 
 
@@ -75,15 +75,17 @@ def test_resources_have_the_names_that_the_scheduler_gives_them(requests: Json, 
 
 
 def test_a_container_without_resources_asks_for_nothing() -> None:
-    assert shape(containers=[{}, {"resources": {"requests": None}}]).requests == ()
+    assert requirements(containers=[{}, {"resources": {"requests": None}}]).requests == ()
 
 
 def test_a_pod_without_containers_asks_for_nothing() -> None:
-    assert shape(containers=None, initContainers=None) == Shape(estimate=shape(containers=None).estimate)
+    assert requirements(containers=None, initContainers=None) == PodRequirements(
+        estimate=requirements(containers=None).estimate
+    )
 
 
 def test_selectors_and_tolerations() -> None:
-    found = shape(
+    found = requirements(
         nodeSelector={"b": "2", "a": "1"},
         tolerations=[{"operator": "Exists"}, {"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 5}],
     )
@@ -99,7 +101,7 @@ def test_required_node_affinity() -> None:
         },
         {},
     ]
-    found = shape(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
+    found = requirements(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}})
     assert found.affinity == (
         NodeTerm((Requirement("zone", "In", ("a", "b")),), (Requirement("metadata.name", "NotIn", ("n1",)),)),
         NodeTerm(),
@@ -108,13 +110,13 @@ def test_required_node_affinity() -> None:
 
 @pytest.mark.parametrize("affinity", [None, {}, {"nodeAffinity": {}}, {"nodeAffinity": {REQUIRED: None}}])
 def test_without_required_node_affinity_every_node_will_do(affinity: Json | None) -> None:
-    assert shape(affinity=affinity).affinity is None
+    assert requirements(affinity=affinity).affinity is None
 
 
 def test_host_ports_of_containers_and_sidecars() -> None:
     ports = [{"containerPort": 1}, {"hostPort": 80}, {"hostPort": 53, "protocol": "UDP", "hostIP": "10.0.0.1"}]
     sidecar = {"ports": [{"hostPort": 9, "protocol": ""}], "restartPolicy": "Always"}
-    found = shape(containers=[{"ports": ports}], initContainers=[{"ports": [{"hostPort": 7}]}, sidecar])
+    found = requirements(containers=[{"ports": ports}], initContainers=[{"ports": [{"hostPort": 7}]}, sidecar])
     assert found.ports == (HostPort(80), HostPort(53, "UDP", "10.0.0.1"), HostPort(9))
 
 
@@ -131,7 +133,7 @@ def test_hard_spread_constraints() -> None:
     }
     soft = {**constraint, "whenUnsatisfiable": "ScheduleAnyway"}
     bare = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
-    found = shape(labels={"hash": "h1"}, topologySpreadConstraints=[constraint, soft, bare])
+    found = requirements(labels={"hash": "h1"}, topologySpreadConstraints=[constraint, soft, bare])
     wanted = Selector((Requirement("app", "In", ("web",)), Requirement("hash", "In", ("h1",))))
     assert found.spread == (
         Spread("zone", 2, wanted, min_domains=3, honor_affinity=False, honor_taints=True),
@@ -146,9 +148,9 @@ def test_required_inter_pod_terms() -> None:
         "namespaces": ["b", "a"],
     }
     wide = {"topologyKey": "zone", "namespaceSelector": {}}
-    found = shape(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide]}})
-    assert found.affine == (PodTerm("zone", Selector((Requirement("app", "Exists"),)), ("a", "b")),)
-    assert found.repelled == (PodTerm("zone", None, every_namespace=True),)
+    found = requirements(affinity={"podAffinity": {REQUIRED: [term]}, "podAntiAffinity": {REQUIRED: [wide]}})
+    assert found.pod_affinity == (PodTerm("zone", Selector((Requirement("app", "Exists"),)), ("a", "b")),)
+    assert found.pod_anti_affinity == (PodTerm("zone", None, every_namespace=True),)
     assert found.unevaluated == ()
 
 
@@ -180,9 +182,9 @@ def test_required_inter_pod_terms() -> None:
     ],
 )
 def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:
-    assert shape(**fields).unevaluated == unevaluated
+    assert requirements(**fields).unevaluated == unevaluated
 
 
 def test_volume_claims_are_named() -> None:
-    found = shape(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
+    found = requirements(volumes=[{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}])
     assert (found.claims, found.unevaluated) == (("data",), ())

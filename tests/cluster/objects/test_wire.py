@@ -46,6 +46,6 @@ def test_telling_the_shape_of_a_pod_leaves_the_pod_as_it_was() -> None:
     }
     first, second = (msgspec.convert(written, wire.Pod) for _ in range(2))
 
-    decode.ShapeMemo().shape(first, (None, None))
+    decode.ShapeMemo().requirements(first, (None, None))
 
     assert first == second
