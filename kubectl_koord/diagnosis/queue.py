@@ -24,7 +24,9 @@ _FEWEST_LINED, _NODES_IN_ALL = 20, 300_000
 
 
 class JobsAhead(Struct, frozen=True):
-    """The jobs that go first and would be placed now, and the cluster once they are: for a pod of which the node is undetermined, on any node.
+    """The jobs that go first and would be placed now, and the cluster once they are.
+
+    A pod of which the node is undetermined is on any node there.
 
     undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
     fixed: the cluster with the jobs before these.

@@ -236,30 +236,22 @@ def _replacement(simulation: Simulation, outcome: Outcome, warnings: tuple[Notic
 
 def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
-    left_by_jobs_ahead = queue.left_by_jobs_ahead(simulation)
-    if left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room:
+    left = queue.left_by_jobs_ahead(simulation)
+    if left is None or left.leaves_room:
         return None
-    alone = len(left_by_jobs_ahead.names) == 1
-    takes = "may take" if not left_by_jobs_ahead.certain else ("takes" if alone else "take")
+    alone = len(left.names) == 1
+    takes = "may take" if not left.certain else ("takes" if alone else "take")
     verb = "has" if alone else "have"
-    message = f"{listed(left_by_jobs_ahead.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
+    message = f"{listed(left.names)} {verb} higher priority and {takes} its place; otherwise it would be placed."
     code: CauseCode = "insufficient-slots" if simulation.has_topology else "insufficient-capacity"
-    helps = (
-        _ways_out(simulation, left_by_jobs_ahead.outcome)
-        if left_by_jobs_ahead.certain and not brief
-        else ways_out.Found(())
-    )
+    helps = _ways_out(simulation, left.outcome) if left.certain and not brief else ways_out.Found(())
     return _report(
         simulation,
         warnings,
-        verdict="no" if left_by_jobs_ahead.certain else "unknown",
+        verdict="no" if left.certain else "unknown",
         cause=Cause(code, message, _names(simulation.subject.pending)),
-        first=left_by_jobs_ahead.outcome.first,
-        funnel=None
-        if brief
-        else evidence.funnel(
-            structs.replace(simulation, view=left_by_jobs_ahead.view), left_by_jobs_ahead.outcome.first
-        ),
+        first=left.outcome.first,
+        funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )

@@ -19,7 +19,10 @@ _At: TypeAlias = Callable[[str, tuple[str, str]], int]
 
 
 class _Part(Struct, frozen=True):
-    """What the pods of one node (or of all) add: matches of our affinity, pods whose anti-affinity selects us, pods that ours selects."""
+    """What the pods of one node (or of all) add, counted by label.
+
+    Pods that match our affinity, pods whose anti-affinity selects us, pods that our anti-affinity selects.
+    """
 
     pod_affinity: _Pairs
     existing_anti_affinity: _Pairs
