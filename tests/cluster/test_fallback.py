@@ -147,7 +147,7 @@ def test_a_pod_uses_its_service_account(
     (account / "namespace").write_text("mine")
     (account / "ca.crt").write_bytes(tls.certificate.read_bytes())
     for module in ("kubeconfig", "context"):
-        monkeypatch.setattr(f"kubectl_koord.cluster.{module}.SERVICE_ACCOUNT", str(account))
+        monkeypatch.setattr(f"kubectl_koord.cluster.api.{module}.SERVICE_ACCOUNT", str(account))
     with ApiServer({"items": [pod("a")]}, token="secret", tls=tls) as api:  # noqa: S106
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", str(api.port))

@@ -105,7 +105,7 @@ def _with_running(rng: Random, drawing: Drawing, name: str, kind: Kind) -> Drawi
         fields["ports"] = rng.choice(((), (), (HostPort(80),)))
         fields["selector"] = rng.choice(("", "ring"))
         if _rarely(rng):
-            fields["repelled"] = (PodTerm(BLOCK_KEY, having(app="web")),)
+            fields["pod_anti_affinity"] = (PodTerm(BLOCK_KEY, having(app="web")),)
     return drawing.with_running(name, on=rng.choice(tuple(drawing.nodes)), cpu=rng.randint(0, 6), **fields)
 
 
@@ -145,8 +145,8 @@ def _filters(rng: Random, drawing: Drawing) -> dict[str, Any]:
         "node_selector": (("disk", "ssd"),),
         "affinity": (NodeTerm(labels=(Requirement("disk", "NotIn", ("hdd",)),)),),
         "tolerations": (_TOLERATION,),
-        "affine": (term,),
-        "repelled": (term,),
+        "pod_affinity": (term,),
+        "pod_anti_affinity": (term,),
         "spread": (Spread(SPINE_KEY, rng.randint(1, 2), having(app="web")),),
         "selector": "ring",
         "nominated": rng.choice((*drawing.nodes, "gone")),
