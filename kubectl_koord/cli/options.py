@@ -60,6 +60,18 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
     return _checked(found, demo=demo), rest
 
 
+def name_given(name: str | None) -> str:
+    """Return a name that may be left out, "" where it was.
+
+    Raises:
+        KoordError: when it is there and empty, as `"$JOB"` is by mistake: that must not ask for everything.
+
+    """
+    if name == "":
+        raise KoordError("error: resource name may not be empty")
+    return name or ""
+
+
 def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
     flag, equals, value = word.partition("=")
     if word.startswith("-o") and not word.startswith("--") and len(word) > len("-o"):
