@@ -16,7 +16,7 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
-ALL_HELP = "Show all there is on a terminal, too (elsewhere nothing is left out)."
+ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
 GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
 
 

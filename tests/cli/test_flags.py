@@ -79,7 +79,7 @@ def test_an_empty_name_does_not_ask_for_everything(koord: Run, cluster: str, wor
 def test_a_namespace_makes_short_names_long(koord: Run, cluster: str) -> None:
     done = koord("why-pending", "job", "-n", "elsewhere", "--snapshot", cluster)
     assert done.code == 2
-    assert done.err == "error: the input holds nothing in namespace 'elsewhere'\n"
+    assert done.err == "error: the snapshot contains nothing in namespace 'elsewhere'\n"
     assert koord("why-pending", "job", "-ndefault", "--snapshot", cluster).code == 1
 
 

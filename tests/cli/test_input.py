@@ -102,7 +102,7 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
     done = koord("why-pending", "job", "-o", "json", "--snapshot", write(tmp_path, objects))
     report = json.loads(done.out)
     assert [one["code"] for one in report["warnings"]] == ["kind-not-in-input"]
-    kinds = "ElasticQuota, Reservation, NodeMetric and PodGroup"
+    kinds = "ElasticQuota, Reservation, NodeMetric or PodGroup"
     assert report["warnings"][0]["message"] == f"snapshot contains no {kinds}; assuming none exist."
 
 
