@@ -16,7 +16,7 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
-ALL_HELP = "Show all there is on a terminal, too (elsewhere nothing is left out)."
+ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
 GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
 
 
@@ -58,6 +58,18 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
         else:
             rest.append(word)
     return _checked(found, demo=demo), rest
+
+
+def name_given(name: str | None) -> str:
+    """Return a name that may be left out, "" where it was.
+
+    Raises:
+        KoordError: when it is there and empty, as `"$JOB"` is by mistake: that must not ask for everything.
+
+    """
+    if name == "":
+        raise KoordError("error: resource name may not be empty")
+    return name or ""
 
 
 def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:

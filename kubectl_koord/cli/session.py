@@ -145,7 +145,7 @@ class Session:
         return (
             None
             if snapshot.holds(namespace)
-            else KoordError(f"error: the input holds nothing in namespace {namespace!r}")
+            else KoordError(f"error: the snapshot contains nothing in namespace {namespace!r}")
         )
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:

@@ -226,11 +226,20 @@ class _File:
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
             if kind not in self._decoders:
+                if kind.endswith("List"):
+                    self._take_inner(raw)
                 return
             written = self._decoders[kind].decode(raw)
         except _NO_JSON as problem:
             raise KoordError(f"error: {self._name}: {_describe(bytes(raw))}: {problem}") from None
         self._add_one(kind, written)
+
+    def _take_inner(self, raw: memoryview) -> None:
+        """Take the items of a List inside a List, as joined answers of kubectl have them."""
+        items = msgspec.json.decode(raw, type=_Head).items or ()
+        self._meter.count(len(items), 0)
+        for item in items:
+            self._take_json(item)
 
     def _take_value(self, value: Any) -> None:  # noqa: ANN401
         if not isinstance(value, dict):
@@ -244,6 +253,8 @@ class _File:
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
             if kind not in WIRE_TYPES:
+                if kind.endswith("List"):
+                    msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
                 return
             written = msgspec.convert(value, WIRE_TYPES[kind], strict=False)
         except msgspec.ValidationError as problem:

@@ -60,7 +60,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing)}; assuming none exist.")
+        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing, 'or')}; assuming none exist.")
 
 
 def kinds_needed(subject: Subject) -> tuple[str, ...]:

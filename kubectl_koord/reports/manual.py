@@ -259,7 +259,7 @@ PAGES: Mapping[Code, Page] = {
         ("kubectl describe pod POD -n NAMESPACE", _DRY),
     ),
     "insufficient-capacity": Page(
-        "Fewer pods fit at the same time than must",
+        "Fewer pods fit at the same time than are needed",
         "Each pod of the gang fits somewhere, but not enough of them at the same time.",
         "A gang without topology spec is placed pod by pod: each pod reserves a place and waits for the others;"
         " when one finds none before the minimum is waiting, all give their places back.",
@@ -299,7 +299,7 @@ PAGES: Mapping[Code, Page] = {
         ("kubectl annotate podgroup GANG -n NAMESPACE touched-at=$(date +%s) --overwrite",),
     ),
     "not-readable": Page(
-        "Objects that decide could not be read",
+        "Objects that decide the answer could not be read",
         "The verdict is unknown without them: objects that could not be read are not assumed to be absent.",
         "The API server refused the list, or does not serve the kind; the message quotes it.",
         "Ask for the right to list the kind that is named, or use a snapshot made by somebody with these rights.",
@@ -311,7 +311,7 @@ PAGES: Mapping[Code, Page] = {
         " quota, the cards of a node or a reservation.",
         "What is not evaluated can only refuse more: a no stays a no, a yes becomes unknown. Reservations that the"
         " pods may use are the exception: they may also make room.",
-        "Look at what the scheduler itself says on the pods.",
+        "Check the scheduler's own messages on the pods.",
         ("kubectl describe pod POD -n NAMESPACE",),
     ),
     "several-outcomes": Page(

@@ -23,9 +23,9 @@ def paste(*words: str) -> str:
     return " ".join(map(shlex.quote, words))
 
 
-def listed(items: Sequence[str]) -> str:
+def listed(items: Sequence[str], last: str = "and") -> str:
     """Return `a, b and c`. Where that is too long for a screen, the page shortens it."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
+    return f" {last} ".join(filter(None, [", ".join(items[:-1]), items[-1]])) if items else ""
 
 
 def resource_name(resource: str) -> str:

@@ -69,10 +69,17 @@ def test_a_name_after_two_dashes_is_a_name(koord: Run, cluster: str) -> None:
     assert done.err.startswith("error: no gang, pod or owner '--demo' in namespace 'default'")
 
 
+@pytest.mark.parametrize(
+    "words", [("why-pending", ""), ("why-pending", "", "-A"), ("topo", "--for", ""), ("topo", "--for=")]
+)
+def test_an_empty_name_does_not_ask_for_everything(koord: Run, cluster: str, words: tuple[str, ...]) -> None:
+    assert koord(*words, "--snapshot", cluster) == (2, "", "error: resource name may not be empty\n")
+
+
 def test_a_namespace_makes_short_names_long(koord: Run, cluster: str) -> None:
     done = koord("why-pending", "job", "-n", "elsewhere", "--snapshot", cluster)
     assert done.code == 2
-    assert done.err == "error: the input holds nothing in namespace 'elsewhere'\n"
+    assert done.err == "error: the snapshot contains nothing in namespace 'elsewhere'\n"
     assert koord("why-pending", "job", "-ndefault", "--snapshot", cluster).code == 1
 
 

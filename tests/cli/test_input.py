@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ def test_several_files_are_one_cluster(koord: Run, tmp_path: Path, expected: Obj
     assert answer(koord, *names) == expected
 
 
+@pytest.mark.parametrize("form", [json.dumps, yaml.safe_dump], ids=["json", "yaml"])
+def test_lists_in_a_list_are_the_same(
+    koord: Run, tmp_path: Path, expected: Object, form: Callable[[Object], str]
+) -> None:
+    inner = {"apiVersion": "v1", "kind": "List", "items": [world()]}
+    (tmp_path / "joined").write_text(form({"apiVersion": "v1", "kind": "List", "items": [inner]}))
+    assert answer(koord, "--snapshot", str(tmp_path / "joined")) == expected
+
+
 def test_one_object_alone_is_a_file_too(koord: Run, tmp_path: Path) -> None:
     done = koord("topo", "-o", "json", "--snapshot", write(tmp_path, node("a", "s")))
     assert done.code == 1
@@ -92,7 +102,7 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
     done = koord("why-pending", "job", "-o", "json", "--snapshot", write(tmp_path, objects))
     report = json.loads(done.out)
     assert [one["code"] for one in report["warnings"]] == ["kind-not-in-input"]
-    kinds = "ElasticQuota, Reservation, NodeMetric and PodGroup"
+    kinds = "ElasticQuota, Reservation, NodeMetric or PodGroup"
     assert report["warnings"][0]["message"] == f"snapshot contains no {kinds}; assuming none exist."
 
 
@@ -111,6 +121,9 @@ def test_a_kind_that_is_not_there_is_absent_and_named(koord: Run, tmp_path: Path
         (b"\x1f\x8b\x08nothing", "broken gzip: "),
         (gzip.compress(b'{"kind": "List", "items": []}', mtime=0)[:-6], "broken gzip: "),
         (b'{"kind": "List", "items": [7]}', "an item that is no object: "),
+        (b'{"kind": "List", "items": [{"kind": "PodList", "items": 7}]}', "PodList (no name): Expected `array | null`"),
+        (b"kind: List\nitems: 7\n", "List (no name): Expected `array | null`, got `int` - at `$.items`"),
+        (b"kind: PodList\nitems: {a: {kind: Pod}}\n", "PodList (no name): Expected `array | null`, got `object`"),
         (b'{"kind": "Pod", "metadata": {}}', "a Pod without metadata.name"),
         (b"kind: []\nmetadata: {name: a}\n", "an object a: Expected `str`, got `array` - at `$.kind`"),
         (b"kind: {a: b}\nmetadata: {name: a}\n", "Expected `str`, got `object` - at `$.kind`"),

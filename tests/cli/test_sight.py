@@ -340,10 +340,10 @@ def test_a_namespace_is_only_looked_at_where_nothing_was_found_in_it(koord: Run,
 
 
 def test_a_file_that_holds_nothing_in_a_namespace_says_so(koord: Run, cluster: str) -> None:
-    nothing = (2, "", "error: the input holds nothing in namespace 'nope'\n")
+    nothing = (2, "", "error: the snapshot contains nothing in namespace 'nope'\n")
     file = ("--snapshot", cluster)
     for words in (("why-pending",), ("why-pending", "job"), ("topo", "--for", "job"), ("why-preempted", "job")):
         assert koord(*words, "-n", "nope", *file) == nothing
     assert koord("annotate", "podgroup", "nope/job", "--mode=Strict", NONE, *file) == nothing
     assert "(there is no namespace 'nope')" in koord("why-pending", "nope/job", *file).err
-    assert "in namespace 'default'" in koord("why-pending", "nobody", *file).err
+    assert "in namespace 'default'\n" in koord("why-pending", "nobody", *file).err

@@ -142,7 +142,7 @@ def test_what_is_free_on_nodes_out_of_use_is_told_and_not_counted() -> None:
     page = text(replace(TOPO, domains=(root,)), style=PIPE)
     assert "\n2 nodes are cordoned, 1 is not ready: their 16 free GPU are not counted.\n" in page
     alone = text(replace(TOPO, domains=(replace(root, cordoned=0),)), style=PIPE)
-    assert "\n1 node is not ready: their 16 free GPU are not counted.\n" in alone
+    assert "\n1 node is not ready: its 16 free GPU are not counted.\n" in alone
     assert "not counted" not in text(replace(TOPO, domains=(replace(root, withheld=0),)), style=PIPE)
 
 

@@ -48,13 +48,17 @@ def podgroup(
     multiple: Annotated[
         list[str] | None, typer.Option(metavar="LAYER=N", help="Place a multiple of N pods per domain.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="Strict or NonStrict.")] = "",
-    match_policy: Annotated[str, typer.Option(help="only-waiting, waiting-and-running or once-satisfied.")] = "",
+    mode: Annotated[str, typer.Option(metavar="MODE", help="Strict or NonStrict.")] = "",
+    match_policy: Annotated[
+        str, typer.Option(metavar="POLICY", help="only-waiting, waiting-and-running or once-satisfied.")
+    ] = "",
     groups: Annotated[
         list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, including this one.")
     ] = None,
     waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Set spec.scheduleTimeoutSeconds.")] = "",
-    total: Annotated[int | None, typer.Option(help="Set the total number of pods (informational).")] = None,
+    total: Annotated[
+        int | None, typer.Option(metavar="N", help="Set the total number of pods (informational).")
+    ] = None,
     dry_run: _DryRun = "none",
     yes: _Yes = False,
     overwrite: _Overwrite = False,

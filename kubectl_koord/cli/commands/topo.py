@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP
+from kubectl_koord.cli.options import ALL_HELP, name_given
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -20,8 +20,12 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Option("--for", metavar="GANG", help="Also show the slots for this gang.")] = "",
-    depth: Annotated[int | None, typer.Option(min=0, help="Layers to show (default: on a terminal what fits).")] = None,
+    name: Annotated[
+        str | None, typer.Option("--for", metavar="GANG", help="Also show the slots for this gang.")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Layers to show (default: on a terminal what fits).")
+    ] = None,
     nodes: Annotated[bool, typer.Option("--nodes", help="Show every node.")] = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
@@ -33,6 +37,7 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
+    gang = name_given(name)
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     snapshot = session.snapshot(
         source.GANG_KINDS if gang else source.TOPOLOGY_KINDS,

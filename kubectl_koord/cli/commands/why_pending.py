@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, name_given
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = "",
+    name: Annotated[str | None, typer.Argument(metavar="[GANG]", help=GANG_HELP)] = None,
     every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Keep running and print changes.")] = False,
     until: Annotated[
@@ -48,6 +48,7 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
+    gang = name_given(name)
     if gang and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     options = follow.follow_options(session, gang, watch=watch, until=until, timeout=timeout)

@@ -120,7 +120,8 @@ def _out_of_use(report: TopologyReport) -> Iterator[Line]:
     withheld = sum(root.withheld or 0 for root in roots)
     if withheld:
         what = f"{amount(report.resource, withheld)} free {unit(report.resource)}"
-        yield Line(f"{', '.join(parts)}: their {what} are not counted.", "warn")
+        whose = "its" if cordoned + not_ready == 1 else "their"
+        yield Line(f"{', '.join(parts)}: {whose} {what} are not counted.", "warn")
 
 
 def _are(number: int, state: str, noun: str) -> str:
