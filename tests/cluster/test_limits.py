@@ -69,6 +69,19 @@ def test_who_follows_bounds_everything(server: ApiServer) -> None:
 
 
 @pytest.mark.usefixtures("way")
+def test_a_drip_is_told_like_a_silence(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "NOTICE", 0.02)
+    server.rules.append(Rule(PODS, stall=NEVER, drips=True))
+    told: list[str] = []
+    ended(SHORT, tell=told.append)
+    assert told == ["pods"]
+
+
+def test_a_drip_of_100_bytes_a_second_is_no_word() -> None:
+    assert SILENCE * 100 < limits.WORD
+
+
+@pytest.mark.usefixtures("way")
 def test_what_is_waited_for_is_told_once(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "NOTICE", 0.02)
     server.rules.append(Rule("/api/v1/namespaces/red/pods", hang=NEVER))

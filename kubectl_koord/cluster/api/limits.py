@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 NOTICE = 1.0
-"""Seconds without a byte after which somebody is told what is waited for."""
-WORD = 1024
+"""Seconds without progress after which somebody is told what is waited for."""
+NOTICED = 1 << 10
+"""Bytes that are progress enough to say nothing."""
+WORD = 1 << 16
 """Bytes that end a silence: a server that sends fewer within the time might never come to an end."""
 
 Tell = Callable[[str], None]
@@ -56,7 +58,7 @@ class Deadline:
         self._end = None if limits.request is None else now + limits.request
         self._is_silence_allowed = False
         self._heard = self._word = now
-        self._fresh = 0
+        self._fresh = self._unnoticed = 0
         self._has_told = False
 
     def left(self) -> float | None:
@@ -96,6 +98,8 @@ class Deadline:
                 self.tell()
             else:
                 self._came(count)
+                if not self._has_told and self._notice() <= time.monotonic():
+                    self.tell()
                 return count
 
     def tell(self) -> None:
@@ -125,14 +129,20 @@ class Deadline:
         left = self.left()
         if self._has_told:
             return left
-        notice = max(0.001, self._heard + NOTICE - time.monotonic())
+        notice = max(0.001, self._notice() - time.monotonic())
         return notice if left is None else min(left, notice)
 
+    def _notice(self) -> float:
+        return self._heard + NOTICE
+
     def _came(self, count: int) -> None:
-        self._heard = time.monotonic()
+        now = time.monotonic()
         self._fresh += count
+        self._unnoticed += count
+        if self._unnoticed >= NOTICED:
+            self._unnoticed, self._heard = 0, now
         if self._fresh >= WORD:
-            self._fresh, self._word = 0, self._heard
+            self._fresh, self._word = 0, now
 
 
 class TimedReader(io.RawIOBase):
