@@ -111,8 +111,10 @@ def _usage(problem: Exception, message: str) -> KoordError:
     mistyped = re.fullmatch(r"No such command '(.*)'\.", message, re.DOTALL)
     if mistyped is not None and (meant := near(mistyped[1], _verbs(context))):
         message = f"{message.rstrip('.')}, did you mean {', '.join(meant)}?"
+    else:
+        message = f"{message.rstrip('.')};"
     text = message.rstrip(".") if message.startswith("error") else f"error: {message.rstrip('.')}"
-    return KoordError(f"{' '.join(text.split())}; see '{where} --help'")
+    return KoordError(f"{' '.join(text.split())} see '{where} --help'")
 
 
 def _verbs(context: object) -> list[str]:

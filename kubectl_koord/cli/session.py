@@ -5,7 +5,7 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster.api.connection import Connection
@@ -166,17 +166,15 @@ class Session:
             text = show.text(report, style=self.style(), topo_options=topo, shown=shown)
         write(text)
 
-    def style(self) -> "OutputStyle":
-        """Return how text on standard output is to look."""
-        return _style(self.options.colour)
+    def style(self, stream: TextIO | None = None) -> "OutputStyle":
+        """Return how text on a stream is to look: on standard output, unless another is named."""
+        from kubectl_koord.render import show
 
-
-def _style(colour: str) -> "OutputStyle":
-    from kubectl_koord.render import show
-
-    is_terminal = sys.stdout.isatty()
-    columns, lines = shutil.get_terminal_size() if is_terminal else (0, 0)
-    return show.output_style(colour, os.environ, is_terminal, sys.stdout.encoding or "ascii", columns, lines)
+        stream = stream or sys.stdout
+        is_terminal = stream.isatty()
+        columns, lines = shutil.get_terminal_size() if is_terminal else (0, 0)
+        colour, encoding = self.options.colour, stream.encoding or "ascii"
+        return show.output_style(colour, os.environ, is_terminal, encoding, columns, lines)
 
 
 def write(text: str) -> None:

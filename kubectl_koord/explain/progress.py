@@ -57,7 +57,7 @@ def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingG
         if earlier is None or _essence(earlier) != _essence(item):
             found.append(ProgressNote(name_of(item), _stands(item), item.verdict))
     if after.message not in {"", before.message}:
-        found.append(ProgressNote("others", f"may be missing: {after.message.rstrip('.')}", after.verdict))
+        found.append(ProgressNote("this list", f"may be incomplete: {after.message.rstrip('.')}", after.verdict))
     return (*found, *(_left(snapshot, item) for key, item in old.items() if key not in new))
 
 
@@ -70,7 +70,7 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
         return f"{name} is not scheduled after {waited}: {_too_few(report)}."
     if report.verdict == "yes":
         return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
-    doubt = "cannot tell: " if report.verdict == "unknown" else ""
+    doubt = "cannot tell whether it would be placed: " if report.verdict == "unknown" else ""
     return f"{name} is still pending after {waited}: {doubt}{_reason(report)}"
 
 
@@ -133,7 +133,7 @@ def _stands(report: WhyReport) -> str:
     if report.verdict == "no":
         return f"pending: {_reason(report).rstrip('.')}"
     if report.verdict == "unknown":
-        return f"cannot tell: {_reason(report).rstrip('.')}"
+        return f"cannot tell whether it would be placed: {_reason(report).rstrip('.')}"
     if not report.placement:
         return "would be placed now"
     nodes = sorted(set(report.placement.values()))

@@ -74,6 +74,13 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
     return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, home or namespace, kind, bare)
 
 
+def pod_group_key(name: str, namespace: str) -> str:
+    """Return the `namespace/name` of a PodGroup by any name of it: `x`, `ns/x`, `podgroup/x`, `podgroup/ns/x`."""
+    kind, _, rest = name.partition("/")
+    bare = rest if rest and kind.lower() in _GROUP_KINDS else name
+    return bare if "/" in bare else f"{namespace}/{bare}"
+
+
 def find_anywhere(snapshot: Snapshot, name: str) -> Subject | None:
     """Return whom a plain name means in any namespace, None where that is nobody or more than one."""
     every = gangs.all_gangs(snapshot)

@@ -123,9 +123,9 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
     ("words", "said"),
     [
         (("nonsense",), "error: No such command 'nonsense'; see 'kubectl koord --help'"),
-        (("topp",), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
-        (("help", "topp"), "error: No such command 'topp', did you mean topo?; see 'kubectl koord --help'"),
-        (("annotate", "pod", "x"), "error: No such command 'pod', did you mean pods, podgroup?; see 'kubectl koord an"),
+        (("topp",), "error: No such command 'topp', did you mean topo? see 'kubectl koord --help'"),
+        (("help", "topp"), "error: No such command 'topp', did you mean topo? see 'kubectl koord --help'"),
+        (("annotate", "pod", "x"), "error: No such command 'pod', did you mean pods, podgroup? see 'kubectl koord an"),
         (("why-pending", "job", "-A"), "error: a resource cannot be retrieved by name across all namespaces"),
         (("-A", "why-pending", "job"), "error: a resource cannot be retrieved by name across all namespaces"),
         (("preempt", "high", "--dry-run", "-A"), "error: No such option: -A"),

@@ -232,7 +232,10 @@ def test_another_kind_that_may_not_be_watched_makes_the_answer_unknown(server: A
     server.rules.append(Rule("/api/v1/nodes", 403, "Forbidden", "cannot watch nodes", watch=True))
     with started("why-pending", "job", "-w") as child:
         page(child)
-        assert change(child) == "default/job  cannot tell: Node could not be read: cannot watch nodes"
+        assert (
+            change(child)
+            == "default/job  cannot tell whether it would be placed: Node could not be read: cannot watch nodes"
+        )
 
 
 @pytest.mark.parametrize("watch", [True, None], ids=["watched no more", "never listed"])
@@ -250,9 +253,9 @@ def test_a_listing_tells_from_when_on_it_may_lack_some(server: ApiServer, starte
     server.rules.append(Rule("/apis/.*/podgroups", 403, "Forbidden", "no more podgroups", watch=True))
     with started("why-pending", "-w") as child:
         page(child)
-        while not (last := change(child)).startswith("others"):
-            assert "cannot tell: PodGroup could not be read: no more podgroups" in last
-        assert last == "others  may be missing: PodGroup could not be read: no more podgroups"
+        while not (last := change(child)).startswith("this list"):
+            assert "cannot tell whether it would be placed: PodGroup could not be read: no more podgroups" in last
+        assert last == "this list  may be incomplete: PodGroup could not be read: no more podgroups"
 
 
 @pytest.mark.usefixtures("no_kubectl")

@@ -258,7 +258,7 @@ def test_whether_any_crd_is_there_is_only_asked_where_the_topologys_is_not(koord
     api.rules.append(not_served(RESOURCE["ClusterNetworkTopology"]))
     done = koord("topo")
     assert done.out.startswith(
-        "Cannot tell the topology tree: ClusterNetworkTopology could not be read: "
+        "Cannot build the topology tree: ClusterNetworkTopology could not be read: "
         "the ClusterNetworkTopology CRD is not installed.\n"
     )
     assert len(api.requests("/apis/scheduling.koordinator.sh/v1alpha1")) == 1
@@ -279,7 +279,7 @@ def test_a_listing_that_may_lack_some_shows_the_others(koord: Run, api: ApiServe
     api.rules.append(forbidden(RESOURCE["PodGroup"]))
     done = koord("why-pending")
     assert done.code == 2
-    assert "Others may be missing: PodGroup could not be read: podgroups is forbidden" in done.out
+    assert "This list may be incomplete: PodGroup could not be read: podgroups is forbidden" in done.out
     assert "default/tiny" in done.out
 
 

@@ -60,8 +60,8 @@ def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
     gained = "now helps: Use PreferGather instead of MustGather (the first of 9)"
     assert told(GANG, FULL) == f"pending: {MISSING} 1; {gained}"
     unseen = "it depends on reservations (Reservation objects could not be read), which is not evaluated"
-    assert told(FULL, FULL.with_gap("Reservation")) == f"cannot tell: {unseen}"
-    assert told(GANG, GANG.with_gap("Reservation")) == f"cannot tell: {unseen}"
+    assert told(FULL, FULL.with_gap("Reservation")) == f"cannot tell whether it would be placed: {unseen}"
+    assert told(GANG, GANG.with_gap("Reservation")) == f"cannot tell whether it would be placed: {unseen}"
 
 
 def test_a_gang_without_topology_would_be_placed_nobody_knows_where() -> None:
@@ -128,8 +128,8 @@ def test_a_lone_pod_is_scheduled_when_it_is_on_a_node() -> None:
 def test_a_reason_may_be_a_warning_or_missing() -> None:
     base = replace(why_of(FULL), verdict="unknown", cause=None, domains=(), unblock=())
     warned = replace(base, warnings=(Notice("assumed-config", "nobody knows."),))
-    assert progress.news(base, warned) == "cannot tell: nobody knows"
-    assert progress.news(warned, base) == "cannot tell: no reason was found"
+    assert progress.news(base, warned) == "cannot tell whether it would be placed: nobody knows"
+    assert progress.news(warned, base) == "cannot tell whether it would be placed: no reason was found"
 
 
 def test_ways_out_of_another_verdict_are_not_told_as_lost() -> None:
@@ -224,7 +224,7 @@ def report(drawing: Drawing, **fields: object) -> WhyReport:
         (
             report(FULL, verdict="unknown", cause=Cause("not-evaluated", "it depends.")),
             False,
-            "default/job is still pending after 5m: cannot tell: it depends.",
+            "default/job is still pending after 5m: cannot tell whether it would be placed: it depends.",
         ),
         (
             report(GANG),
@@ -247,7 +247,7 @@ def test_a_listing_tells_once_that_others_may_be_missing_and_calls_nobody_gone_w
     seen = every_pending(GANG.with_pods(pending("one", 1)))
     blind = EMPTY.with_gap("PodGroup")
     news = [
-        ProgressNote("others", "may be missing: PodGroup could not be read: you may not read it", "unknown"),
+        ProgressNote("this list", "may be incomplete: PodGroup could not be read: you may not read it", "unknown"),
         ProgressNote("default/job", "no unfinished pods any more", "unknown"),
         ProgressNote("pod/default/one", "gone", "unknown"),
     ]

@@ -156,5 +156,5 @@ def test_each_family_of_cards_has_columns_and_a_sum() -> None:
     assert shown[-2].split()[-2:] == ["13", "26"]
     assert "; 0 of 0 GPU free, 70 of 2 mig-1g.5gb free." in text(full, style=PIPE)
     unseen = replace(report, domains=tuple(replace(row, others={mig: Amount(None, 2)}) for row in report.domains))
-    assert "an unknown part of 2 mig-1g.5gb free." in text(unseen, style=PIPE)
+    assert "2 mig-1g.5gb, how many are free is unknown." in text(unseen, style=PIPE)
     assert drawn(unseen).splitlines()[-2].split()[-2:] == ["?", "26"]

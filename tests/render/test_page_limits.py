@@ -53,7 +53,7 @@ def test_a_plain_gang_that_fits_is_told_without_nodes() -> None:
 
 def test_several_outcomes_without_a_cause_are_counted() -> None:
     report = replace(WHY, verdict="unknown", cause=None)
-    assert first_line(report) == "default/job: cannot tell: 2 outcomes are possible."
+    assert first_line(report) == "Cannot tell whether default/job would be placed: 2 outcomes are possible."
 
 
 def test_pods_that_the_sentence_names_are_not_named_twice() -> None:
@@ -130,9 +130,9 @@ def test_the_warning_that_tells_why_there_is_no_tree_is_the_headline() -> None:
     notices = (Notice("assumed-config", "assumed."), Notice("one-namespace-list", "Node: forbidden."))
     report = replace(NO_TOPO, verdict="unknown", warnings=notices, message="Node could not be read: forbidden")
     written = text(report, style=PIPE)
-    assert written.startswith("Cannot tell the topology tree: Node could not be read: forbidden.\n\nWarning: assumed.")
+    assert written.startswith("Cannot build the topology tree: Node could not be read: forbidden.\n\nWarning: assumed.")
     slots = text(replace(report, gang="default/job"), style=PIPE)
-    assert slots.startswith("Cannot tell the slots for default/job: Node could not be read: forbidden.\n")
+    assert slots.startswith("Cannot count the slots for default/job: Node could not be read: forbidden.\n")
     assert first_line(replace(NO_TOPO, warnings=())) == "The topology tree cannot be built: no reason was found."
 
 

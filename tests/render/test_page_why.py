@@ -35,7 +35,7 @@ What to do next (cheapest first)
   2. Evict 1 lower-priority pod in spine-0: default/low-0 on node-0 (8 CPU,
      priority 1000)
   3. Create 1 missing pod: check the controller of the job (may not be enough)
-  ... and 1 more of these kinds (--all shows them)
+  ... and 1 more way of these kinds (--all shows them)
 
 Possible outcomes (no object shows which one)
   1. If job-0 is tried first: it would be placed, 1 pod on node-8. Best: spine
@@ -120,7 +120,7 @@ MustGather SpineLayer (all pods in one spine). Evaluated as Koordinator 1.8 (fro
 
 def test_a_lone_pod_of_which_nothing_can_be_told() -> None:
     expected = """\
-pod default/single: cannot tell: ElasticQuotas may not be read.
+Cannot tell whether pod default/single would be placed: ElasticQuotas may not be read.
 0 of 12 nodes fit: 11 insufficient CPU, 1 cordoned.
 
 What to do next: whether anything helps depends on quotas, which is not evaluated.

@@ -2,7 +2,15 @@
 
 import pytest
 
-from kubectl_koord.simulation.subjects import Subject, Unknown, find, find_anywhere, homes, pending_subjects
+from kubectl_koord.simulation.subjects import (
+    Subject,
+    Unknown,
+    find,
+    find_anywhere,
+    homes,
+    pending_subjects,
+    pod_group_key,
+)
 from tests.build import Drawing, cluster
 
 DRAWN = (
@@ -156,3 +164,17 @@ def test_everybody_who_waits_is_a_subject_once() -> None:
         "pod/odd",
     ]
     assert [subject.key for subject in pending_subjects(DRAWN, "ml")] == ["ml/deep"]
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("job", "default/job"),
+        ("train/job", "train/job"),
+        ("podgroup/job", "default/job"),
+        ("podgroup/train/job", "train/job"),
+        ("pg/", "pg/"),
+    ],
+)
+def test_a_pod_group_has_the_names_that_listings_print(name: str, key: str) -> None:
+    assert pod_group_key(name, "default") == key

@@ -65,6 +65,7 @@ def podgroup(
 ) -> None:
     """Set the gang and topology settings of a PodGroup."""
     from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+    from kubectl_koord.simulation import subjects
 
     session: Session = context.obj
     wanted = Wanted(
@@ -79,7 +80,7 @@ def podgroup(
     )
 
     def plan(snapshot: "Snapshot") -> "ChangePlan":
-        key = name if "/" in name else f"{session.namespace()}/{name}"
+        key = subjects.pod_group_key(name, session.namespace())
         home = key.partition("/")[0]
         if key not in snapshot.pod_groups and snapshot.sees("PodGroup", home):
             nowhere = session.no_namespace(snapshot, home)
@@ -145,19 +146,21 @@ def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
     from msgspec import structs
 
     from kubectl_koord.cluster.api.connect import target
+    from kubectl_koord.render import show
     from kubectl_koord.render.escape import harmless
-    from kubectl_koord.render.pages.change import blocks
-    from kubectl_koord.render.plain import to_plain
     from kubectl_koord.wording.words import count
 
     objects = count(len(planned.changes), "object")
-    sys.stderr.write(to_plain(blocks(structs.replace(planned, message=f"To be changed: {objects}."))))
+    before = structs.replace(planned, message=f"To be changed: {objects}.")
+    sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
     namespaces = {change.object.namespace for change in planned.changes}
     leaving.say(f"\n{leaving.NOTHING_SENT}")
     sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
     sys.stderr.flush()
     _until_typed()
     answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        sys.stderr.write("\n")  # Ctrl-D leaves the cursor behind the question
     leaving.say(leaving.NOTHING_SENT)
     return answer.strip().lower() in {"y", "yes"}
 

@@ -29,7 +29,7 @@ def blocks(report: PendingGangsReport, shown: Shown) -> list[Block]:
     """Return the page: the causes, and below each its gangs, the oldest first."""
     head: list[Block] = [Line(_headline(report), "bold")]
     if report.message:
-        head.append(Line(f"Others may be missing: {report.message.rstrip('.')}.", VERDICT_STYLE["unknown"]))
+        head.append(Line(f"This list may be incomplete: {report.message.rstrip('.')}.", VERDICT_STYLE["unknown"]))
     tail = [*_contending(report, shown), *_warnings(report, shown), Gap(), basis_line(report.basis)]
     if not report.items:
         return [*head, *tail]

@@ -52,8 +52,8 @@ def _headline(report: TopologyReport) -> str:
         reason = _reason(report)
         return f"The topology tree cannot be built: {reason.message if reason else 'no reason was found.'}"
     if report.verdict == "unknown":
-        what = f"slots for {report.gang}" if report.gang else "topology tree"
-        return f"Cannot tell the {what}: {report.message.rstrip('.')}."
+        what = f"count the slots for {report.gang}" if report.gang else "build the topology tree"
+        return f"Cannot {what}: {report.message.rstrip('.')}."
     return _slots_sentence(report) if report.gang else _size_sentence(report)
 
 
@@ -63,14 +63,17 @@ def _size_sentence(report: TopologyReport) -> str:
     roots = [domain for domain in report.domains if domain.parent is None]
     nodes = count(sum(root.nodes for root in roots), "node")
     free, total = free_of(roots), sum(root.total for root in roots)
-    known = "an unknown part" if free is None else amount(report.resource, free)
-    room = f"{known} of {amount(report.resource, total)} {unit(report.resource)} free"
+    room = [_free(report.resource, free, total)]
     for resource in report.resources[1:]:
         each = together(root.others[resource] for root in roots)
-        some = "an unknown part" if each.free is None else amount(resource, each.free)
-        room += f", {some} of {amount(resource, each.total)} {unit(resource)} free"
+        room.append(_free(resource, each.free, each.total))
     size = f"{', '.join(parts)} and {nodes}" if parts else nodes
-    return f"The topology tree has {size}; {room}."
+    return f"The topology tree has {size}; {', '.join(room)}."
+
+
+def _free(resource: str, free: int | None, total: int) -> str:
+    whole = f"{amount(resource, total)} {unit(resource)}"
+    return f"{whole}, how many are free is unknown" if free is None else f"{amount(resource, free)} of {whole} free"
 
 
 def _slots_sentence(report: TopologyReport) -> str:

@@ -57,7 +57,7 @@ def headline(report: WhyReport) -> str:
     """Return the verdict in one sentence."""
     name = f"pod {report.gang}" if report.lone_pod else report.gang
     if report.verdict == "unknown":
-        return f"{name}: cannot tell: {reason(report)}"
+        return f"Cannot tell whether {name} would be placed: {reason(report).rstrip('.')}."
     if report.verdict == "no":
         return f"{name} is pending: {reason(report)}"
     if not report.pending_pods and report.lone_pod:
@@ -119,7 +119,7 @@ def _steps(report: WhyReport, shown: Shown) -> Iterator[Block]:
         yield Bullets((*_bullets(proven), *_bullets(report.next_steps, doubt)))
         rest = len(report.unblock) - len(proven)
         if rest:
-            yield Line(and_more(f"{rest} more of these kinds"), "dim", indent=2)
+            yield Line(and_more(f"{count(rest, 'more way')} of these kinds"), "dim", indent=2)
     elif report.no_way_out:
         yield from (Gap(), Line(f"What to do next: {report.no_way_out}"))
 
@@ -243,7 +243,7 @@ def _facts(report: WhyReport) -> Iterator[str]:
         stages = [f"{number} {words}" for words, number in report.funnel.stages]
         yield ", ".join([count(report.funnel.nodes, "node"), *(stages or [f"all with room for {report.requests}"])])
     elif report.requests:
-        yield f"each pod requests {report.requests}"
+        yield f"Each pod requests {report.requests}"
     if report.must_gather:
         noun = layer_noun(report.must_gather)
         is_known = noun != report.must_gather and not (report.cause and report.cause.code == "unknown-layer")
