@@ -22,7 +22,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports import manual
-from kubectl_koord.reports.values import Explanation
+from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Subject
 from tests.conformance import read_cases, snapshot_of

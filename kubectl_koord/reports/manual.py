@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kubectl_koord.reports import codes
 from kubectl_koord.reports.codes import Code
-from kubectl_koord.reports.values import CodeRow, Explanation, Explanations
+from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
 from kubectl_koord.wording.suggestions import near
 
 _USES = (

@@ -7,7 +7,7 @@ import pytest
 import kubectl_koord
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.reports import codes, manual
-from kubectl_koord.reports.values import CodeRow, Explanation
+from kubectl_koord.reports.explanation import CodeRow, Explanation
 
 PACKAGE = Path(kubectl_koord.__file__).parent
 DECIDING = [path for layer in ("engine", "explain", "changes") for path in sorted((PACKAGE / layer).rglob("*.py"))]

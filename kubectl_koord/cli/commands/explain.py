@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Explain a cause, warning, reason or way out: what it means, why it happens, and what to do next."""
     from kubectl_koord.reports import manual
-    from kubectl_koord.reports.values import Explanation
+    from kubectl_koord.reports.explanation import Explanation
 
     session: Session = context.obj
     if not code:
