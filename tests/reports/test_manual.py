@@ -1,4 +1,4 @@
-"""The manual: every code that the program can emit has a page, and no page is for a code that it never emits."""
+"""The manual: every code that an answer may carry has a page, and no page is for anything else."""
 
 import msgspec
 import pytest
