@@ -32,7 +32,9 @@ from kubectl_koord.model.pods import (
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
-from kubectl_koord.reports.values import FreedPod, PreemptReport, WhyReport
+from kubectl_koord.reports.disruption import FreedPod
+from kubectl_koord.reports.pending import WhyReport
+from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Subject, jobs
 

@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-IN_WHEEL = ("kubectl_koord/py.typed", "kubectl_koord/cluster/demo.json")
-FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"))
+IN_WHEEL = ("kubectl_koord/py.typed", "kubectl_koord/cluster/demo.json", "kubectl_koord/reports/manual.toml")
+FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "quota"))
 
 
 def check(folder: Path) -> None:
@@ -27,7 +27,7 @@ def check(folder: Path) -> None:
     assert tops == {"kubectl_koord"}, tops
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
-    assert {"LICENSE", "README.md", "CHANGELOG.md", "completions/kubectl-koord.bash"} <= inside, inside
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "completions/kubectl-koord.bash", *IN_WHEEL} <= inside, inside
     _run(sys.executable, "-m", "venv", str(folder / "venv"))
     programs = folder / "venv" / "bin"
     _run(str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel))

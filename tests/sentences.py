@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import source
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
@@ -21,8 +22,7 @@ from kubectl_koord.messages.conditions import with_texts
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports import manual
-from kubectl_koord.reports.values import Explanation
+from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Subject
 from tests.conformance import read_cases, snapshot_of
@@ -82,6 +82,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
         plain,
     )
+    manual = shipped_manual()
     page = manual.explained("insufficient-slots")
     if isinstance(page, Explanation):
         yield "explain insufficient-slots", page, plain

@@ -14,8 +14,9 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.values import Change, ChangePlan, Effect, Notice, ObjectName, VerdictSummary
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.suggestions import near
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kubectl_koord.explain.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.reports.values import WhyReport
+    from kubectl_koord.reports.pending import WhyReport
     from kubectl_koord.simulation.subjects import Subject
 
 GOALS = ("scheduled",)

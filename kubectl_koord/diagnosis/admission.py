@@ -13,7 +13,8 @@ from kubectl_koord.engine.gangs import Gang, GangGroup, topology_requirements
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.values import Cause, Notice
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.pending import Cause
 from kubectl_koord.simulation.subjects import Spec, Subject, is_layer, never_tried, refuses_all
 from kubectl_koord.wording.words import count, listed
 

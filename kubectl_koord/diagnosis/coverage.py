@@ -22,7 +22,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadVolumeLimits,
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
-from kubectl_koord.reports.values import Basis, Notice
+from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.words import listed
 

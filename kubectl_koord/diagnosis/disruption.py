@@ -9,7 +9,7 @@ from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.values import BrokenGang, BudgetHit, FreedPod
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
 from kubectl_koord.wording.words import listed, paste
 
 HARMLESS, HARMFUL, PROTECTED = range(3)

@@ -14,7 +14,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.reports.values import Contention
+from kubectl_koord.reports.pending import Contention
 from kubectl_koord.simulation.simulation import Simulation, next_attempt, open_outcomes, simulate
 from kubectl_koord.simulation.subjects import Subject, pending_subjects
 

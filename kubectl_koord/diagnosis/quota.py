@@ -6,7 +6,7 @@ from kubectl_koord.messages.conditions import conditions, root_of
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.unevaluated import LimitedQuota, Unevaluated, UnreadQuotas
-from kubectl_koord.reports.values import Cause
+from kubectl_koord.reports.pending import Cause
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import listed, resource_name
 

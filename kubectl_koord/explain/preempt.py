@@ -10,14 +10,8 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
-from kubectl_koord.reports.values import (
-    Notice,
-    PreemptAlternative,
-    PreemptReport,
-    Round,
-    Verdict,
-    Victim,
-)
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.ages import between

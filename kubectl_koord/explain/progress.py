@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.values import PendingGangsReport, SlotRow, Verdict, WhyReport
+from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.pending import PendingGangsReport, SlotRow, WhyReport
 from kubectl_koord.simulation.subjects import Subject, again
 from kubectl_koord.wording.words import count, layer_noun, listed
 

@@ -13,16 +13,8 @@ from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.values import (
-    Amount,
-    DomainName,
-    DomainRow,
-    NodeRow,
-    Notice,
-    OutsideNode,
-    TopologyReport,
-    Verdict,
-)
+from kubectl_koord.reports.common import DomainName, Notice, Verdict
+from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.words import count, listed, obstacle

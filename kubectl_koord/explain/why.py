@@ -16,15 +16,8 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.values import (
-    Cause,
-    Notice,
-    PendingGangsReport,
-    SlotRow,
-    Verdict,
-    WhyAlternative,
-    WhyReport,
-)
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import Cause, PendingGangsReport, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation, at_first, next_attempt, simulate
 from kubectl_koord.simulation.subjects import Subject, never_tried, pending_subjects

@@ -12,16 +12,8 @@ from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.reports.codes import OF_GAP
-from kubectl_koord.reports.values import (
-    Evidence,
-    Fate,
-    Notice,
-    PreemptedPod,
-    Preemptor,
-    Verdict,
-    VictimState,
-    WhyPreemptedReport,
-)
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.preempted import Evidence, Fate, PreemptedPod, Preemptor, VictimState, WhyPreemptedReport
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Subject, Unknown
 from kubectl_koord.wording.suggestions import near

@@ -10,7 +10,8 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
 from kubectl_koord.reports.codes import OF_GAP
-from kubectl_koord.reports.values import Notice, SaidText, SchedulerSays, SlotRow, Verdict, WhyReport
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
 from kubectl_koord.wording.words import listed
 
 # Coscheduling registers no cluster events: nothing that happens to nodes or other pods wakes what it alone refused.

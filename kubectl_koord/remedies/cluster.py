@@ -17,7 +17,8 @@ from kubectl_koord.model.selectors import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
-from kubectl_koord.reports.values import AddNode, Edit, Tolerate, Uncordon, WayOut
+from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import Simulation, every_outcome
 from kubectl_koord.wording.ages import overdue, told_overdue

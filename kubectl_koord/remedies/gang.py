@@ -16,7 +16,8 @@ from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
 from kubectl_koord.remedies.slot_count import held
 from kubectl_koord.reports.codes import ActionCode
-from kubectl_koord.reports.values import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
+from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest, SetTopology
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import amount_of, count, paste, resource_name

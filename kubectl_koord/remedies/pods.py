@@ -14,7 +14,9 @@ from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount
 from kubectl_koord.remedies.worth import NOTHING, Cost, Worth, plus
-from kubectl_koord.reports.values import BrokenGang, DeletePod, Edit, FreedPod, MovePod, WayOut
+from kubectl_koord.reports.disruption import BrokenGang, FreedPod
+from kubectl_koord.reports.edits import DeletePod, Edit, MovePod
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.wording.words import count, listed, paste, requests
 

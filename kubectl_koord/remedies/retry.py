@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from kubectl_koord.remedies import next_steps
-from kubectl_koord.reports.values import Cause, Notice, Verdict, WayOut
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.ages import between
 

@@ -10,7 +10,8 @@ from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, held
-from kubectl_koord.reports.values import Edit, WayOut
+from kubectl_koord.reports.edits import Edit
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
 from kubectl_koord.wording.words import layer_noun

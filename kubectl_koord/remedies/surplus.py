@@ -7,7 +7,9 @@ from kubectl_koord.diagnosis import leader
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.remedies import next_steps
-from kubectl_koord.reports.values import DeletePod, Notice, Verdict, WayOut
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.edits import DeletePod
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.simulation.subjects import never_tried

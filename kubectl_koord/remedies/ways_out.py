@@ -8,7 +8,8 @@ from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.remedies import cluster, gang, pods
 from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
-from kubectl_koord.reports.values import Edit, Uncordon, WayOut
+from kubectl_koord.reports.edits import Edit, Uncordon
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.unevaluated import unevaluated_names

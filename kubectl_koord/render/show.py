@@ -13,17 +13,13 @@ from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.render.words import VERDICT_STYLE
-from kubectl_koord.reports.values import (
-    ChangePlan,
-    Explanation,
-    Explanations,
-    PendingGangsReport,
-    PreemptReport,
-    TopologyReport,
-    Verdict,
-    WhyPreemptedReport,
-    WhyReport,
-)
+from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.explanation import Explanation, Explanations
+from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.preempted import WhyPreemptedReport
+from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.topology import TopologyReport
 
 _NO_TERMINAL_WIDTH = 80
 _WHOLE = (ChangePlan, Explanation, Explanations)  # nothing in them is ever left out

@@ -7,16 +7,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from kubectl_koord.reports.values import (
-    ChangePlan,
-    Explanation,
-    Explanations,
-    PendingGangsReport,
-    PreemptReport,
-    TopologyReport,
-    WhyPreemptedReport,
-    WhyReport,
-)
+from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.explanation import Explanation, Explanations
+from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.preempted import WhyPreemptedReport
+from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
     TopologyReport

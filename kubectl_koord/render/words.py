@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.render.document import Block, Gap, Line, Style
 from kubectl_koord.render.shown import Shown
-from kubectl_koord.reports.values import Basis, Notice, SchedulerSays, Verdict
+from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.pending import SchedulerSays
 from kubectl_koord.wording.ages import between, spelled
 from kubectl_koord.wording.words import amount_of, count, paste, unit
 

@@ -113,8 +113,6 @@ ActionCode: TypeAlias = Literal[
 ]
 """What helps."""
 
-Code: TypeAlias = CauseCode | WarningCode | ReasonCode | ActionCode
-
 OF_GAP: dict[GapCode, ReadingCode] = {
     "forbidden": "forbidden-list",
     "missing": "missing-list",

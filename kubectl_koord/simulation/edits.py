@@ -13,7 +13,7 @@ from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.selectors import Toleration
-from kubectl_koord.reports.values import (
+from kubectl_koord.reports.edits import (
     AddNode,
     CreatePodGroup,
     DeletePod,

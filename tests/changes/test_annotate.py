@@ -14,7 +14,7 @@ from kubectl_koord.changes.annotate import (
     pod_group_plan,
     seconds,
 )
-from kubectl_koord.reports.values import Change, Effect, ObjectName, VerdictSummary
+from kubectl_koord.reports.change import Change, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from kubectl_koord.reports import codes, manual
+from kubectl_koord.cli.commands.explain import shipped_manual
+from kubectl_koord.reports import codes
+from kubectl_koord.reports.explanation import Explanation
 from tests.cli.conftest import Run
 
 
@@ -24,7 +26,8 @@ def test_without_a_code_all_are_listed(koord: Run) -> None:
 
 def test_a_code_is_one_document_for_programs(koord: Run) -> None:
     done = koord("explain", "quota", "-o", "json")
-    page = manual.PAGES["quota"]
+    page = shipped_manual().explained("quota")
+    assert isinstance(page, Explanation)
     assert json.loads(done.out) == {
         "apiVersion": "kubectl-koord/v1alpha1",
         "kind": "Explanation",

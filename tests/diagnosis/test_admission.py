@@ -8,7 +8,9 @@ from kubectl_koord.explain.why import every_pending, with_nodes
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.values import Cause, CreatePodGroup, SetMinimum, SetTopology, WayOut
+from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
+from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, LAYERS, NODE, SPINE, Drawing, cluster, preempt_of, rules, short, why_of
 
 FREE = cluster("s0: b0[n1 n2 n3 n4]")

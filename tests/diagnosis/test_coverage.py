@@ -11,7 +11,8 @@ from kubectl_koord.model.unevaluated import (
     Unevaluated,
     WideningPodSetting,
 )
-from kubectl_koord.reports.values import Basis, Cause
+from kubectl_koord.reports.common import Basis
+from kubectl_koord.reports.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from tests.build import MOMENT, Drawing, cluster, cpus, having, why_of
 

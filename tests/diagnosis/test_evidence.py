@@ -8,7 +8,7 @@ from kubectl_koord.diagnosis.evidence import by_node
 from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model.pods import HostPort, PodTerm
-from kubectl_koord.reports.values import Funnel, NodeReason
+from kubectl_koord.reports.pending import Funnel, NodeReason
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from kubectl_koord.wording.words import stage
 from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of

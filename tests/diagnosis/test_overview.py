@@ -2,7 +2,8 @@
 
 from kubectl_koord.diagnosis.overview import asked_for
 from kubectl_koord.explain.why import every_pending
-from kubectl_koord.reports.values import CauseGroup, Contention, Notice
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.pending import CauseGroup, Contention
 from tests.build import SPINE, cluster, pending, why_of
 
 

@@ -7,7 +7,9 @@ from kubectl_koord.explain import progress
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.pods import GangAnnotations
-from kubectl_koord.reports.values import Cause, Notice, SlotRow, WayOut, WhyReport
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.pending import Cause, SlotRow, WhyReport
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.subjects import again
 from tests.build import BLOCK, SPINE, Drawing, cluster, pending, why_of
 

@@ -4,7 +4,8 @@ import pytest
 
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.model.objects import Layer
-from kubectl_koord.reports.values import Amount, DomainName, DomainRow, NodeRow, Notice, OutsideNode
+from kubectl_koord.reports.common import DomainName, Notice
+from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode
 from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus
 
 DRAWN = cluster("s0: b0[n1:8 n2:4]; s1: b1[n3:8]").with_running("low", on="n1", cpu=2)

@@ -7,7 +7,8 @@ from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.model.objects import Usage
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.reports.values import Cause, Funnel, NodeReason, SetTopology, SlotRow, WhatIf
+from kubectl_koord.reports.edits import SetTopology
+from kubectl_koord.reports.pending import Cause, Funnel, NodeReason, SlotRow, WhatIf
 from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(

@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.reports.values import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.simulation.subjects import Unknown
 from tests.build import Drawing, cluster
 

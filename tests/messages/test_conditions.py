@@ -3,7 +3,8 @@
 import pytest
 
 from kubectl_koord.messages.conditions import with_texts
-from kubectl_koord.reports.values import Notice, SaidText, SchedulerSays
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.pending import SaidText, SchedulerSays
 from tests.build import SPINE, Drawing, cluster, why_of
 
 SINCE, SEEN = "2026-11-20T09:55:00Z", "2026-11-20T09:59:00.5Z"

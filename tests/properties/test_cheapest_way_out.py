@@ -18,7 +18,8 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Taint, Toleration
-from kubectl_koord.reports.values import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate, WayOut
+from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, why_of
 
 LAYERS = (SPINE, BLOCK, NODE)

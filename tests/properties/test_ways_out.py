@@ -11,7 +11,7 @@ from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Toleration
-from kubectl_koord.reports.values import (
+from kubectl_koord.reports.edits import (
     AddNode,
     DeletePod,
     Edit,

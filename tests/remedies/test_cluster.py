@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from kubectl_koord.model.selectors import Toleration
-from kubectl_koord.reports.values import AddNode, DeletePod, Tolerate, Uncordon, WayOut
+from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of
 
 ROW = cluster("s0: b0[n1 n2 n3]")

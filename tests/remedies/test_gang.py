@@ -3,7 +3,8 @@
 import pytest
 
 from kubectl_koord.model.pods import GangAnnotations
-from kubectl_koord.reports.values import DeletePod, SetMinimum, SetRequest, SetTopology, WayOut
+from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, ROOT, SPINE, Drawing, cluster, cpus, rules, why_of
 
 ANNOTATE = "kubectl koord annotate podgroup job -n default"

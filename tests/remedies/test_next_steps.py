@@ -8,7 +8,8 @@ import yaml
 
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import Condition, GangAnnotations
-from kubectl_koord.reports.values import CreatePodGroup, DeletePod, WayOut
+from kubectl_koord.reports.edits import CreatePodGroup, DeletePod
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import LAYERS, SPINE, Drawing, cluster, why_of
 
 FREE = cluster("s0: b0[n1 n2]")

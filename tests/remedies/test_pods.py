@@ -8,7 +8,9 @@ from msgspec import structs
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.selectors import Toleration
 from kubectl_koord.remedies import pods
-from kubectl_koord.reports.values import BrokenGang, BudgetHit, DeletePod, MovePod, WayOut
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.reports.edits import DeletePod, MovePod
+from kubectl_koord.reports.ways_out import WayOut
 from tests.build import SPINE, Drawing, cluster, having, rules, why_of
 from tests.build import freed as pod_freed
 

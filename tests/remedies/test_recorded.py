@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from kubectl_koord.explain.why import why
-from kubectl_koord.reports.values import WhyReport
+from kubectl_koord.reports.pending import WhyReport
 from kubectl_koord.simulation.subjects import Subject, again
 from tests.conformance import VERSIONS, Case, read_cases, snapshot_of, subject_of
 from tests.edits import edited

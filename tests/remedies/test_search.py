@@ -6,7 +6,8 @@ from kubectl_koord.remedies import cluster as cluster_remedies
 from kubectl_koord.remedies import gang, pods, ways_out
 from kubectl_koord.remedies import search as search_module
 from kubectl_koord.remedies.search import Search, SearchBudget, largest
-from kubectl_koord.reports.values import DeletePod, Tolerate, Uncordon, WayOut
+from kubectl_koord.reports.edits import DeletePod, Tolerate, Uncordon
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 

@@ -5,42 +5,26 @@ from msgspec.structs import replace
 from kubectl_koord.diagnosis.overview import by_cause
 from kubectl_koord.render.show import OutputStyle
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports.values import (
-    Basis,
-    BrokenGang,
-    BudgetHit,
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
+from kubectl_koord.reports.common import Basis, DomainName, Notice
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.reports.pending import (
     Cause,
-    Change,
-    ChangePlan,
     Contention,
-    DomainName,
-    DomainRow,
-    Effect,
-    Evidence,
     Funnel,
     NodeReason,
-    NodeRow,
-    Notice,
-    ObjectName,
-    OutsideNode,
     PendingGangsReport,
-    PreemptAlternative,
-    PreemptedPod,
-    Preemptor,
-    PreemptReport,
-    Round,
     SaidText,
     SchedulerSays,
     SlotRow,
-    TopologyReport,
-    VerdictSummary,
-    Victim,
-    WayOut,
     WhatIf,
     WhyAlternative,
-    WhyPreemptedReport,
     WhyReport,
 )
+from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.reports.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.reports.ways_out import WayOut
 
 BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")
 ROOT = DomainName("ClusterTopologyLayer", "")

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.values import Effect, VerdictSummary
+from kubectl_koord.reports.change import Effect, VerdictSummary
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
 

@@ -6,7 +6,9 @@ from msgspec.structs import replace
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports.values import Cause, Notice, PendingGangsReport, SlotRow, Verdict, Victim, WhyAlternative
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import Cause, PendingGangsReport, SlotRow, WhyAlternative
+from kubectl_koord.reports.preemption import Victim
 from tests.render.samples import BASIS, CHANGE, LONE, NO_TOPO, NOT_NEEDED, PENDING, PIPE, PLACED, PREEMPT, TOPO, WHY
 
 

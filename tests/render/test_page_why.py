@@ -2,7 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
-from kubectl_koord.reports.values import Cause, SlotRow, WhatIf
+from kubectl_koord.reports.pending import Cause, SlotRow, WhatIf
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 

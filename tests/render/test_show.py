@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.show import OutputStyle, news_line, output_style, sentence, text
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports import manual
 from tests.render.samples import PIPE, TERMINAL, WHY
 
 ROOT = Path(__file__).parents[2]
@@ -98,7 +98,7 @@ def test_what_comes_from_the_cluster_is_harmless_in_a_single_line_as_well() -> N
 
 @pytest.mark.parametrize(
     ("report", "more"),
-    [(WHY, 1), (WHY, 0), (WHY, -1), (manual.contents(), -1)],
+    [(WHY, 1), (WHY, 0), (WHY, -1), (shipped_manual().contents(), -1)],
     ids=["longer than the page", "as high as the page", "one line too low", "a list of codes"],
 )
 def test_a_page_that_scrolls_away_ends_with_its_verdict(report: Report, more: int) -> None:

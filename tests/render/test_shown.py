@@ -9,7 +9,8 @@ from kubectl_koord.render.document import Bullet, Bullets, Column, Line, Row, Ta
 from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import EVERYTHING, folded, parted
-from kubectl_koord.reports.values import Cause, Notice, SlotRow
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.pending import Cause, SlotRow
 from tests.render.samples import PENDING, PIPE, PREEMPT, TERMINAL, WHY
 
 WIDE = OutputStyle(terminal=True, width=400, colour=False, unicode=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.api.context import Target
     from kubectl_koord.model.snapshot import Snapshot
-    from kubectl_koord.reports.values import Change, ChangePlan
+    from kubectl_koord.reports.change import Change, ChangePlan
 
 EXAMPLES = """\b
 Examples:

@@ -8,6 +8,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.reports.manual import Manual
 
 EXAMPLES = """\b
 Examples:
@@ -21,10 +22,10 @@ def command(
     code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code from an answer.")] = "",
 ) -> None:
     """Explain a cause, warning, reason or way out: what it means, why it happens, and what to do next."""
-    from kubectl_koord.reports import manual
-    from kubectl_koord.reports.values import Explanation
+    from kubectl_koord.reports.explanation import Explanation
 
     session: Session = context.obj
+    manual = shipped_manual()
     if not code:
         session.show(manual.contents())
         return
@@ -33,3 +34,12 @@ def command(
         meant = f", did you mean {', '.join(found)}?" if found else "; 'kubectl koord explain' lists them all"
         raise KoordError(f"error: no code {code!r}{meant}")
     session.show(found)
+
+
+def shipped_manual() -> "Manual":
+    """Return the manual that comes with the program."""
+    from importlib import resources
+
+    from kubectl_koord.reports import manual
+
+    return manual.read(resources.files("kubectl_koord.reports").joinpath("manual.toml").read_text("utf-8"))

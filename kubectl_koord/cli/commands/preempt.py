@@ -9,7 +9,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.reports.values import PreemptReport, Victim
+    from kubectl_koord.reports.preemption import PreemptReport, Victim
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +47,7 @@ def _asked_of_server(session: "Session", report: "PreemptReport") -> "PreemptRep
     from msgspec import structs
 
     from kubectl_koord.cluster.apply import evict_dry_run
-    from kubectl_koord.reports.values import Round
+    from kubectl_koord.reports.preemption import Round
 
     def asked(victim: "Victim") -> "Victim":
         namespace, _, name = victim.pod.partition("/")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.source import Traces
     from kubectl_koord.explain.why_preempted import Asked
     from kubectl_koord.model.snapshot import Snapshot
-    from kubectl_koord.reports.values import WhyPreemptedReport
+    from kubectl_koord.reports.preempted import WhyPreemptedReport
 
 EXAMPLES = """\b
 Examples:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.words import VERDICT_STYLE, basis_line, warning_lines
-from kubectl_koord.reports.values import Change, ChangePlan, Effect, VerdictSummary
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, VerdictSummary
 from kubectl_koord.wording.words import count
 
 

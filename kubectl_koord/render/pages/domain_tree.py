@@ -6,7 +6,7 @@ from itertools import groupby
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
 from kubectl_koord.render.shown import and_more
 from kubectl_koord.render.words import amount, domain_word
-from kubectl_koord.reports.values import Amount, DomainRow, NodeRow, TopologyReport
+from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, TopologyReport
 from kubectl_koord.wording.words import unit
 
 ROOT = "ClusterTopologyLayer"

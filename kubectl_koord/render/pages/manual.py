@@ -5,7 +5,7 @@ from itertools import groupby
 from textwrap import wrap
 
 from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
-from kubectl_koord.reports.values import CodeRow, Explanation, Explanations
+from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))

@@ -8,7 +8,8 @@ from kubectl_koord.render.pages import why
 from kubectl_koord.render.shown import Shown, and_more, folded, parted
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, warning_lines
 from kubectl_koord.reports.codes import OF_GAP
-from kubectl_koord.reports.values import CauseGroup, Notice, PendingGangsReport, Verdict, WhyReport
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyReport
 from kubectl_koord.wording.words import count
 
 _COLUMNS = (

@@ -8,7 +8,8 @@ from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, L
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import VERDICT_STYLE, basis_line, command, local, warning_lines
-from kubectl_koord.reports.values import BrokenGang, BudgetHit, PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.wording.ages import spelled
 from kubectl_koord.wording.words import count
 

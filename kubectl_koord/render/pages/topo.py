@@ -7,7 +7,8 @@ from kubectl_koord.render.document import Block, Gap, Line
 from kubectl_koord.render.pages.domain_tree import ROOT, DomainTree, drawn, free_of, together
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.render.words import VERDICT_STYLE, amount, basis_line, warning_lines
-from kubectl_koord.reports.values import Notice, OutsideNode, TopologyReport
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.topology import OutsideNode, TopologyReport
 from kubectl_koord.wording.words import count, layer_noun, unit
 
 _NODE_LAYER = "NodeTopologyLayer"

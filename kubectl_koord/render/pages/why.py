@@ -17,7 +17,8 @@ from kubectl_koord.render.words import (
     scheduler_line,
     warning_lines,
 )
-from kubectl_koord.reports.values import Funnel, NodeReason, SlotRow, WayOut, WhyAlternative, WhyReport
+from kubectl_koord.reports.pending import Funnel, NodeReason, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.words import count, layer_noun
 
 _FEW_NODES = 3

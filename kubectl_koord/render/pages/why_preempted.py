@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
 from kubectl_koord.render.shown import Shown, and_more, parted
 from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, command, local, warning_lines
-from kubectl_koord.reports.values import Fate, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.reports.preempted import Fate, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.wording.words import count
 
 _PLUGINS: dict[str, str] = {

@@ -1,0 +1,56 @@
+"""The answer of `annotate`: the planned writes, their effect, and what became of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.common import Basis, Notice, Verdict
+
+
+class ObjectName(Struct, frozen=True, rename="camel"):
+    """Which object."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+class Change(Struct, frozen=True, rename="camel"):
+    """One object before and after (only the fields that change, dotted), and the merge patch."""
+
+    object: ObjectName
+    before: Mapping[str, str | int | None]
+    after: Mapping[str, str | int | None]
+    patch: Mapping[str, Any]
+    resource_version: str
+
+
+class VerdictSummary(Struct, frozen=True, rename="camel"):
+    """What why-pending answers: verdict and cause code."""
+
+    verdict: Verdict
+    cause: CauseCode | None
+    message: str = ""
+
+
+class Effect(Struct, frozen=True, rename="camel"):
+    """The answer of why-pending before and after the change; `worse` by its verdict, or of two noes by its cause."""
+
+    before: VerdictSummary
+    after: VerdictSummary
+    worse: bool = False
+
+
+class ChangePlan(Struct, frozen=True, rename="camel"):
+    """Planned writes, their effect, and what became of them (`dry_run` is none, client or server)."""
+
+    verdict: Verdict
+    basis: Basis
+    warnings: tuple[Notice, ...]
+    changes: tuple[Change, ...]
+    applied: bool
+    effect: Effect | None
+    dry_run: str = "none"
+    message: str = ""

@@ -1,0 +1,83 @@
+"""The edits that a way out consists of: each says one thing that would be different in a cluster."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+
+class _Edit(Struct, frozen=True, rename="camel", tag_field="op"):
+    """One change to the objects of a cluster, named by `op` in JSON."""
+
+
+class DeletePod(_Edit, frozen=True, tag="delete-pod"):
+    """A pod is gone; `node` is empty for one that waits."""
+
+    pod: str
+    node: str = ""
+
+
+class MovePod(_Edit, frozen=True, tag="move-pod"):
+    """A running pod is on another node."""
+
+    pod: str
+    node: str
+    to: str
+
+
+class Uncordon(_Edit, frozen=True, tag="uncordon"):
+    """A node is schedulable again."""
+
+    node: str
+
+
+class AddNode(_Edit, frozen=True, tag="add-node"):
+    """There is one more node, empty, like another in labels, taints and size."""
+
+    node: str
+    like: str
+
+
+class Tolerate(_Edit, frozen=True, tag="tolerate"):
+    """The pods tolerate one more taint."""
+
+    pods: tuple[str, ...]
+    key: str
+    value: str
+    effect: str
+
+
+class SetRequest(_Edit, frozen=True, tag="set-request"):
+    """The pods request no more than this of a resource, summed over their containers."""
+
+    pods: tuple[str, ...]
+    resource: str
+    amount: str
+
+
+class SetTopology(_Edit, frozen=True, tag="set-topology"):
+    """A gang has another topology spec; `defined_by` tells where it stands: `PodGroup` or `pods`."""
+
+    gang: str
+    defined_by: str
+    spec: str
+
+
+class SetMinimum(_Edit, frozen=True, tag="set-minimum"):
+    """A gang has another minimum; `defined_by` tells where it stands."""
+
+    gang: str
+    defined_by: str
+    minimum: int
+
+
+class CreatePodGroup(_Edit, frozen=True, tag="create-pod-group"):
+    """There is a PodGroup for a gang; `groups` are the ids of its gang group, empty for none."""
+
+    gang: str
+    minimum: int
+    groups: tuple[str, ...] = ()
+
+
+Edit: TypeAlias = (
+    DeletePod | MovePod | Uncordon | AddNode | Tolerate | SetRequest | SetTopology | SetMinimum | CreatePodGroup
+)

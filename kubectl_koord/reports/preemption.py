@@ -1,0 +1,67 @@
+"""The answer of `preempt --dry-run`."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.reports.codes import CauseCode, ReasonCode
+from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+
+
+class Victim(Struct, frozen=True, rename="camel"):
+    """One pod that would be killed. `domain` is the domain above its node, for people."""
+
+    pod: str
+    node: str
+    priority: int
+    gang: str | None
+    owner: str | None
+    age_seconds: int | None
+    pod_disruption_budget: BudgetHit | None
+    domain: str = ""
+    wasted: bool = False
+    eviction: str | None = None
+
+
+class Round(Struct, frozen=True, rename="camel"):
+    """One attempt: whom it kills and where the members are nominated."""
+
+    victims: tuple[Victim, ...]
+    nominations: Mapping[str, str]
+
+
+class PreemptAlternative(Struct, frozen=True, rename="camel"):
+    """One of several outcomes left open."""
+
+    when: str
+    verdict: Verdict
+    victims: tuple[Victim, ...]
+    nominations: Mapping[str, str]
+    rounds: tuple[Round, ...]
+    helps: bool | None
+    reason: ReasonCode | None
+    broken_gangs: tuple[BrokenGang, ...] = ()
+
+
+class PreemptReport(Struct, frozen=True, rename="camel"):
+    """What job preemption would do next, attempt by attempt, and whether it helps in the end.
+
+    `message` is the verdict in one sentence. `rounds` holds all attempts, the first included.
+    """
+
+    verdict: Verdict
+    basis: Basis
+    warnings: tuple[Notice, ...]
+    gang: str
+    gang_group: tuple[str, ...]
+    priority: int | None
+    eligible: bool
+    reason: ReasonCode | CauseCode | None
+    helps: bool | None
+    victims: tuple[Victim, ...]
+    broken_gangs: tuple[BrokenGang, ...]
+    nominations: Mapping[str, str]
+    rounds: tuple[Round, ...]
+    message: str
+    alternatives: tuple[PreemptAlternative, ...] = ()

@@ -1,0 +1,81 @@
+"""The answer of `topo`."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
+
+
+class Amount(Struct, frozen=True, rename="camel"):
+    """What is free of a resource and what there is; `free` is None where pods went unseen."""
+
+    free: int | None
+    total: int
+
+
+class NodeRow(Struct, frozen=True, rename="camel"):
+    """One node of the tree with what is free of the resource that the report counts.
+
+    `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang. Of a node that is
+    out nothing counts as free: `withheld` is what would. `others` are further resources, by name.
+    """
+
+    node: str
+    parent: DomainName
+    free: int | None
+    total: int
+    state: str = ""
+    offer_slots: int | None = None
+    reason: str = ""
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
+
+
+class DomainRow(Struct, frozen=True, rename="camel"):
+    """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen.
+
+    `withheld` is what would be free on nodes that are cordoned or not ready: `free` is without it. `others` are
+    further resources, by name.
+    """
+
+    layer: str
+    name: str
+    parent: DomainName | None
+    nodes: int
+    free: int | None = 0
+    total: int = 0
+    cordoned: int = 0
+    not_ready: int = 0
+    offer_slots: int | None = None
+    withheld: int | None = 0
+    others: Mapping[str, Amount] = {}
+
+
+class OutsideNode(Struct, frozen=True, rename="camel"):
+    """A node that is not in the tree, and the label keys that it lacks."""
+
+    node: str
+    missing: tuple[str, ...]
+
+
+class TopologyReport(Struct, frozen=True, rename="camel"):
+    """The topology tree as the scheduler builds it, and what is wrong with it.
+
+    `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
+    a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `message` names what
+    could not be read where that leaves the tree, or the slots of a gang, unknown.
+    """
+
+    verdict: Verdict
+    basis: Basis
+    warnings: tuple[Notice, ...]
+    layers: tuple[str, ...]
+    domains: tuple[DomainRow, ...]
+    outside: tuple[OutsideNode, ...]
+    nodes: tuple[NodeRow, ...]
+    resource: str
+    gang: str | None = None
+    desired_offer_slot: int | None = None
+    message: str = ""
+    resources: tuple[str, ...] = ()
