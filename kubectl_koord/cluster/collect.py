@@ -216,7 +216,7 @@ class Collector:
         self._quotas[quota.namespace, quota.name] = quota
 
     def _take_reservation(self, written: wire.Reservation) -> None:
-        decode.reserved_rest(written, {})  # a value that cannot be read is told now, with its object
+        decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
         self._reservations[written.metadata.name] = written
 
     def _take_metric(self, written: wire.NodeMetric) -> None:
@@ -267,7 +267,7 @@ class Collector:
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
-        running, waiting, finished = self._pods.sorted(self._reserved())
+        running, waiting, finished = self._pods.sorted()
         config_map = next(iter(self._config_maps.values()), None)
         config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
         return Snapshot(
@@ -286,6 +286,7 @@ class Collector:
                 for _, reserved in sorted(self._reservations.items())
                 if (found := decode.reservation(reserved)) is not None
             ),
+            reserved=self._reserved(),
             claims={
                 name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self._claims.items())
@@ -319,12 +320,12 @@ class Collector:
             node, load=load, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
         )
 
-    def _reserved(self) -> list[pods.RunningPod]:
+    def _reserved(self) -> tuple[pods.ReservedRoom, ...]:
         held = [
             name for name, reserved in sorted(self._reservations.items()) if decode.reservation(reserved) is not None
         ]
         owners = self._pods.find(self._allocated) if held and self._allocated else {}
-        return [decode.reserved_rest(self._reservations[name], self._drawn_from(name, owners)) for name in held]
+        return tuple(decode.reserved_room(self._reservations[name], self._drawn_from(name, owners)) for name in held)
 
     def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""

@@ -16,7 +16,7 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.objects import Claim, Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Labels
@@ -151,7 +151,7 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapp
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not is_loaded and not any(one.follows_members for one in by_kind.values()):
         return _first_refused(view, in_turn, assignments, by_kind)
-    placed: dict[str, list[Occupant]] = {}
+    placed: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
         now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
@@ -180,7 +180,7 @@ def _first_refused(
     return ""
 
 
-def _with_load_of(node: Node, pods: Iterable[Occupant]) -> Node:
+def _with_load_of(node: Node, pods: Iterable[PendingPod]) -> Node:
     """Return the node with the estimates of members that are assumed there: these count once they are."""
     more = {
         usage.resource: sum(dict(pod.requirements.estimate).get(usage.resource, 0) for pod in pods)

@@ -127,7 +127,7 @@ class ReservationOwner(Struct, frozen=True, gc=False):
 
 
 class Reservation(Struct, frozen=True, gc=False):
-    """One Reservation that holds room on a node. What is left of it stands among the node's pods."""
+    """One Reservation that holds room on a node. What is left of it is a `ReservedRoom`."""
 
     name: str
     node: str

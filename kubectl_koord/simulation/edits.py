@@ -81,7 +81,7 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest) -> PendingPod:
 
 
 def _occupant(view: View, node: str, key: str) -> RunningPod:
-    return next(pod for pod in view.occupants(node) if pod.key == key and isinstance(pod, RunningPod))
+    return next(pod for pod in view.occupants(node) if isinstance(pod, RunningPod) and pod.key == key)
 
 
 def like_but_empty(node: Node, name: str) -> Node:

@@ -4,7 +4,7 @@ import pytest
 
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner, Usage
-from kubectl_koord.model.pods import NodeTerm, Resources
+from kubectl_koord.model.pods import NodeTerm, ReservedRoom, Resources
 from kubectl_koord.model.selectors import Requirement, Selector
 from kubectl_koord.model.unevaluated import NodeSetting
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
@@ -200,17 +200,11 @@ def reservation(**status: object) -> Json:
     return thing("Reservation", "r", spec={"owners": OWNERS}, status={**known, **status})
 
 
-def test_a_reservation_stands_among_the_pods_of_its_node_with_what_is_left_of_it() -> None:
+def test_what_is_left_of_a_reservation_is_reserved_on_its_node() -> None:
     drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
-    rest, owner = found.running["n1"]
-    assert (rest.name, rest.requirements.requests, rest.protected, rest.priority) == (
-        "reservation r",
-        (("memory", MEM),),
-        True,
-        2**31 - 1,
-    )
-    assert owner.name == "p"
+    assert found.reserved == (ReservedRoom("r", "n1", (("memory", MEM),)),)
+    assert [owner.name for owner in found.running["n1"]] == ["p"]
     assert found.reservations == (
         Reservation(
             "r",
@@ -227,11 +221,11 @@ def test_a_reservation_stands_among_the_pods_of_its_node_with_what_is_left_of_it
 @pytest.mark.parametrize("status", [{"phase": "Pending"}, {"nodeName": None}])
 def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
     found = read(a_node(), reservation(**status))
-    assert (found.reservations, found.running) == ((), {})
+    assert (found.reservations, found.reserved) == ((), ())
 
 
 @pytest.mark.parametrize("written", ["{", "[]", '{"name": 5}', "{}"])
 def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
     annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.running["n1"][0].requirements.requests == (("cpu", 4000), ("memory", MEM))
+    assert found.reserved == (ReservedRoom("r", "n1", (("cpu", 4000), ("memory", MEM))),)
