@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
@@ -40,8 +40,8 @@ class Job(Struct, frozen=True):
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
     claims by `namespace/name`; `never` the members that are planned for but never tried (of another
-    scheduler, held by a gate, being deleted), by `namespace/name`; `refused` is set where every member
-    is refused before a node is looked at.
+    scheduler, held by a gate, being deleted), by `namespace/name`; `prefilter` is why every member is
+    refused before a node is looked at, None where nodes decide.
     """
 
     pods: tuple[PendingPod, ...]
@@ -52,7 +52,7 @@ class Job(Struct, frozen=True):
     may_trigger: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
-    refused: bool = False
+    prefilter: PreFilterRefusal | None = None
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -71,6 +71,7 @@ class Attempt(Struct, frozen=True, dict=True):
     told: what nodes said: their slots, or why they refused; see `rejections`.
     waiting: members that had found a node before the trigger failed, by node.
     left: the members that had none. invalid: the plan failed on execution at this pod.
+    prefilter: why no node was asked, None where nodes were.
     """
 
     trigger: PendingPod
@@ -81,6 +82,7 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     invalid: str = ""
+    prefilter: PreFilterRefusal | None = None
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -116,8 +118,8 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    if job.refused:
-        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods)
+    if job.prefilter is not None:
+        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods, prefilter=job.prefilter)
     if job.topology is not None:
         return _planned(job, job.topology, view, trigger)
     return _pod_by_pod(job, view, trigger, choose or emptiest)
