@@ -33,15 +33,15 @@ class _Room(Struct, frozen=True):
 @memoised
 def empty_view(view: View) -> View:
     """Return the cluster with nobody in it and no node cordoned."""
-    return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
+    return View(view.snapshot, {}, dict.fromkeys(view.names(), ()), uncordoned(view))
 
 
 @memoised
 def roomy_view(view: View) -> View:
     """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
     nodes = map(empty_view(view).node, view.names())
-    refusing = (node for node in nodes if node.taints or node.load)
-    return empty_view(view).with_nodes(structs.replace(node, taints=(), load=()) for node in refusing)
+    refusing = (node for node in nodes if node.taints or node.metric is not None)
+    return empty_view(view).with_nodes(structs.replace(node, taints=(), metric=None) for node in refusing)
 
 
 @memoised

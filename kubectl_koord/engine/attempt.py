@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
+from kubectl_koord.engine.fit.load_aware import is_measured
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
@@ -17,7 +18,7 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.objects import Claim, Node
+from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Labels
 
@@ -59,9 +60,11 @@ class Job(Struct, frozen=True):
         """The members that the scheduler takes from its queue."""
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
-    def prepared(self, trigger: PendingPod, view: View) -> Prepared:
-        """Return the prepared state of one member as the trigger."""
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+    def prepared(
+        self, trigger: PendingPod, view: View, assumed: Mapping[str, Sequence[PendingPod]] | None = None
+    ) -> Prepared:
+        """Return the prepared state of one member as the trigger; `assumed` are members of the view, by node."""
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, assumed)
 
 
 class Attempt(Struct, frozen=True, dict=True):
@@ -141,7 +144,7 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapp
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
     trigger = prepared.trigger
-    is_loaded = any(view.node(node).load for node in assignments.values())
+    is_loaded = any(is_measured(view, node) for node in assignments.values())
     if (
         not is_loaded
         and not prepared.follows_members
@@ -156,8 +159,8 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapp
     placed: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
-        now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
-        if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
+        now = view.with_pods(placed)
+        if rejection(pod, now.state(node), job.prepared(pod, now, placed)) is not None:
             return pod.key
         placed.setdefault(node, []).append(pod)
     return ""
@@ -180,16 +183,6 @@ def _first_refused(
             return pod.key
         state.add(pod)
     return ""
-
-
-def _with_load_of(node: Node, pods: Iterable[PendingPod]) -> Node:
-    """Return the node with the estimates of members that are assumed there: these count once they are."""
-    more = {
-        usage.resource: sum(dict(pod.requirements.estimate).get(usage.resource, 0) for pod in pods)
-        for usage in node.load
-    }
-    load = tuple(structs.replace(usage, used=usage.used + more[usage.resource]) for usage in node.load)
-    return structs.replace(node, load=load) if load else node
 
 
 def emptiest(states: Sequence[NodeState]) -> NodeState:

@@ -90,11 +90,13 @@ class View(Memo):
 
     def __init__(
         self,
+        snapshot: Snapshot,
         nodes: Mapping[str, Node],
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
     ) -> None:
-        """Take whole mappings, or with a base only what differs from it."""
+        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of."""
+        self.snapshot = snapshot
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
@@ -171,7 +173,8 @@ class View(Memo):
         """
         going = leaving(self, *args)
         stay = {name: _but(pods, going.get(name, ())) for name, pods in self._occupants.items()}
-        return View(self._nodes, stay, self._base.without_any(leaving, *args) if self._base else None)
+        base = self._base.without_any(leaving, *args) if self._base else None
+        return View(self.snapshot, self._nodes, stay, base)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
@@ -184,8 +187,8 @@ class View(Memo):
     def _with(self, nodes: Mapping[str, Node], occupants: Mapping[str, tuple[Occupant, ...]]) -> "View":
         """Lay changes over this view, or, where it has a few layers already, over what lies below its own."""
         if self._base and self._depth() == _DEEPEST:
-            return View({**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
-        return View(nodes, occupants, self)
+            return View(self.snapshot, {**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
+        return View(self.snapshot, nodes, occupants, self)
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
@@ -201,7 +204,7 @@ def _but(pods: tuple[Occupant, ...], going: Collection[Occupant]) -> tuple[Occup
 
 def of(snapshot: Snapshot) -> View:
     """Return the snapshot as it is."""
-    return View(snapshot.nodes, _occupants(snapshot) if snapshot.reserved else snapshot.running)
+    return View(snapshot, snapshot.nodes, _occupants(snapshot) if snapshot.reserved else snapshot.running)
 
 
 def _occupants(snapshot: Snapshot) -> Mapping[str, tuple[Occupant, ...]]:
