@@ -26,6 +26,7 @@ from kubectl_koord.model.pods import (
     GangAnnotations,
     PendingPod,
     PodRequirements,
+    ReservedRoom,
     Resources,
     RunningPod,
 )
@@ -212,6 +213,10 @@ class Drawing(Snapshot, frozen=True):
         pod = running(name, on, cpu, **fields)
         held = (*self.running.get(on, ()), pod)
         return self.but(running=dict(self.running) | {on: tuple(sorted(held, key=lambda pod: pod.key))})
+
+    def with_reserved(self, name: str, on: str, cpu: float = 1) -> "Drawing":
+        """Let a Reservation hold room on a node."""
+        return self.but(reserved=(*self.reserved, ReservedRoom(name, on, cpus(cpu))))
 
     def without_running(self, *keys: str) -> "Drawing":
         """Take running pods (`ns/name`) away."""

@@ -82,7 +82,7 @@ class Collector:
         self._claims: dict[str, wire.PersistentVolumeClaim] = {}
         self._volumes: dict[str, wire.PersistentVolume] = {}
         self._limits: dict[str, wire.CSINode] = {}
-        self._metrics: dict[str, wire.NodeMetric] = {}
+        self._metrics: dict[str, objects.NodeMetric | None] = {}
         self._node_annotations: dict[str, decode.Strings] = {}
         self._deployments: dict[tuple[str, str], wire.Deployment] = {}
         self._leases: dict[str, objects.Lease] = {}
@@ -216,12 +216,11 @@ class Collector:
         self._quotas[quota.namespace, quota.name] = quota
 
     def _take_reservation(self, written: wire.Reservation) -> None:
-        decode.reserved_rest(written, {})  # a value that cannot be read is told now, with its object
+        decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
         self._reservations[written.metadata.name] = written
 
     def _take_metric(self, written: wire.NodeMetric) -> None:
-        node_load.check(written)
-        self._metrics[written.metadata.name] = written
+        self._metrics[written.metadata.name] = node_load.metric(written)
 
     def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
         self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
@@ -267,12 +266,12 @@ class Collector:
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
-        running, waiting, finished = self._pods.sorted(self._reserved())
+        running, waiting, finished = self._pods.sorted()
         config_map = next(iter(self._config_maps.values()), None)
         config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
         return Snapshot(
             moment=moment,
-            nodes={name: self._completed(node, running, config) for name, node in sorted(self._nodes.items())},
+            nodes={name: self._completed(node, config) for name, node in sorted(self._nodes.items())},
             running=running,
             pending=waiting,
             finished=finished,
@@ -286,6 +285,7 @@ class Collector:
                 for _, reserved in sorted(self._reservations.items())
                 if (found := decode.reservation(reserved)) is not None
             ),
+            reserved=self._reserved(),
             claims={
                 name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self._claims.items())
@@ -301,30 +301,28 @@ class Collector:
             traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
-    def _completed(
-        self, node: objects.Node, running: Mapping[str, tuple[pods.RunningPod, ...]], config: SchedulerConfig
-    ) -> objects.Node:
-        """Return the node with what other objects tell of it: its load and its volume limits."""
+    def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
+        """Return the node with what other objects tell of it: its metric and its volume limits."""
         metric, limits = self._metrics.get(node.name), self._limits.get(node.name)
         if metric is None and limits is None:
             return node
         annotations = self._node_annotations.get(node.name, {})
-        load: tuple[objects.Usage, ...] = ()
+        is_open = False
         if metric is not None:
-            thresholds = dict(config.usage_thresholds)
-            load = node_load.usage(metric, node, annotations, running.get(node.name, ()), thresholds)
-        is_open = load and (config.load_unevaluated or node_load.is_customised(annotations))
+            metric = node_load.with_annotations(metric, annotations)
+            is_set_otherwise = config.load_unevaluated or node_load.is_customised(annotations)
+            is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
         more = (NodeSetting("load-thresholds"),) if is_open else ()
         return structs.replace(
-            node, load=load, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
+            node, metric=metric, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
         )
 
-    def _reserved(self) -> list[pods.RunningPod]:
+    def _reserved(self) -> tuple[pods.ReservedRoom, ...]:
         held = [
             name for name, reserved in sorted(self._reservations.items()) if decode.reservation(reserved) is not None
         ]
         owners = self._pods.find(self._allocated) if held and self._allocated else {}
-        return [decode.reserved_rest(self._reservations[name], self._drawn_from(name, owners)) for name in held]
+        return tuple(decode.reserved_room(self._reservations[name], self._drawn_from(name, owners)) for name in held)
 
     def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""

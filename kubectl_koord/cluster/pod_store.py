@@ -127,17 +127,14 @@ class PodStore:
             return self._line.waiting
         return (pod for pod in self._by_name.values() if isinstance(pod, pods.PendingPod))
 
-    def sorted(self, reserved: Iterable[pods.RunningPod] = ()) -> Sorted:
-        """Return all pods; those that stand for reservations belong to no namespace and go first on their nodes."""
+    def sorted(self) -> Sorted:
+        """Return all pods."""
         if self._by_name is not None:
             self._line = _Line()
             for key in sorted(self._by_name):
                 self._line.append(self._by_name[key])
         self._is_shared = True  # the sums of what is given away must not change any more
-        running: dict[str, _Place] = dict(self._line.running)
-        for rest in reversed(list(reserved)):
-            running[rest.node] = _before(rest, running.get(rest.node))
-        places = sorted(running.items(), key=itemgetter(0))
+        places = sorted(self._line.running.items(), key=itemgetter(0))
         by_node = {node: pods.NodePods.of(place.pods, place.requested, place.ports) for node, place in places}
         return Sorted(by_node, tuple(self._line.waiting), tuple(self._line.finished))
 
@@ -145,11 +142,3 @@ class PodStore:
         if self._by_name is None:
             self._by_name = {(pod.namespace, pod.name): pod for pod in self._line.every()}
         return self._by_name
-
-
-def _before(rest: pods.RunningPod, place: _Place | None) -> _Place:
-    """Return a place with one more pod in front."""
-    found = _Place()
-    for pod in (rest, *(place.pods if place else ())):
-        found.append(pod)
-    return found

@@ -15,7 +15,7 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause
-from kubectl_koord.simulation.subjects import Spec, Subject, is_layer, never_tried, refuses_all
+from kubectl_koord.simulation.subjects import Spec, Subject, is_layer, never_tried, prefilter_refusal
 from kubectl_koord.wording.words import count, listed
 
 _Pods = tuple[PendingPod, ...]
@@ -223,7 +223,7 @@ def _of_topology(group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> I
 
 def of_spec(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> Cause | None:
     """Return what stops the group when a pod of a gang with this topology spec is tried first, None for nothing."""
-    if refuses_all(spec, group, snapshot, tree):
+    if prefilter_refusal(spec, group, snapshot, tree) is not None:
         return _refusal(tree)
     if spec is None or isinstance(tree, NoTree) or not snapshot.config.aware_of_topology:
         return None

@@ -11,10 +11,10 @@ from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import View
+from kubectl_koord.engine.view import Occupant, View, requests_of
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
 from kubectl_koord.reports.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
@@ -33,15 +33,15 @@ class _Room(Struct, frozen=True):
 @memoised
 def empty_view(view: View) -> View:
     """Return the cluster with nobody in it and no node cordoned."""
-    return View({}, dict.fromkeys(view.names(), ()), uncordoned(view))
+    return View(view.snapshot, {}, dict.fromkeys(view.names(), ()), uncordoned(view))
 
 
 @memoised
 def roomy_view(view: View) -> View:
     """Return the empty cluster in which no node refuses a pod for a cordon, a taint or its measured load."""
     nodes = map(empty_view(view).node, view.names())
-    refusing = (node for node in nodes if node.taints or node.load)
-    return empty_view(view).with_nodes(structs.replace(node, taints=(), load=()) for node in refusing)
+    refusing = (node for node in nodes if node.taints or node.metric is not None)
+    return empty_view(view).with_nodes(structs.replace(node, taints=(), metric=None) for node in refusing)
 
 
 @memoised
@@ -177,17 +177,17 @@ def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
     reason = first.rejections.get(name)
-    pods = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod)]
-    if reason is None or not pods or reason.unresolvable or isinstance(reason, Cordoned):
+    there = [one for one in view.occupants(name) if isinstance(one, RunningPod | ReservedRoom)]
+    if reason is None or not there or reason.unresolvable or isinstance(reason, Cordoned):
         return f"{name}: {obstacle(reason) if reason else 'full'}"
     need = scarce(first.trigger.requirements.requests, reason)
-    pods = [pod for pod in pods if any(resource in need for resource, _ in pod.requirements.requests)] or pods
-    pods.sort(key=lambda pod: sum(amount for r, amount in pod.requirements.requests if r in need), reverse=True)
-    largest = amounts((r, amount) for r, amount in pods[0].requirements.requests if r in need)
-    names = listed([pod.name for pod in pods])
-    priorities = sorted({pod.priority for pod in pods})
+    there = [one for one in there if any(resource in need for resource, _ in requests_of(one))] or there
+    there.sort(key=lambda one: sum(amount for r, amount in requests_of(one) if r in need), reverse=True)
+    largest = amounts((r, amount) for r, amount in requests_of(there[0]) if r in need)
+    names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in there])
+    priorities = sorted({one.priority for one in there})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
-    each = f"{largest} each, " if len(pods) > 1 and _alike(pods) else (f"{largest}, " if len(pods) == 1 else "")
+    each = f"{largest} each, " if len(there) > 1 and _alike(there) else (f"{largest}, " if len(there) == 1 else "")
     return f"{name}: {names} ({each}priority {span})"
 
 
@@ -198,8 +198,8 @@ def scarce(requests: Resources, reason: Reason | None) -> set[str]:
     return {resource for resource, _ in requests}
 
 
-def _alike(pods: list[RunningPod]) -> bool:
-    return len({pod.requirements.requests for pod in pods}) == 1
+def _alike(there: Iterable[Occupant]) -> bool:
+    return len({requests_of(one) for one in there}) == 1
 
 
 def main(refused: Mapping[str, Reason]) -> str:

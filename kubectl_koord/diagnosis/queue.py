@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import admission, coverage, visibility
 from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.fit.load_aware import estimated
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -134,7 +135,7 @@ def _fits_wherever(simulation: Simulation, before: JobsAhead) -> bool:
         pod.requirements.pod_anti_affinity for pod in before.undetermined
     ):
         return False
-    if any(node.load for node in simulation.snapshot.nodes.values()):
+    if estimated(simulation.view.snapshot):
         return False  # what is assumed on a node counts as load there, and may close it
     most = max(_slots_taken_by(pod, pods[0]) for pod in before.undetermined)
     plan, tree = first.plan, simulation.tree

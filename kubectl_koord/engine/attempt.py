@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kubectl_koord.engine.fit import Prepared, prepare, rejection
+from kubectl_koord.engine.fit.load_aware import is_measured
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import NodeState, Occupant, View
-from kubectl_koord.model.objects import Claim, Node
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Labels
 
@@ -40,8 +41,8 @@ class Job(Struct, frozen=True):
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
     claims by `namespace/name`; `never` the members that are planned for but never tried (of another
-    scheduler, held by a gate, being deleted), by `namespace/name`; `refused` is set where every member
-    is refused before a node is looked at.
+    scheduler, held by a gate, being deleted), by `namespace/name`; `prefilter` is why every member is
+    refused before a node is looked at, None where nodes decide.
     """
 
     pods: tuple[PendingPod, ...]
@@ -52,16 +53,18 @@ class Job(Struct, frozen=True):
     may_trigger: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
-    refused: bool = False
+    prefilter: PreFilterRefusal | None = None
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
         """The members that the scheduler takes from its queue."""
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
-    def prepared(self, trigger: PendingPod, view: View) -> Prepared:
-        """Return the prepared state of one member as the trigger."""
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+    def prepared(
+        self, trigger: PendingPod, view: View, assumed: Mapping[str, Sequence[PendingPod]] | None = None
+    ) -> Prepared:
+        """Return the prepared state of one member as the trigger; `assumed` are members of the view, by node."""
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, assumed)
 
 
 class Attempt(Struct, frozen=True, dict=True):
@@ -71,6 +74,7 @@ class Attempt(Struct, frozen=True, dict=True):
     told: what nodes said: their slots, or why they refused; see `rejections`.
     waiting: members that had found a node before the trigger failed, by node.
     left: the members that had none. invalid: the plan failed on execution at this pod.
+    prefilter: why no node was asked, None where nodes were.
     """
 
     trigger: PendingPod
@@ -81,6 +85,7 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     invalid: str = ""
+    prefilter: PreFilterRefusal | None = None
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -116,8 +121,8 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    if job.refused:
-        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods)
+    if job.prefilter is not None:
+        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods, prefilter=job.prefilter)
     if job.topology is not None:
         return _planned(job, job.topology, view, trigger)
     return _pod_by_pod(job, view, trigger, choose or emptiest)
@@ -139,7 +144,7 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapp
     The plan was made with the trigger's prepared state; each pod is then tried with its own.
     """
     trigger = prepared.trigger
-    is_loaded = any(view.node(node).load for node in assignments.values())
+    is_loaded = any(is_measured(view, node) for node in assignments.values())
     if (
         not is_loaded
         and not prepared.follows_members
@@ -151,11 +156,11 @@ def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapp
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not is_loaded and not any(one.follows_members for one in by_kind.values()):
         return _first_refused(view, in_turn, assignments, by_kind)
-    placed: dict[str, list[Occupant]] = {}
+    placed: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
-        now = view.with_pods(placed).with_nodes([_with_load_of(view.node(node), placed.get(node, ()))])
-        if rejection(pod, now.state(node), job.prepared(pod, now)) is not None:
+        now = view.with_pods(placed)
+        if rejection(pod, now.state(node), job.prepared(pod, now, placed)) is not None:
             return pod.key
         placed.setdefault(node, []).append(pod)
     return ""
@@ -178,16 +183,6 @@ def _first_refused(
             return pod.key
         state.add(pod)
     return ""
-
-
-def _with_load_of(node: Node, pods: Iterable[Occupant]) -> Node:
-    """Return the node with the estimates of members that are assumed there: these count once they are."""
-    more = {
-        usage.resource: sum(dict(pod.requirements.estimate).get(usage.resource, 0) for pod in pods)
-        for usage in node.load
-    }
-    load = tuple(structs.replace(usage, used=usage.used + more[usage.resource]) for usage in node.load)
-    return structs.replace(node, load=load) if load else node
 
 
 def emptiest(states: Sequence[NodeState]) -> NodeState:

@@ -13,7 +13,7 @@ from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.memo import Identity, memoised
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, ReservedRoom
 
 _Key: TypeAlias = tuple[object, ...]
 
@@ -212,5 +212,5 @@ def _existing(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSl
     for name, node in nodes.items():
         own = ordered[: min(node.slots, len(ordered) - 1)]
         there = (*view.occupants(name), *own)
-        found[name] = sum(1 for pod in there if pod.selector == selector)
+        found[name] = sum(1 for one in there if not isinstance(one, ReservedRoom) and one.selector == selector)
     return found

@@ -121,7 +121,7 @@ def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[Runnin
 
 def _below(view: View, node: str, priority: int) -> tuple[RunningPod, ...]:
     held = view.occupants(node)
-    return tuple([pod for pod in held if pod.priority < priority and isinstance(pod, RunningPod) and not pod.protected])
+    return tuple([pod for pod in held if isinstance(pod, RunningPod) and pod.priority < priority and not pod.protected])
 
 
 def without_victims(view: View, trigger: PendingPod) -> View:

@@ -147,7 +147,7 @@ def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
     reason = static_rejection(runs[0][0], state, prepared)
     if reason is not None:
         return NodeSlots(0, reason)
-    if prepared.counts_only_room and state.node.name not in prepared.nominated and not state.node.load:
+    if prepared.counts_only_room and state.node.name not in prepared.nominated and state.node.metric is None:
         return _by_room(state, runs, prepared)
     return _one_by_one(state.copy(), [pod for run in runs for pod in run], prepared)
 

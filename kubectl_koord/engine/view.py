@@ -1,12 +1,11 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol, TypeVar, TypeVarTuple
+from typing import TypeAlias, TypeVar, TypeVarTuple
 
 from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, RunningPod
-from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
 Ts = TypeVarTuple("Ts")
@@ -15,36 +14,20 @@ T = TypeVar("T")
 _DEEPEST = 4
 
 
-class Occupant(Protocol):
-    """What a node holds: a running pod, or a pending one that is assumed there."""
+Pod: TypeAlias = RunningPod | PendingPod
+"""A pod on a node: one that runs, or a pending one that is assumed there."""
+Occupant: TypeAlias = Pod | ReservedRoom
+"""What takes up room on a node."""
 
-    @property
-    def namespace(self) -> str:
-        """Its namespace."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
+def requests_of(occupant: Occupant) -> Resources:
+    """Return what an occupant takes up."""
+    return occupant.requests if isinstance(occupant, ReservedRoom) else occupant.requirements.requests
 
-    @property
-    def key(self) -> str:
-        """`namespace/name`."""
 
-    @property
-    def priority(self) -> int:
-        """Its priority."""
-
-    @property
-    def requirements(self) -> PodRequirements:
-        """What it takes up."""
-
-    @property
-    def labels(self) -> Labels:
-        """Its labels."""
-
-    @property
-    def selector(self) -> str:
-        """Its topology selector annotation."""
+def ports_of(occupant: Occupant) -> tuple[HostPort, ...]:
+    """Return the host ports that an occupant claims."""
+    return () if isinstance(occupant, ReservedRoom) else occupant.requirements.ports
 
 
 class NodeState:
@@ -80,21 +63,21 @@ class NodeState:
         return twin
 
     def add(self, occupant: Occupant) -> None:
-        """Put a pod there."""
+        """Put one more there."""
         self._shift(occupant, -1)
         self.occupants.append(occupant)
-        self.ports.extend(occupant.requirements.ports)
+        self.ports.extend(ports_of(occupant))
 
     def remove(self, occupant: Occupant) -> None:
-        """Take a pod away that is there."""
+        """Take one away that is there."""
         self._shift(occupant, 1)
         self.occupants.remove(occupant)
-        for port in occupant.requirements.ports:
+        for port in ports_of(occupant):
             self.ports.remove(port)
 
     def _shift(self, occupant: Occupant, sign: int) -> None:
         free = self.free
-        for resource, amount in occupant.requirements.requests:
+        for resource, amount in requests_of(occupant):
             free[resource] = free.get(resource, 0) + sign * amount
         self.places += sign
 
@@ -107,11 +90,13 @@ class View(Memo):
 
     def __init__(
         self,
+        snapshot: Snapshot,
         nodes: Mapping[str, Node],
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
     ) -> None:
-        """Take whole mappings, or with a base only what differs from it."""
+        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of."""
+        self.snapshot = snapshot
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
@@ -161,12 +146,16 @@ class View(Memo):
         found.update((name, of_node(name)) for name in changed if name in found)
         return found
 
-    def without(self, gone: Collection[Occupant]) -> "View":
+    def without(self, gone: Collection[Pod]) -> "View":
         """Return the view once these pods are gone."""
         keys = {(pod.namespace, pod.name) for pod in gone}
         touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
         left = {
-            name: tuple(pod for pod in self.occupants(name) if (pod.namespace, pod.name) not in keys)
+            name: tuple(
+                one
+                for one in self.occupants(name)
+                if isinstance(one, ReservedRoom) or (one.namespace, one.name) not in keys
+            )
             for name in touched
         }
         return self._with({}, left)
@@ -184,7 +173,8 @@ class View(Memo):
         """
         going = leaving(self, *args)
         stay = {name: _but(pods, going.get(name, ())) for name, pods in self._occupants.items()}
-        return View(self._nodes, stay, self._base.without_any(leaving, *args) if self._base else None)
+        base = self._base.without_any(leaving, *args) if self._base else None
+        return View(self.snapshot, self._nodes, stay, base)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
@@ -197,8 +187,8 @@ class View(Memo):
     def _with(self, nodes: Mapping[str, Node], occupants: Mapping[str, tuple[Occupant, ...]]) -> "View":
         """Lay changes over this view, or, where it has a few layers already, over what lies below its own."""
         if self._base and self._depth() == _DEEPEST:
-            return View({**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
-        return View(nodes, occupants, self)
+            return View(self.snapshot, {**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
+        return View(self.snapshot, nodes, occupants, self)
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
@@ -214,4 +204,12 @@ def _but(pods: tuple[Occupant, ...], going: Collection[Occupant]) -> tuple[Occup
 
 def of(snapshot: Snapshot) -> View:
     """Return the snapshot as it is."""
-    return View(snapshot.nodes, snapshot.running)
+    return View(snapshot, snapshot.nodes, _occupants(snapshot) if snapshot.reserved else snapshot.running)
+
+
+def _occupants(snapshot: Snapshot) -> Mapping[str, tuple[Occupant, ...]]:
+    """Return who is on each node: what is reserved there goes first."""
+    found: dict[str, tuple[Occupant, ...]] = dict(snapshot.running)
+    for room in reversed(snapshot.reserved):
+        found[room.node] = (room, *found.get(room.node, ()))
+    return found

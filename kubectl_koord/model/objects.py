@@ -1,5 +1,7 @@
 """The other objects that decide: nodes, PodGroups, the topology, budgets, quotas."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from kubectl_koord.model.pods import NodeTerm, Resources
@@ -7,20 +9,40 @@ from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
 
 
-class Usage(Struct, frozen=True, gc=False):
-    """What a node uses of one resource as the scheduler estimates it, and the threshold in percent."""
+class PodUsage(Struct, frozen=True, gc=False):
+    """What was measured of one pod."""
 
-    resource: str
-    used: int
-    total: int
-    threshold: int
+    namespace: str
+    name: str
+    used: Resources
+
+
+class NodeMetric(Struct, frozen=True, gc=False):
+    """What was measured of a node, as it was written; what follows from it is computed by LoadAwareScheduling's filter.
+
+    `updated` is RFC 3339, as written; `interval` in seconds, how often the node reports. `thresholds` are the
+    node's own, in percent, empty where the scheduler's configuration counts; `raw_allocatable` is what
+    the node really has where its `allocatable` is amplified.
+    """
+
+    used: Resources
+    updated: str = ""
+    interval: int = 60
+    pods: tuple[PodUsage, ...] = ()
+    thresholds: tuple[tuple[str, int], ...] = ()
+    raw_allocatable: Resources = ()
+
+    def limits(self, configured: Iterable[tuple[str, int]]) -> dict[str, int]:
+        """Return the thresholds that are set for CPU and memory, given those of the scheduler's configuration."""
+        written = dict(self.thresholds or configured)
+        return {resource: limit for resource in ("cpu", "memory") if (limit := written.get(resource))}
 
 
 class Node(Struct, frozen=True, gc=False):
     """One node; `allocatable` holds every resource, `pods` among them.
 
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
-    `load` is empty without a NodeMetric; `volume_limits` holds attachable volumes by CSI driver.
+    `metric` is None where nothing was measured; `volume_limits` holds attachable volumes by CSI driver.
     """
 
     name: str
@@ -30,7 +52,7 @@ class Node(Struct, frozen=True, gc=False):
     unschedulable: bool = False
     ready: bool = True
     unevaluated: tuple[NodeSetting, ...] = ()
-    load: tuple[Usage, ...] = ()
+    metric: NodeMetric | None = None
     volume_limits: Resources = ()
 
 
@@ -127,7 +149,7 @@ class ReservationOwner(Struct, frozen=True, gc=False):
 
 
 class Reservation(Struct, frozen=True, gc=False):
-    """One Reservation that holds room on a node. What is left of it stands among the node's pods."""
+    """One Reservation that holds room on a node. What is left of it is a `ReservedRoom`."""
 
     name: str
     node: str

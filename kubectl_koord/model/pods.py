@@ -125,6 +125,19 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
         return held
 
 
+class ReservedRoom(Struct, frozen=True, gc=False):
+    """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
+
+    The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
+    such a pod has by default nobody preempts it.
+    """
+
+    name: str
+    node: str
+    requests: Resources = ()
+    priority: int = 2**31 - 1
+
+
 class Condition(Struct, frozen=True, gc=False):
     """The condition `PodScheduled` = False as the scheduler or the API server wrote it."""
 

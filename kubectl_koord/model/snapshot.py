@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.memo import Memo
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
-from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -54,7 +54,8 @@ class SchedulerConfig(Struct, frozen=True):
 class Snapshot(Memo, Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
-    `running` holds the pods of each node by node name (pods on unknown nodes included);
+    `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what
+    the `reservations` hold beside them, in the order of their names;
     `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
@@ -73,6 +74,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     quotas: tuple[Quota, ...] = ()
     devices: frozenset[str] = frozenset()
     reservations: tuple[Reservation, ...] = ()
+    reserved: tuple[ReservedRoom, ...] = ()
     claims: Mapping[str, Claim] = {}
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()

@@ -65,15 +65,13 @@ def _lower(search: Search, node: str) -> tuple[RunningPod, ...]:
 def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     """Return the pods of a node that may be freed.
 
-    These are no members of its own gangs, nothing that comes back at once on the same node, nothing that
-    is about to go anyway, and not what is left of a reservation.
+    These are no members of its own gangs, nothing that comes back at once on the same node, and nothing
+    that is about to go anyway.
     """
     own = search.simulation.subject.group.gangs if search.simulation.subject.group is not None else {}
     pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
-        pod
-        for pod in pods
-        if pod.namespace and pod.gang not in own and not disruption.comes_back_there(pod) and not pod.terminating
+        pod for pod in pods if pod.gang not in own and not disruption.comes_back_there(pod) and not pod.terminating
     )
 
 

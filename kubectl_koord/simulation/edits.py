@@ -81,13 +81,13 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest) -> PendingPod:
 
 
 def _occupant(view: View, node: str, key: str) -> RunningPod:
-    return next(pod for pod in view.occupants(node) if pod.key == key and isinstance(pod, RunningPod))
+    return next(pod for pod in view.occupants(node) if isinstance(pod, RunningPod) and pod.key == key)
 
 
 def like_but_empty(node: Node, name: str) -> Node:
     """Return another node of the same size, labels and taints, schedulable and without a measured load."""
     labels = tuple((key, name if key == _HOSTNAME else value) for key, value in node.labels)
-    return structs.replace(opened(node), name=name, labels=labels, load=())
+    return structs.replace(opened(node), name=name, labels=labels, metric=None)
 
 
 def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
@@ -97,7 +97,7 @@ def _with_more(simulation: Simulation, more: Iterable[Node]) -> Simulation:
     occupants = {name: view.occupants(name) for name in view.names()}
     snapshot = structs.replace(simulation.snapshot, nodes=nodes)
     built = tree.build(snapshot.topologies, nodes)
-    return structs.replace(simulation, snapshot=snapshot, view=View(nodes, occupants), tree=built)
+    return structs.replace(simulation, snapshot=snapshot, view=View(snapshot, nodes, occupants), tree=built)
 
 
 def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.attempt import Job, JobTopology, needed
 from kubectl_koord.engine.gangs import Gang, GangGroup, GatherRule
+from kubectl_koord.engine.reasons import NotPlanned, PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.memo import memoised
@@ -223,16 +224,18 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=claims,
                 never=never,
-                refused=refuses_all(spec, group, snapshot, tree),
+                prefilter=prefilter_refusal(spec, group, snapshot, tree),
             )
         )
     return tuple(sorted((job for job in found if job.may_trigger), key=_is_hopeless))
 
 
 def _is_hopeless(job: Job) -> bool:
-    """Tell whether no node can help: all are refused, or the layer to gather in does not exist."""
+    """Tell whether no node can help: none is asked, or the layer to gather in does not exist."""
+    if job.prefilter is not None:
+        return True
     topology = job.topology
-    return job.refused or (topology is not None and not is_layer(topology.requirements.must_gather, topology.tree))
+    return topology is not None and not is_layer(topology.requirements.must_gather, topology.tree)
 
 
 def is_layer(layer: str, tree: Tree) -> bool:
@@ -251,11 +254,12 @@ def never_tried(subject: Subject, snapshot: Snapshot) -> frozenset[str]:
     )
 
 
-def refuses_all(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> bool:
-    """Tell whether a topology spec keeps the group from its nodes: no tree to plan on, or planning switched off.
+def prefilter_refusal(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tree | NoTree) -> PreFilterRefusal | None:
+    """Return how a topology spec keeps the group from its nodes: no tree to plan on, or planning switched off.
 
     A single pod is placed without the plan where planning is off.
     """
     if spec is None:
-        return False
-    return isinstance(tree, NoTree) or (not snapshot.config.aware_of_topology and len(group.pending) > 1)
+        return None
+    no_plan = isinstance(tree, NoTree) or (not snapshot.config.aware_of_topology and len(group.pending) > 1)
+    return NotPlanned() if no_plan else None

@@ -31,6 +31,11 @@ def test_equal_pods_are_counted_each() -> None:
     assert way(drawing) == "n1: a and b (2 CPU each, priority 0)"
 
 
+def test_a_reservation_in_the_way_is_named_as_one() -> None:
+    drawing = THREE.with_running("a", on="n1", cpu=2).with_reserved("r", on="n1", cpu=4)
+    assert way(drawing) == "n1: reservation r and a (priority 0 to 2147483647)"
+
+
 def test_no_more_than_two_nodes_are_named() -> None:
     drawing = THREE
     for number in (1, 2, 3):

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.model.objects import Usage
+from kubectl_koord.model.objects import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
@@ -12,7 +12,7 @@ MAY = "default/high has higher priority and may take its place; otherwise it wou
 TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
 FOUR_NODES = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
 GATHERED = rules(f"MustGather {SPINE}")
-BUSY = Usage("cpu", used=10, total=100, threshold=65)
+BUSY = NodeMetric((("cpu", 10),))
 
 
 def job(drawing: Drawing, number: int = 2, cpu: float = 8, topology: str | None = None) -> Drawing:
@@ -52,7 +52,7 @@ def test_a_pod_that_may_go_to_the_only_place_of_a_gang_leaves_it_open() -> None:
             id="unequal pods are not reckoned with",
         ),
         pytest.param(
-            job(FOUR_NODES.change("n1", load=(BUSY,)), topology=GATHERED), "unknown", id="load is not reckoned with"
+            job(FOUR_NODES.change("n1", metric=BUSY), topology=GATHERED), "unknown", id="load is not reckoned with"
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
-from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
+from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient, NotPlanned
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, having, jobs_of, rules, short
@@ -157,3 +157,13 @@ def test_members_of_a_group_are_tried_gang_by_gang() -> None:
 
     assert found.placement is None
     assert sorted(pod.name for pods in found.waiting.values() for pod in pods) == ["a-0", "a-1", "a-2", "a-3"]
+
+
+@pytest.mark.parametrize(
+    "drawing", [cluster("s0: b0[n1]").but(topologies={}), cluster("s0: b0[n1]").configured(aware_of_topology=False)]
+)
+def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is_asked(drawing: Drawing) -> None:
+    refused = attempt_of(drawing.with_gang("job", 2, must_gather=SPINE))
+    assert (refused.prefilter, refused.placement, refused.rejections) == (NotPlanned(), None, {})
+    assert [pod.name for pod in refused.left] == ["job-0", "job-1"]
+    assert attempt_of(drawing.with_gang("job", 2)).prefilter is None

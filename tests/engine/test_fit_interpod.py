@@ -5,6 +5,7 @@ from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffin
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod, PodTerm
+from kubectl_koord.model.selectors import Selector
 from tests.build import Drawing, cluster, having, pending
 
 APP, DB = (("app", "web"),), (("app", "db"),)
@@ -102,3 +103,13 @@ def test_who_was_added_to_the_node_counts_and_who_was_taken_away_does_not() -> N
 
 def test_where_nobody_has_terms_members_change_nothing_but_room() -> None:
     assert prepare(pending("p"), of(DRAWN), rules("1.8")).counts_only_room
+
+
+def test_reserved_room_is_met_by_nothing_but_terms_that_cover_every_pod() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]").with_reserved("r", on="n1")
+    everyone = PodTerm("network/block", Selector(()), every_namespace=True)
+    assert refused(drawing, pending("p", pod_anti_affinity=(everyone,))) == {"n1": AntiAffinityViolated()}
+    terms = (SAME_BLOCK, PodTerm("network/block", Selector(())), PodTerm("network/block", None, every_namespace=True))
+    assert refused(drawing, pending("p", pod_anti_affinity=terms)) == {}
+    repelling = drawing.with_running("w1", on="n2", labels=APP, pod_anti_affinity=(everyone,))
+    assert refused(repelling, pending("p")) == {"n2": ExistingAntiAffinityViolated()}

@@ -2,15 +2,15 @@
 
 import pytest
 
-from kubectl_koord.engine.fit import prepare
-from kubectl_koord.engine.fit.load_aware import overloaded
+from kubectl_koord.engine.fit import prepare, rejection
+from kubectl_koord.engine.fit.load_aware import Usage, overloaded
 from kubectl_koord.engine.reasons import Insufficient, Overloaded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, offer_slots
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.objects import Usage
+from kubectl_koord.model.objects import NodeMetric
 from kubectl_koord.model.pods import PodRequirements
-from tests.build import SPINE, attempt_of, cluster, node, pending
+from tests.build import SPINE, attempt_of, cluster, pending
 
 BUSY = Usage("cpu", 5000, 8000, 65)
 ESTIMATE = (("cpu", 1000),)
@@ -32,16 +32,12 @@ ESTIMATE = (("cpu", 1000),)
 def test_usage_and_estimate_together_must_not_pass_the_threshold(
     usage: Usage, requirements: PodRequirements, reason: Overloaded | None
 ) -> None:
-    assert overloaded(requirements, node("n1", load=(usage,))) == reason
-
-
-def test_a_node_without_metrics_takes_anybody() -> None:
-    assert overloaded(PodRequirements(estimate=ESTIMATE), node("n1")) is None
+    assert overloaded(requirements, (usage,)) == reason
 
 
 def test_an_overloaded_node_has_no_slots_but_what_is_short_is_named_first() -> None:
     pods = [pending("p", 2, estimate=ESTIMATE)]
-    drawing = cluster("s0: b0[n1:8 n2:1]").change("n1", "n2", load=(BUSY,))
+    drawing = cluster("s0: b0[n1:8 n2:1]").change("n1", "n2", metric=NodeMetric((("cpu", 5000),)))
     view = of(drawing)
     found = offer_slots(view, view.names(), pods, prepare(pods[0], view, rules("1.7")))
     assert found == {
@@ -51,8 +47,34 @@ def test_an_overloaded_node_has_no_slots_but_what_is_short_is_named_first() -> N
 
 
 def test_members_that_are_assumed_on_a_node_count_when_the_plan_is_carried_out() -> None:
-    drawing = cluster("s0: b0[n1:8]").change("n1", load=(Usage("cpu", 4000, 8000, 65),))
+    drawing = cluster("s0: b0[n1:8]").change("n1", metric=NodeMetric((("cpu", 4000),)))
     failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, estimate=ESTIMATE))
     assert failed.plan is not None
     assert failed.plan.nodes["n1"].slots == 2
     assert failed.invalid == "default/job-1"
+
+
+def test_a_what_if_keeps_what_was_estimated_of_the_cluster_as_it_is() -> None:
+    measured = NodeMetric((("cpu", 4000),), "2026-11-20T10:00:00Z")
+    drawing = cluster("s0: b0[n1:8]").change("n1", metric=measured).with_running("new", on="n1", estimate=ESTIMATE)
+    pod, view = pending("p", estimate=ESTIMATE), of(drawing)
+    without, beside = view.without(drawing.running["n1"]), view.with_pods({"n1": [pending("q", estimate=ESTIMATE)]})
+    for variant in (view, without, beside):
+        found = rejection(pod, variant.state("n1"), prepare(pod, variant, rules("1.8")))
+        assert found == Overloaded("cpu", 75, 65)
+
+
+def test_where_nothing_is_measured_the_filter_has_nothing_to_say() -> None:
+    pod, measured = pending("p"), cluster("s0: b0[n1 n2]").change("n1", metric=NodeMetric(()))
+    names = [
+        [type(check).__name__ for check in prepare(pod, of(drawing), rules("1.8")).checks]
+        for drawing in (cluster("s0: b0[n1 n2]"), measured.configured(usage_thresholds=()), measured)
+    ]
+    assert ["LoadAware" in found for found in names] == [False, False, True]
+
+
+def test_a_node_that_is_not_measured_takes_anybody_beside_one_that_is() -> None:
+    pod, view = pending("p"), of(cluster("s0: b0[n1 n2]").change("n1", metric=NodeMetric((("cpu", 8000),))))
+    prepared = prepare(pod, view, rules("1.8"))
+    found = [rejection(pod, view.state(name), prepared) for name in view.names()]
+    assert found == [Overloaded("cpu", 100, 65), None]

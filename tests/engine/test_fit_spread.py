@@ -9,7 +9,7 @@ from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSk
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod, Spread
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.selectors import Selector, Toleration
 from tests.build import Drawing, cluster, having, pending
 
 APP = (("app", "web"),)
@@ -108,3 +108,8 @@ def test_a_node_that_was_not_counted_has_the_count_of_its_value() -> None:
     prepared = prepare(wanting(honest), view, rules("1.8"))
     tolerant = wanting(honest, tolerations=(Toleration("gpu", "Exists"),))
     assert rejection(tolerant, view.state("n2"), prepared) == SKEW
+
+
+def test_reserved_room_does_not_count() -> None:
+    everyone = Spread("network/block", 1, Selector(()))
+    assert refusals(TWO.with_reserved("r", on="n1"), wanting(everyone)) == {"n1": None, "n2": None}

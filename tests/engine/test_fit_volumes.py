@@ -99,3 +99,7 @@ def test_preempting_the_holder_of_a_claim_of_one_pod_helps() -> None:
     drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
     report = preempt_of(drawing)
     assert ([victim.pod for victim in report.victims], report.helps) == (["default/holder"], True)
+
+
+def test_reserved_room_holds_no_claim() -> None:
+    assert refusals(TWO.with_reserved("r", on="n1"), Claim(DATA, "pv", single_pod=True)) == {"n1": None, "n2": None}

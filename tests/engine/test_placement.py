@@ -200,6 +200,7 @@ def test_raw_slots_are_those_before_rounding() -> None:
 @NEW
 def test_domains_with_pods_of_the_same_selector_come_first(version: str) -> None:
     drawing = cluster("s0: b0[n1:8] b1[n2:8]").with_running("mate", on="n2", cpu=0, selector="ring")
+    drawing = drawing.with_reserved("room", on="n1", cpu=0)
     alone = drawing.with_gang("job", 1, 4, must_gather=BLOCK).version(version)
     assert (chosen(alone), chosen(alone.change_pods(selector="ring"))) == ("n1", "n2")
 

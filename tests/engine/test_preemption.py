@@ -224,9 +224,9 @@ def test_a_free_node_stays_in_the_game() -> None:
     assert outcome(found) == (None, ["low@n1"], {"job-0": "n1", "job-1": "n2"})
 
 
-def test_possible_victims_rank_lower_are_not_protected_and_run() -> None:
+def test_possible_victims_are_pods_that_rank_lower_are_not_protected_and_run() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_running("peer", on="n1", priority=5)
-    drawing = drawing.with_running("saint", on="n1", protected=True)
+    drawing = drawing.with_running("saint", on="n1", protected=True).with_reserved("room", on="n1")
     view = of(drawing).with_pods({"n1": [pending("waiting")]})
     assert [pod.name for pod in possible_victims(view, "n1", pending("p", priority=5))] == ["low"]
 

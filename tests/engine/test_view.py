@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from kubectl_koord.engine.view import NodeState, Occupant, View, of
-from kubectl_koord.model.pods import HostPort, NodePods
-from tests.build import cluster, node, pending, running
+from kubectl_koord.model.pods import HostPort, NodePods, ReservedRoom
+from tests.build import cluster, cpus, node, pending, running
 
 DRAWN = cluster("s0: b0[n1:8 n2:8]").with_running("a", on="n1", cpu=3, ports=(HostPort(80),))
 A = DRAWN.running["n1"][0]
@@ -94,3 +94,14 @@ def test_pods_whose_sums_are_known_are_not_gone_through() -> None:
         plain.ports,
     )
     assert type(of(DRAWN).without([A]).occupants("n1")) is tuple
+
+
+def test_what_is_reserved_goes_first_on_its_node_and_takes_room_and_a_place() -> None:
+    view = of(DRAWN.with_reserved("r", on="n1", cpu=2).with_reserved("s", on="n1").with_reserved("t", on="n2"))
+    r, s, t = (ReservedRoom(name, on, cpus(cpu)) for name, on, cpu in (("r", "n1", 2), ("s", "n1", 1), ("t", "n2", 1)))
+    assert (view.occupants("n1"), view.occupants("n2")) == ((r, s, A), (t,))
+    state = view.state("n1").copy()
+    assert (state.free, state.places, state.ports) == ({"cpu": 2000}, 107, [HostPort(80)])
+    state.remove(r)
+    assert (state.free, state.occupants) == ({"cpu": 4000}, [s, A])
+    assert view.without([A]).occupants("n1") == (r, s)

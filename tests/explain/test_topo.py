@@ -69,6 +69,7 @@ def test_a_gang_that_is_not_planned_has_no_slots(drawing: Drawing) -> None:
 
 def test_what_is_overfull_has_nothing_free() -> None:
     assert topo(DRAWN.with_running("more", on="n2", cpu=9)).domains[2].free == 6000
+    assert topo(DRAWN.with_reserved("more", on="n2", cpu=9)).domains[2].free == 6000
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.model.objects import Usage
+from kubectl_koord.model.objects import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
@@ -142,7 +142,7 @@ MASTER = cluster("s0: b0[n1 n2]").with_nodes(node("master")).taint("master", "no
         MASTER.with_gang("job", 3, 8, must_gather=SPINE),
         MASTER.with_gang("job", 4, 8),
         MASTER.with_gang("job", 4, 8, node_selector=(("pool", "a"),)),
-        MASTER.change("n1", load=(Usage("cpu", 8000, 8000, 65),)).with_gang("job", 4, 8),
+        MASTER.change("n1", metric=NodeMetric((("cpu", 8000),))).with_gang("job", 4, 8),
     ],
 )
 def test_a_node_that_refuses_for_anything_but_room_does_not_hide_that_a_gang_never_fits(drawing: Drawing) -> None:

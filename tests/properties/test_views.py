@@ -13,7 +13,7 @@ from tests.properties.strategies import clusters
 
 def known(state: NodeState) -> tuple[object, ...]:
     free = {resource: amount for resource, amount in state.free.items() if amount}
-    return free, state.places, sorted(pod.key for pod in state.occupants), sorted(port.port for port in state.ports)
+    return free, state.places, sorted(one.name for one in state.occupants), sorted(port.port for port in state.ports)
 
 
 def same(over: View, whole: View) -> bool:

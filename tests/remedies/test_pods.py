@@ -96,6 +96,11 @@ def test_some_pods_are_never_freed(fields: dict[str, Any]) -> None:
     assert ways(drawing, "move-pod") == ()
 
 
+def test_what_is_reserved_is_never_freed() -> None:
+    drawing = cluster("s0: b0[n1]").with_gang("job", 1, 8, priority=5, never_preempts=True)
+    assert ways(drawing.with_reserved("r", on="n1", cpu=4)) == ()
+
+
 def test_a_node_with_many_pods_loses_its_largest() -> None:
     drawing = cluster("s0: b0[n1:20]").with_gang("job", 1, 6, priority=5, never_preempts=True)
     for number in range(10):

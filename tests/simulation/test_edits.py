@@ -27,7 +27,7 @@ LIGHT = BARE.with_light_gang("job", 2, gang_terms=GangAnnotations("2", topology=
 BOTH = '["default/job", "default/peer"]'
 PAIR = BARE.with_gang("job", 1, groups=BOTH).with_gang("peer", 1, groups=BOTH)
 JOB = ("default/job-0", "default/job-1")
-HOSTS = BARE.change("n1", labels=(("kubernetes.io/hostname", "n1"), (SPINE_KEY, "s0")), load=())
+HOSTS = BARE.change("n1", labels=(("kubernetes.io/hostname", "n1"), (SPINE_KEY, "s0")), metric=None)
 TWIN = node("twin", labels=(("kubernetes.io/hostname", "twin"), (SPINE_KEY, "s0")))
 GPU = BARE.with_gang("job", 2, 4, requests=cpus(4, nvidia_gpu=2))
 TOLERANT = (Toleration("gpu", "Equal", "a", "NoSchedule"),)

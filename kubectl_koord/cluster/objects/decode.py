@@ -30,7 +30,6 @@ FOREIGN_LABEL = "scheduling.x-k8s.io/pod-group"
 FOREIGN_ANNOTATION = "scheduling.k8s.io/group-name"
 _RESERVATION = "node.koordinator.sh/reservation"
 _ALLOCATED_FROM = "scheduling.koordinator.sh/reservation-allocated"
-_INT32_MAX = 2**31 - 1
 _FINISHED = {"Succeeded", "Failed"}
 _MAX_BUILT_IN = 10**15
 _BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"}
@@ -484,20 +483,17 @@ def reservation(written: wire.Reservation) -> objects.Reservation | None:
     return objects.Reservation(written.metadata.name, status.node_name, owners)
 
 
-def reserved_rest(written: wire.Reservation, allocated: Mapping[str, int]) -> pods.RunningPod:
-    """Return what is left of a Reservation as the scheduler counts it: like a pod that nobody preempts.
+def reserved_room(written: wire.Reservation, allocated: Mapping[str, int]) -> pods.ReservedRoom:
+    """Return what is left of a Reservation.
 
     `allocated` are its owners' requests. Mirrors plugins/reservation/transformer.go.
     """
     held = dict(pod_requirements.resources(pod_requirements.amounts(written.status.allocatable)))
     left = tuple((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(held.items()))
-    return pods.RunningPod(
-        namespace="",
-        name=f"reservation {written.metadata.name}",
+    return pods.ReservedRoom(
+        name=written.metadata.name,
         node=written.status.node_name or "",
-        priority=_INT32_MAX,
-        requirements=pods.PodRequirements(requests=tuple((resource, amount) for resource, amount in left if amount)),
-        protected=True,
+        requests=tuple((resource, amount) for resource, amount in left if amount),
     )
 
 

@@ -1,13 +1,14 @@
-"""NodeMetrics to the usage that LoadAwareScheduling computes with, once nodes and pods are known."""
+"""NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Mapping
 from typing import Any
 
+from msgspec import structs
+
 from kubectl_koord.cluster.objects import pod_requirements, wire
-from kubectl_koord.model.objects import Node, Usage
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.objects import NodeMetric, PodUsage
+from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.quantity import QuantityError
 
 THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
@@ -15,44 +16,34 @@ RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
 _INTERVAL = 60
 
 
-def usage(
-    metric: wire.NodeMetric,
-    node: Node,
-    annotations: Mapping[str, str],
-    pods: Iterable[RunningPod],
-    thresholds: Mapping[str, int],
-) -> tuple[Usage, ...]:
-    """Return the estimated usage of a node: what was measured, and pods that the measuring missed.
+def metric(written: wire.NodeMetric) -> NodeMetric | None:
+    """Return what was measured of a node, None for nothing.
 
-    Empty where nothing was measured. Mirrors `GetNodeMetricNonNil` and `Filter` in plugins/loadaware.
+    Raises:
+        QuantityError: when an amount is no quantity.
+
     """
-    measured = metric.status.node_metric
-    if measured is None:
-        return ()
-    used = _measured(measured.node_usage)
-    for pod in pods:
-        for resource, more in _missed(metric, pod):
-            used[resource] = used.get(resource, 0) + more
-    totals = dict(node.allocatable) | _raw(annotations.get(RAW_ALLOCATABLE))
-    limits = _overridden(annotations.get(THRESHOLDS)) or thresholds
-    return tuple(
-        Usage(resource, used.get(resource, 0), totals.get(resource, 0), limits[resource])
-        for resource in ("cpu", "memory")
-        if limits.get(resource)
+    status, policy = written.status, written.spec.metric_collect_policy
+    pods = tuple(PodUsage(one.namespace, one.name, _amounts(one.pod_usage)) for one in status.pods_metric or ())
+    if status.node_metric is None:
+        return None
+    return NodeMetric(
+        used=_amounts(status.node_metric.node_usage),
+        updated=status.update_time or "",
+        interval=(policy.report_interval_seconds if policy else None) or _INTERVAL,
+        pods=pods,
     )
 
 
-def check(metric: wire.NodeMetric) -> None:
-    """Read every amount once.
-
-    Raises:
-        QuantityError: when one is no quantity.
-
-    """
-    if metric.status.node_metric is not None:
-        _measured(metric.status.node_metric.node_usage)
-    for one in metric.status.pods_metric or ():
-        _measured(one.pod_usage)
+def with_annotations(measured: NodeMetric, annotations: Mapping[str, str]) -> NodeMetric:
+    """Return the same with what the node's annotations say."""
+    if not annotations:
+        return measured
+    return structs.replace(
+        measured,
+        thresholds=_thresholds(annotations.get(THRESHOLDS)),
+        raw_allocatable=_raw(annotations.get(RAW_ALLOCATABLE)),
+    )
 
 
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
@@ -66,44 +57,22 @@ def is_customised(annotations: Mapping[str, str]) -> bool:
     return bool(written.get("prodUsageThresholds") or written.get("aggregatedUsage"))
 
 
-def _missed(metric: wire.NodeMetric, pod: RunningPod) -> list[tuple[str, int]]:
-    """Return what a pod is expected to use above what was measured of it, if it is too new for that."""
-    reported = next(
-        (one for one in metric.status.pods_metric or () if (one.namespace, one.name) == (pod.namespace, pod.name)),
-        None,
-    )
-    if reported is not None and not _is_new(metric, pod):
-        return []
-    known = _measured(reported.pod_usage) if reported is not None else {}
-    return [(resource, max(0, value - known.get(resource, 0))) for resource, value in pod.requirements.estimate]
+def _amounts(written: wire.Measured | None) -> Resources:
+    return pod_requirements.resources(pod_requirements.amounts(written.resources if written else None))
 
 
-def _is_new(metric: wire.NodeMetric, pod: RunningPod) -> bool:
-    policy = metric.spec.metric_collect_policy
-    interval = (policy.report_interval_seconds if policy else None) or _INTERVAL
+def _raw(written: str | None) -> Resources:
     try:
-        updated = datetime.fromisoformat(metric.status.update_time or "")
-        return updated - timedelta(seconds=interval) < datetime.fromisoformat(pod.scheduled)
-    except (ValueError, TypeError, OverflowError):
-        return False
-
-
-def _measured(written: wire.Measured | None) -> dict[str, int]:
-    return dict(pod_requirements.resources(pod_requirements.amounts(written.resources if written else None)))
-
-
-def _raw(written: str | None) -> dict[str, int]:
-    try:
-        return dict(pod_requirements.resources(pod_requirements.amounts(_object(written))))
+        return pod_requirements.resources(pod_requirements.amounts(_object(written)))
     except QuantityError:
-        return {}
+        return ()
 
 
-def _overridden(written: str | None) -> dict[str, int]:
+def _thresholds(written: str | None) -> tuple[tuple[str, int], ...]:
     thresholds = _object(written).get("usageThresholds")
     if not isinstance(thresholds, dict):
-        return {}
-    return {name: value for name, value in thresholds.items() if type(value) is int}
+        return ()
+    return tuple((name, value) for name, value in thresholds.items() if type(value) is int)
 
 
 def _object(written: str | None) -> dict[str, Any]:

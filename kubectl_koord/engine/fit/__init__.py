@@ -4,7 +4,7 @@ Each filter is a module with a `prepare`, which returns a check, and an entry in
 filters of one round share, the state that PreFilter prepares for the trigger pod, is `Prepared`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -84,14 +84,26 @@ def prepare(
     nominated: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
+    assumed: Mapping[str, Sequence[PendingPod]] | None = None,
 ) -> Prepared:
-    """Return the prepared state of the trigger; `nominated` are the pods that are nominated to nodes."""
+    """Return the prepared state of the trigger.
+
+    Args:
+        trigger: the pod that is prepared for.
+        view: the cluster, with those who are assumed.
+        rules: those of the scheduler's version.
+        nominated: the pods that are nominated to nodes.
+        same_job: the trigger's own job, whose nominations do not count.
+        claims: the volume claims, by `namespace/name`.
+        assumed: members that were just assumed on nodes, by node.
+
+    """
     job = {pod.key for pod in same_job} | {trigger.key}
     by_node: dict[str, tuple[PendingPod, ...]] = {}
     for pod in nominated:
         if pod.key not in job:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    cluster = Cluster(view, rules, claims or {})
+    cluster = Cluster(view, rules, claims or {}, assumed or {})
     checks = (prepare_one(trigger, cluster) for prepare_one in FILTERS)
     return Prepared(trigger, tuple(check for check in checks if check is not None), by_node)
 

@@ -1,6 +1,6 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -16,11 +16,15 @@ DependsOn: TypeAlias = Literal["node", "room", "pods"]
 
 
 class Cluster(Struct, frozen=True):
-    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`."""
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
+
+    `assumed` are the members that the scheduler has just assumed on nodes, by node; the view holds them, too.
+    """
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
+    assumed: Mapping[str, Sequence[PendingPod]] = {}
 
 
 class Check(Protocol):

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn
 from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.view import NodeState, Occupant, Pod, View
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, ReservedRoom
 from kubectl_koord.model.selectors import matches
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
@@ -86,10 +86,14 @@ def _with_repelling_pods(view: View) -> tuple[str, ...]:
 
 
 def _repels(view: View) -> Callable[[str], bool]:
-    return lambda name: any(pod.requirements.pod_anti_affinity for pod in view.occupants(name))
+    return lambda name: any(_anti_affinity(occupant) for occupant in view.occupants(name))
 
 
-def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:
+def _anti_affinity(occupant: Occupant) -> tuple[PodTerm, ...]:
+    return () if isinstance(occupant, ReservedRoom) else occupant.requirements.pod_anti_affinity
+
+
+def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant]) -> _Part:
     labels = dict(node.labels)
     part = _Part(Counter(), Counter(), Counter())
     for other in occupants:
@@ -100,11 +104,12 @@ def _part(pod: Occupant, node: Node, occupants: Iterable[Occupant]) -> _Part:
             (term for term in pod.requirements.pod_anti_affinity if _covers(term, pod, other)),
             labels,
         )
-        _count(
-            part.existing_anti_affinity,
-            (term for term in other.requirements.pod_anti_affinity if _covers(term, other, pod)),
-            labels,
-        )
+        if not isinstance(other, ReservedRoom):
+            _count(
+                part.existing_anti_affinity,
+                (term for term in other.requirements.pod_anti_affinity if _covers(term, other, pod)),
+                labels,
+            )
     return part
 
 
@@ -114,8 +119,11 @@ def _count(pairs: _Pairs, terms: Iterable[PodTerm], labels: dict[str, str]) -> N
             pairs[term.key, labels[term.key]] += 1
 
 
-def _covers(term: PodTerm, owner: Occupant, other: Occupant) -> bool:
+def _covers(term: PodTerm, owner: Pod, other: Occupant) -> bool:
     """Tell whether a term of `owner` selects `other` (framework `AffinityTerm.Matches`)."""
+    if isinstance(other, ReservedRoom):
+        # The scheduler's pod for it has its template's namespace and labels, which are not read.
+        return term.every_namespace and term.selector is not None and matches(term.selector, {})
     in_reach = term.every_namespace or other.namespace in (term.namespaces or (owner.namespace,))
     return in_reach and term.selector is not None and matches(term.selector, dict(other.labels))
 

@@ -1,46 +1,133 @@
 """LoadAwareScheduling: nodes whose measured usage, with the pod's estimate added, is above a threshold.
 
 Mirrors pkg/scheduler/plugins/loadaware with the chart's settings (65 % CPU, 95 % memory, stale
-metrics used as if fresh). What a node already uses was computed when it was read; members of the
-gang are not added to it, as upstream's cache learns of them only when they are bound.
+metrics used as if fresh). Counting slots adds no members to what a node uses, as upstream's cache does
+not know of them yet; when a plan is carried out, those that are assumed on a node count.
 """
 
-from typing import ClassVar
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import ClassVar, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Overloaded, Reason
-from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.objects import Node, NodeMetric
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+
+
+class Usage(Struct, frozen=True, gc=False):
+    """What a node uses of one resource as the scheduler estimates it, and the threshold in percent."""
+
+    resource: str
+    used: int
+    total: int
+    threshold: int
+
+
+_ByNode: TypeAlias = Mapping[str, tuple[Usage, ...]]
 
 
 class LoadAware(Stateless, Struct, frozen=True):
-    """The filter: a member's own estimate counts."""
+    """The filter: what nodes use, to which a member's own estimate is added."""
 
     depends_on: ClassVar[DependsOn] = "node"
+    usage: Identity[_ByNode]
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
-        return overloaded(pod.requirements, state.node)
+        if state.node.metric is None:
+            return None
+        return overloaded(pod.requirements, self.usage.value.get(state.node.name, ()))
 
 
-def prepare(_trigger: PendingPod, _cluster: Cluster) -> LoadAware:
-    """Return the filter, which needs no preparation."""
-    return LoadAware()
+def prepare(_trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
+    """Return the filter; None where no node is measured against a threshold."""
+    usage = estimated(cluster.view.snapshot)
+    if not usage:
+        return None
+    assumed = {name: _with_assumed(usage[name], pods) for name, pods in cluster.assumed.items() if name in usage}
+    return LoadAware(Identity({**usage, **assumed} if assumed else usage))
 
 
-def overloaded(requirements: PodRequirements, node: Node) -> Overloaded | None:
+def is_measured(view: View, name: str) -> bool:
+    """Tell whether the load of a node may refuse a pod."""
+    return view.node(name).metric is not None and name in estimated(view.snapshot)
+
+
+@memoised
+def estimated(snapshot: Snapshot) -> _ByNode:
+    """Return what nodes use, as far as they are measured and have a threshold.
+
+    It is made of the pods of the snapshot itself. A what-if keeps it: nobody measured the node without the pods that
+    go there, and pods that come count as soon as they are assumed, see `prepare`.
+    """
+    configured = snapshot.config.usage_thresholds
+    found = {
+        name: _usage(node, node.metric, snapshot.running.get(name, ()), node.metric.limits(configured))
+        for name, node in snapshot.nodes.items()
+        if node.metric is not None
+    }
+    return {name: usage for name, usage in found.items() if usage}
+
+
+def _usage(node: Node, metric: NodeMetric, pods: Iterable[RunningPod], limits: Mapping[str, int]) -> tuple[Usage, ...]:
+    """Return what was measured, and what is expected of pods that the measuring missed (`GetNodeMetricNonNil`)."""
+    used = dict(metric.used)
+    reported = {(one.namespace, one.name): one.used for one in reversed(metric.pods)}
+    new_since = _new_since(metric)
+    for pod in pods:
+        known = reported.get((pod.namespace, pod.name))
+        if known is None or _is_new(pod, new_since):
+            for resource, more in _above(pod.requirements.estimate, known or ()):
+                used[resource] = used.get(resource, 0) + more
+    totals = dict(node.allocatable) | dict(metric.raw_allocatable)
+    return tuple(Usage(name, used.get(name, 0), totals.get(name, 0), limit) for name, limit in limits.items())
+
+
+def _above(estimate: Resources, known: Resources) -> Iterable[tuple[str, int]]:
+    """Return what a pod is expected to use above what was measured of it."""
+    measured = dict(known)
+    return ((resource, max(0, amount - measured.get(resource, 0))) for resource, amount in estimate)
+
+
+def _new_since(metric: NodeMetric) -> datetime | None:
+    """Return from when on pods are too new for what was measured of them, None where that is not told."""
+    try:
+        return datetime.fromisoformat(metric.updated) - timedelta(seconds=metric.interval)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _is_new(pod: RunningPod, since: datetime | None) -> bool:
+    try:
+        return since is not None and since < datetime.fromisoformat(pod.scheduled)
+    except (ValueError, TypeError):  # no time, or one of them without a zone
+        return False
+
+
+def _with_assumed(usage: Iterable[Usage], pods: Iterable[PendingPod]) -> tuple[Usage, ...]:
+    estimates = [dict(pod.requirements.estimate) for pod in pods]
+    return tuple(
+        structs.replace(one, used=one.used + sum(estimate.get(one.resource, 0) for estimate in estimates))
+        for one in usage
+    )
+
+
+def overloaded(requirements: PodRequirements, usage: Iterable[Usage]) -> Overloaded | None:
     """Return a reason when the estimate would lift the node's usage above a threshold."""
-    if not node.load or requirements.of_daemon_set:
+    if requirements.of_daemon_set:
         return None
     estimate = dict(requirements.estimate)
-    for usage in node.load:
-        if usage.total <= 0 or usage.threshold <= 0:
+    for one in usage:
+        if one.total <= 0 or one.threshold <= 0:
             continue
-        used = usage.used + estimate.get(usage.resource, 0)
-        percent = (200 * used + usage.total) // (2 * usage.total)
-        if percent > usage.threshold:
-            return Overloaded(usage.resource, percent, usage.threshold)
+        used = one.used + estimate.get(one.resource, 0)
+        percent = (200 * used + one.total) // (2 * one.total)
+        if percent > one.threshold:
+            return Overloaded(one.resource, percent, one.threshold)
     return None

@@ -11,7 +11,7 @@ from kubectl_koord.engine.fit.taints import untolerated
 from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSkewed
 from kubectl_koord.engine.view import NodeState, Occupant, View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod, Spread
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod, Spread
 from kubectl_koord.model.selectors import matches
 
 
@@ -89,7 +89,8 @@ def _matching(constraint: Spread, namespace: str, occupants: Iterable[Occupant])
     return sum(
         1
         for pod in occupants
-        if pod.namespace == namespace
+        if not isinstance(pod, ReservedRoom)
+        and pod.namespace == namespace
         and constraint.selector is not None
         and not (isinstance(pod, RunningPod) and pod.terminating)
         and matches(constraint.selector, dict(pod.labels))

@@ -14,7 +14,7 @@ from kubectl_koord.engine.fit.node_affinity import term_matches
 from kubectl_koord.engine.reasons import ClaimInUse, NoClaim, Reason, TooManyVolumes, VolumeElsewhere
 from kubectl_koord.engine.view import NodeState, Occupant
 from kubectl_koord.model.objects import Claim, Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
 
 _ZONES = (
     "topology.kubernetes.io/zone",
@@ -71,9 +71,11 @@ def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
     return sum(name in single for pod in occupants for name in claim_names(pod))
 
 
-def claim_names(pod: Occupant) -> Iterable[str]:
-    """Return the claims of a pod as `namespace/name`."""
-    return (f"{pod.namespace}/{name}" for name in pod.requirements.claims)
+def claim_names(occupant: Occupant) -> Iterable[str]:
+    """Return the claims of a pod as `namespace/name`; reserved room has none."""
+    if isinstance(occupant, ReservedRoom):
+        return ()
+    return (f"{occupant.namespace}/{name}" for name in occupant.requirements.claims)
 
 
 def _reaches(claim: Claim, node: Node) -> bool:

@@ -2,9 +2,10 @@
 
 import pytest
 
+from kubectl_koord.engine.fit.load_aware import Usage, estimated
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner, Usage
-from kubectl_koord.model.pods import NodeTerm, Resources
+from kubectl_koord.model.objects import Claim, NodeMetric, PodUsage, Reservation, ReservationOwner
+from kubectl_koord.model.pods import NodeTerm, ReservedRoom, Resources
 from kubectl_koord.model.selectors import Requirement, Selector
 from kubectl_koord.model.unevaluated import NodeSetting
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
@@ -12,6 +13,7 @@ from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MEM = 1 << 30
 OVERRIDE = "scheduling.koordinator.sh/usage-thresholds"
+RAW = "node.koordinator.sh/raw-allocatable"
 
 
 def a_node(**annotations: str) -> Json:
@@ -37,7 +39,22 @@ def measured(cpu: str, name: str = "p") -> Json:
 
 
 def load(*objects: Json) -> tuple[Usage, ...]:
-    return read(*objects).nodes["n1"].load
+    return estimated(read(*objects)).get("n1", ())
+
+
+def test_a_metric_stays_as_it_was_measured() -> None:
+    raw = {OVERRIDE: '{"usageThresholds": {"memory": 80, "cpu": 0}}', RAW: '{"cpu": "4"}'}
+    spec = {"metricCollectPolicy": {"reportIntervalSeconds": 600}}
+    found = read(a_node(**raw), placed("2026-11-20T09:00:00Z"), metric(measured("100m"), measured("1", "x"), spec=spec))
+    assert found.nodes["n1"].metric == NodeMetric(
+        used=(("cpu", 2000), ("memory", MEM)),
+        updated="2026-11-20T09:10:00Z",
+        interval=600,
+        pods=(PodUsage("default", "p", (("cpu", 100),)), PodUsage("default", "x", (("cpu", 1000),))),
+        thresholds=(("memory", 80), ("cpu", 0)),
+        raw_allocatable=(("cpu", 4000),),
+    )
+    assert estimated(found) == {"n1": (Usage("memory", MEM, 10 * MEM, 80),)}
 
 
 def test_what_was_measured_is_what_a_node_uses() -> None:
@@ -88,6 +105,11 @@ def test_a_node_may_set_its_own_thresholds(written: str, thresholds: dict[str, i
     assert {usage.resource: usage.threshold for usage in found} == thresholds
 
 
+def test_without_thresholds_no_load_refuses_a_pod() -> None:
+    found = read(a_node(**{OVERRIDE: '{"usageThresholds": {"cpu": 0}, "prodUsageThresholds": {"cpu": 50}}'}), metric())
+    assert (estimated(found), found.nodes["n1"].unevaluated) == ({}, ())
+
+
 @pytest.mark.parametrize("written", ['{"prodUsageThresholds": {"cpu": 50}}', '{"aggregatedUsage": {"x": 1}}'])
 def test_thresholds_that_are_not_evaluated_are_named(written: str) -> None:
     assert read(a_node(**{OVERRIDE: written}), metric()).nodes["n1"].unevaluated == (NodeSetting("load-thresholds"),)
@@ -95,7 +117,7 @@ def test_thresholds_that_are_not_evaluated_are_named(written: str) -> None:
 
 @pytest.mark.parametrize(("written", "total"), [('{"cpu": "16"}', 16000), ('{"cpu": "x"}', 8000), ("[", 8000)])
 def test_an_amplified_node_is_measured_against_what_it_really_has(written: str, total: int) -> None:
-    assert load(a_node(**{"node.koordinator.sh/raw-allocatable": written}), metric())[0].total == total
+    assert load(a_node(**{RAW: written}), metric())[0].total == total
 
 
 @pytest.mark.parametrize(
@@ -147,7 +169,7 @@ def test_pods_of_a_daemon_set_are_known() -> None:
 def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     drivers = [{"name": "b", "allocatable": {"count": 5}}, {"name": "a"}, {"name": "c", "allocatable": {}}]
     found = read(a_node(), thing("CSINode", "n1", spec={"drivers": drivers}))
-    assert (found.nodes["n1"].volume_limits, found.nodes["n1"].load) == ((("b", 5),), ())
+    assert (found.nodes["n1"].volume_limits, found.nodes["n1"].metric) == ((("b", 5),), None)
 
 
 def claim(name: str, volume: str | None, *modes: str) -> Json:
@@ -200,17 +222,11 @@ def reservation(**status: object) -> Json:
     return thing("Reservation", "r", spec={"owners": OWNERS}, status={**known, **status})
 
 
-def test_a_reservation_stands_among_the_pods_of_its_node_with_what_is_left_of_it() -> None:
+def test_what_is_left_of_a_reservation_is_reserved_on_its_node() -> None:
     drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
-    rest, owner = found.running["n1"]
-    assert (rest.name, rest.requirements.requests, rest.protected, rest.priority) == (
-        "reservation r",
-        (("memory", MEM),),
-        True,
-        2**31 - 1,
-    )
-    assert owner.name == "p"
+    assert found.reserved == (ReservedRoom("r", "n1", (("memory", MEM),)),)
+    assert [owner.name for owner in found.running["n1"]] == ["p"]
     assert found.reservations == (
         Reservation(
             "r",
@@ -227,11 +243,11 @@ def test_a_reservation_stands_among_the_pods_of_its_node_with_what_is_left_of_it
 @pytest.mark.parametrize("status", [{"phase": "Pending"}, {"nodeName": None}])
 def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
     found = read(a_node(), reservation(**status))
-    assert (found.reservations, found.running) == ((), {})
+    assert (found.reservations, found.reserved) == ((), ())
 
 
 @pytest.mark.parametrize("written", ["{", "[]", '{"name": 5}', "{}"])
 def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
     annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.running["n1"][0].requirements.requests == (("cpu", 4000), ("memory", MEM))
+    assert found.reserved == (ReservedRoom("r", "n1", (("cpu", 4000), ("memory", MEM))),)

@@ -73,9 +73,3 @@ def test_a_pod_that_comes_or_goes_later_changes_nothing_that_was_given_away() ->
 def test_those_that_wait_are_known_at_any_time() -> None:
     assert [pod.key for pod in stored(*PODS).waiting()] == ["default/d"]
     assert [pod.key for pod in stored(*reversed(PODS)).waiting()] == ["default/d"]
-
-
-def test_what_is_reserved_goes_first_on_its_node() -> None:
-    rest = running("reservation r", on="n2", cpu=16)
-    found = stored(*PODS).sorted([rest])
-    assert (found.running["n2"], found.running["n2"].requested) == ((rest, PODS[0], PODS[4]), {"cpu": 21000})
