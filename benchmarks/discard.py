@@ -9,8 +9,8 @@ import sys
 
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
 from kubectl_koord.cluster.lists import Pages, read_lists
-from kubectl_koord.cluster.source import DISRUPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
 from kubectl_koord.cluster.stream import SLICE
 
 KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": DISRUPTION_KINDS, "preempt": DISRUPTION_KINDS}

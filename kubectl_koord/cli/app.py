@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import typer
 
-from kubectl_koord import __version__
-from kubectl_koord.cli.commands import annotate, explain, preempt, topo, why_pending, why_preempted
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cli.session import Session, write
+from kubectl_koord.cli.session import Session
+from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, place
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 from kubectl_koord.wording.suggestions import near
@@ -30,38 +30,38 @@ Options of every command, before or after the verb:
 Exit code: 0 yes, 1 no, 2 unknown or failure.
 """
 
-app = typer.Typer(
-    name="kubectl koord",
-    help="Show why a gang on Koordinator is pending, which pods it would preempt, and what to do next.",
-    epilog=_GLOBALS,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    suggest_commands=False,  # _usage does, and only what is near
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("topo", short_help="Show the topology tree and its free resources.", epilog=topo.EXAMPLES)(topo.command)
-app.command("why-pending", short_help="Show why gangs are pending, and what to do next.", epilog=why_pending.EXAMPLES)(
-    why_pending.command
-)
-app.command("preempt", short_help="Show which pods the scheduler would preempt.", epilog=preempt.EXAMPLES)(
-    preempt.command
-)
-app.command("why-preempted", short_help="Show who preempted a pod.", epilog=why_preempted.EXAMPLES)(
-    why_preempted.command
-)
-app.command("explain", short_help="Explain a code from an answer.", epilog=explain.EXAMPLES)(explain.command)
-app.add_typer(annotate.app, name="annotate", short_help="Set gang and topology annotations.")
+
+def tree(only: str = "") -> typer.Typer:
+    """Return the verbs as Typer wants them: all, or the only one that is needed. Only their modules are imported."""
+    app = typer.Typer(
+        name="kubectl koord",
+        help="Show why a gang on Koordinator is pending, which pods it would preempt, and what to do next.",
+        epilog=_GLOBALS,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        suggest_commands=False,  # _usage does, and only what is near
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_no_verb)
+    for name, verb in VERBS.items():
+        if verb.module and only in {"", name}:
+            _add(app, name, verb)
+    return app
 
 
-@app.command("version", short_help="Show the version of this plugin.")
-def version(context: typer.Context) -> None:
-    """Print the version of this plugin, and the scheduler versions that it evaluates."""
-    session: Session = context.obj
-    if session.options.output:
-        raise KoordError("error: version does not support -o")
-    write(f"kubectl-koord {__version__}\nevaluates as koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
+def _no_verb() -> None:
+    """Let Typer take even a single verb for one of several."""
+
+
+def _add(app: typer.Typer, name: str, verb: Verb) -> None:
+    module = import_module(f"kubectl_koord.cli.commands.{verb.module}")
+    short = f"{verb.about[0].upper()}{verb.about[1:]}."
+    if has_more(name):
+        app.add_typer(module.app, name=name, short_help=short)
+    else:
+        app.command(name, short_help=short, epilog=getattr(module, "EXAMPLES", None))(module.command)
 
 
 def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: "Transport | None") -> int:
@@ -72,7 +72,8 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
 
     """
     session = Session(chosen, connection, transport)
-    command = typer.main.get_command(app)
+    verb = named(words)
+    command = typer.main.get_command(tree(verb if verb in VERBS else ""))
     try:
         # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
         with command.make_context("kubectl koord", _verb_first(words), obj=session) as typed:
@@ -94,13 +95,13 @@ def _verb_first(words: Sequence[str]) -> list[str]:
 
     Where the verb is missing that is a question for help.
     """
-    at = next((at for at, word in enumerate(words) if not word.startswith("-") or word == "--"), len(words))
+    at = place(words)
     flags, rest = list(words[:at]), list(words[at:])
     if rest[:1] == ["help"]:
         return [*rest[1:], "--help"]
     if flags == ["--version"] and not rest:
         return ["version"]
-    if not flags and rest in ([], ["annotate"]):
+    if not flags and (not rest or (len(rest) == 1 and has_more(rest[0]))):
         return [*rest, "--help"]
     return [*rest[:1], *flags, *rest[1:]]
 

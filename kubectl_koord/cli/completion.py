@@ -3,7 +3,7 @@
 The words after `kubectl koord` come as arguments, the last one under the cursor and perhaps empty. Each
 candidate is a line, `candidate TAB description`, and the last line is a directive for the shell. kubectl
 filters nothing, knows no time limit and takes a failure for "complete file names": so we filter, hurry and
-never fail. Typer is not imported: it would cost half the time; a test compares these tables with its tree.
+never fail. Typer is not imported: it would cost half the time.
 """
 
 import os
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kubectl_koord.cli import options
+from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -20,57 +21,6 @@ VERB = "__complete"
 NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
 
 
-class Verb(Struct, frozen=True):
-    """What may follow a verb: its flags, each with whether it takes a value, and its words in order."""
-
-    about: str
-    flags: Mapping[str, bool] = {}
-    words: tuple[str, ...] = ()
-
-
-_WRITES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
-VERBS: Mapping[str, Verb] = {
-    "topo": Verb(
-        "show the topology tree and its free resources",
-        {"--for": True, "--depth": True, "--nodes": False, "--all": False},
-    ),
-    "why-pending": Verb(
-        "show why gangs are pending, and what to do next",
-        {
-            "--all-namespaces": False,
-            "-A": False,
-            "--raw": False,
-            "--nodes": False,
-            "--watch": False,
-            "-w": False,
-            "--until": True,
-            "--timeout": True,
-            "--all": False,
-        },
-        ("gang",),
-    ),
-    "preempt": Verb("show which pods the scheduler would preempt", {"--dry-run": True, "--all": False}, ("gang",)),
-    "why-preempted": Verb("show who preempted a pod", {"--all": False}, ("gang",)),
-    "explain": Verb("explain a code from an answer", {}, ("code",)),
-    "version": Verb("show the version of this plugin"),
-    "annotate": Verb("set gang and topology annotations", {}, ("target",)),
-    "annotate podgroup": Verb(
-        "set the annotations of a PodGroup",
-        {
-            "--must-gather": True,
-            "--prefer-gather": True,
-            "--multiple": True,
-            "--mode": True,
-            "--match-policy": True,
-            "--groups": True,
-            "--waiting-time": True,
-            "--total": True,
-            **_WRITES,
-        },
-        ("podgroup",),
-    ),
-    "annotate pods": Verb("set the topology index of pods", {"--index": False, **_WRITES}, ("gang",)),
-}
 GLOBAL_FLAGS = {
     "--snapshot": True,
     "--demo": False,
@@ -86,13 +36,11 @@ CONNECTION_FLAGS = {
     **{f"--{name}": False for name in sorted(FLAGS_WITHOUT_VALUE)},
     **{f"-{short}": True for short in SHORT_FLAGS},
 }
-_DRY_RUNS = {"preempt": ("client", "server")}
 _STATIC: Mapping[str, tuple[str, ...]] = {
     "--koordinator-version": options.VERSIONS,
     "--output": options.FORMATS,
     "-o": options.FORMATS,
     "--color": options.COLOURS,
-    "--dry-run": ("none", "client", "server"),
     "--until": ("scheduled",),
     "--mode": ("Strict", "NonStrict"),
     "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
@@ -224,7 +172,9 @@ def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
         return [], _PATHS[flag]
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
-    static = _DRY_RUNS.get(line.verb, _STATIC[flag]) if flag == "--dry-run" else _STATIC.get(flag, ())
+    if flag == "--dry-run" and line.verb:
+        return _starting(value, VERBS[line.verb].dry_runs), NO_FILES
+    static = _STATIC.get(flag, ())
     return _starting(value, static), NO_FILES
 
 

@@ -4,8 +4,12 @@ import sys
 
 from kubectl_koord import leaving
 
+leaving.on_signals()
+
+from kubectl_koord.cli import verbs  # noqa: E402 - a signal is taken care of before
+
 # Whatever else the words may mean: nothing has been sent so far.
-leaving.on_signals(leaving.NOTHING_SENT if "annotate" in sys.argv else "")
+leaving.say(leaving.NOTHING_SENT if any(map(verbs.changes, sys.argv)) else "")
 
 
 def main() -> None:

@@ -76,9 +76,9 @@ def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
         KoordError: when the gang is gone, or the cluster can be followed no longer.
 
     """
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds
 
-    with session.watch(source.DISRUPTION_KINDS) as cluster:
+    with session.watch(kinds.DISRUPTION_KINDS) as cluster:
         _Gang(session, cluster, name, options).follow()
 
 
@@ -89,11 +89,11 @@ def follow_listing(session: "Session", namespace: str) -> None:
         KoordError: when the cluster can be followed no longer.
 
     """
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.progress import listing_news
     from kubectl_koord.explain.why import every_pending
 
-    with session.watch(source.GANG_KINDS) as cluster:
+    with session.watch(kinds.GANG_KINDS) as cluster:
         first = _first_snapshot(cluster)
         told = every_pending(first, namespace)
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):

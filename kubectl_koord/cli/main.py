@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_koord import leaving
+from kubectl_koord.cli import verbs
 from kubectl_koord.cli.options import take_globals
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
@@ -14,7 +15,6 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
 
-_LIVE_VERBS = {"topo", "why-pending", "why-preempted", "preempt", "annotate"}
 _HELP = {"--help", "-h"}
 _LAST_STREAM = 2
 FAILED, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
@@ -65,9 +65,10 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    verb = next((word for word in words if not word.startswith("-")), "")
-    leaving.say(leaving.NOTHING_SENT if verb == "annotate" else "")
-    needs_cluster = chosen.is_live and verb in _LIVE_VERBS and not _HELP & set(words)
+    name = verbs.named(words)
+    leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
+    reads = name in verbs.VERBS and verbs.VERBS[name].live
+    needs_cluster = chosen.is_live and reads and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke
@@ -88,7 +89,7 @@ def _completed(words: Sequence[str]) -> int:
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.api.connect import connect
 
-    return connect(connection, writes="annotate" in words or "--dry-run=server" in words, tell=_waiting)
+    return connect(connection, writes=verbs.may_send(words), tell=_waiting)
 
 
 def _waiting(what: str) -> None:

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct, field
@@ -22,6 +21,7 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.kinds import NETWORK_TOPOLOGY, POD_GROUP
 from kubectl_koord.engine import gangs
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -104,11 +104,10 @@ def _live(what: str, word: str, transport: Transport) -> list[str]:
     if what == "namespace":
         return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
     if what == "layer":
-        listed = _list(transport, "/apis/scheduling.koordinator.sh/v1alpha1/clusternetworktopologies")
+        listed = _list(transport, NETWORK_TOPOLOGY.path())
         return [layer.topology_layer for item in listed if item.spec for layer in item.spec.network_topology_spec or ()]
     namespace, slash, _ = word.rpartition("/")
-    home = quote(namespace or transport.namespace(), safe="")
-    listed = _list(transport, f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{home}/podgroups")
+    listed = _list(transport, POD_GROUP.path(namespace or transport.namespace()))
     return [f"{namespace}{slash}{item.metadata.name}" for item in listed]
 
 

@@ -1,10 +1,13 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from msgspec import structs
 
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.kinds import Kind
 from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
@@ -12,27 +15,7 @@ from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.unevaluated import NodeSetting
 
-WIRE_TYPES: dict[str, Any] = {
-    "Node": wire.Node,
-    "Pod": wire.Pod,
-    "PodGroup": wire.PodGroup,
-    "ClusterNetworkTopology": wire.NetworkTopology,
-    "PodDisruptionBudget": wire.Budget,
-    "ElasticQuota": wire.Quota,
-    "Device": wire.Named,
-    "Reservation": wire.Reservation,
-    "PersistentVolumeClaim": wire.PersistentVolumeClaim,
-    "PersistentVolume": wire.PersistentVolume,
-    "CSINode": wire.CSINode,
-    "NodeMetric": wire.NodeMetric,
-    "Deployment": wire.Deployment,
-    "Lease": wire.Lease,
-    "ConfigMap": wire.ConfigMap,
-    "Event": wire.Event,
-}
-"""The kinds that we read, and the fields of each."""
-
-_Key: TypeAlias = Callable[[wire.Meta], object]
+V = TypeVar("V")
 
 
 class _Store(Protocol):
@@ -69,65 +52,31 @@ class Collector:
         self._seen = {} if seen is None else seen
         self._traced = traced
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
-        self._events: dict[tuple[str, str], traces.Event] = {}
-        self._nodes: dict[str, objects.Node] = {}
         self._pods = PodStore()
-        self._pod_groups: dict[str, objects.PodGroup] = {}
-        self._topologies: dict[str, objects.NetworkTopology] = {}
-        self._budgets: dict[tuple[str, str], objects.Budget] = {}
-        self._quotas: dict[tuple[str, str], objects.Quota] = {}
-        self._devices: dict[str, None] = {}
-        self._reservations: dict[str, wire.Reservation] = {}
         self._allocated: dict[tuple[str, str], str] = {}
+<<<<<<< HEAD
         self._claims: dict[str, wire.PersistentVolumeClaim] = {}
         self._volumes: dict[str, wire.PersistentVolume] = {}
         self._limits: dict[str, wire.CSINode] = {}
         self._metrics: dict[str, objects.NodeMetric | None] = {}
+=======
+>>>>>>> rows
         self._node_annotations: dict[str, decode.Strings] = {}
-        self._deployments: dict[tuple[str, str], wire.Deployment] = {}
-        self._leases: dict[str, objects.Lease] = {}
-        self._config_maps: dict[str, wire.ConfigMap] = {}
+        self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self._take: dict[str, Callable[[Any], None]] = {
-            "Node": self._take_node,
-            "Pod": self._take_pod,
-            "PodGroup": self._take_pod_group,
-            "ClusterNetworkTopology": self._take_topology,
-            "PodDisruptionBudget": self._take_budget,
-            "ElasticQuota": self._take_quota,
-            "Device": lambda device: self._devices.__setitem__(device.metadata.name, None),
-            "Reservation": self._take_reservation,
-            "PersistentVolumeClaim": self._take_claim,
-            "PersistentVolume": lambda volume: self._volumes.__setitem__(volume.metadata.name, volume),
-            "CSINode": lambda limits: self._limits.__setitem__(limits.metadata.name, limits),
-            "NodeMetric": self._take_metric,
-            "Deployment": lambda found: self._deployments.__setitem__(_by_pair(found.metadata), found),
-            "Lease": self._take_lease,
-            "ConfigMap": self._take_config_map,
-            "Event": self._take_event,
+            kinds.NODE.name: self._take_node,
+            kinds.POD.name: self._take_pod,
         }
-        self._held: dict[str, tuple[_Key, tuple[_Store, ...]]] = {
-            "Node": (_by_bare_name, (self._nodes, self._node_annotations)),
-            "Pod": (_by_pair, (self._pods, self._allocated, self._traces)),
-            "PodGroup": (_by_whole_name, (self._pod_groups,)),
-            "ClusterNetworkTopology": (_by_bare_name, (self._topologies,)),
-            "PodDisruptionBudget": (_by_pair, (self._budgets,)),
-            "ElasticQuota": (_by_pair, (self._quotas,)),
-            "Device": (_by_bare_name, (self._devices,)),
-            "Reservation": (_by_bare_name, (self._reservations,)),
-            "PersistentVolumeClaim": (_by_whole_name, (self._claims,)),
-            "PersistentVolume": (_by_bare_name, (self._volumes,)),
-            "CSINode": (_by_bare_name, (self._limits,)),
-            "NodeMetric": (_by_bare_name, (self._metrics,)),
-            "Deployment": (_by_pair, (self._deployments,)),
-            "ConfigMap": (_by_bare_name, (self._config_maps,)),
-            "Lease": (_by_bare_name, (self._leases,)),
-            "Event": (_by_pair, (self._events,)),
+        self._held: dict[str, tuple[_Store, ...]] = {
+            **{name: (values,) for name, values in self._values.items()},
+            kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
+            kinds.POD.name: (self._pods, self._allocated, self._traces),
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
-        """Take one decoded object (of `WIRE_TYPES[kind]`).
+        """Take one decoded object (of `kinds.KINDS[kind].wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -136,7 +85,7 @@ class Collector:
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
-        """Take decoded objects of one kind (of `WIRE_TYPES[kind]`).
+        """Take decoded objects of one kind (of `kinds.KINDS[kind].wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -146,7 +95,7 @@ class Collector:
             return
         self.kinds.add(kind)
         self._seen[kind] = self._seen.get(kind, 0) + len(written)
-        take = self._take[kind]
+        take = self._take.get(kind) or partial(self._keep, kinds.KINDS[kind])
         for one in written:
             try:
                 take(one)
@@ -157,13 +106,13 @@ class Collector:
 
     def remove(self, kind: str, meta: wire.Meta) -> None:
         """Forget the object of this name; one that was never taken is no fault."""
-        key, stores = self._held[kind]
-        for store in stores:
-            store.pop(key(meta), None)
+        key = kinds.KINDS[kind].key(meta)
+        for store in self._held[kind]:
+            store.pop(key, None)
 
     def forget(self, kind: str) -> None:
         """Forget every object of a kind."""
-        for store in self._held[kind][1]:
+        for store in self._held[kind]:
             store.clear()
 
     def forget_shapes(self) -> None:
@@ -177,13 +126,18 @@ class Collector:
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
         self.kinds |= part.kinds
-        for kind, (_, stores) in self._held.items():
-            for mine, theirs in zip(stores, part._held[kind][1], strict=True):  # noqa: SLF001
+        for kind, stores in self._held.items():
+            for mine, theirs in zip(stores, part._held[kind], strict=True):  # noqa: SLF001
                 mine.update(theirs)
+
+    def _keep(self, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
+        value = kind.value(written) if kind.value else written
+        if value is not None:
+            self._values[kind.name][kind.key(written.metadata)] = value
 
     def _take_node(self, written: wire.Node) -> None:
         name = written.metadata.name
-        self._nodes[name] = decode.node(written, self._memo)
+        self.values(kinds.NODE)[name] = decode.node(written, self._memo)
         self._node_annotations.pop(name, None)
         told = node_load.annotations_of(written.metadata.annotations)
         if told:
@@ -200,6 +154,7 @@ class Collector:
         elif self._allocated:
             self._allocated.pop((pod.namespace, pod.name), None)
 
+<<<<<<< HEAD
     def _take_pod_group(self, written: wire.PodGroup) -> None:
         group = decode.pod_group(written)
         self._pod_groups[group.key] = group
@@ -236,16 +191,22 @@ class Collector:
     def _take_config_map(self, written: wire.ConfigMap) -> None:
         if written.metadata.name == "koord-scheduler-config":
             self._config_maps[written.metadata.name] = written
+=======
+    def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
+        """Return what is kept of any kind but Pod, by the row's key."""
+        values: dict[Any, V] = self._values[kind.name]
+        return values
+>>>>>>> rows
 
     @property
     def nodes(self) -> Mapping[str, objects.Node]:
         """The nodes taken so far, by name, without what other objects tell of them."""
-        return self._nodes
+        return self.values(kinds.NODE)
 
     @property
     def topologies(self) -> Mapping[str, objects.NetworkTopology]:
         """The topologies taken so far, by name."""
-        return self._topologies
+        return self.values(kinds.NETWORK_TOPOLOGY)
 
     @property
     def has_claims(self) -> bool:
@@ -266,44 +227,66 @@ class Collector:
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
+<<<<<<< HEAD
         running, waiting, finished = self._pods.sorted()
         config_map = next(iter(self._config_maps.values()), None)
         config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, config) for name, node in sorted(self._nodes.items())},
+=======
+        running, waiting, finished = self._pods.sorted(self._reserved())
+        volumes = self.values(kinds.VOLUME)
+        config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
+        config = version.config(
+            *self._version(chosen_version), config_map, list(self.values(kinds.DEPLOYMENT).values())
+        )
+        return Snapshot(
+            moment=moment,
+            nodes={
+                name: self._completed(node, running, config) for name, node in sorted(self.values(kinds.NODE).items())
+            },
+>>>>>>> rows
             running=running,
             pending=waiting,
             finished=finished,
-            pod_groups=dict(sorted(self._pod_groups.items())),
-            topologies=dict(sorted(self._topologies.items())),
-            budgets=tuple(budget for _, budget in sorted(self._budgets.items())),
-            quotas=tuple(quota for _, quota in sorted(self._quotas.items())),
-            devices=frozenset(self._devices),
+            pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
+            topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
+            budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
+            quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
+            devices=frozenset(self.values(kinds.DEVICE)),
             reservations=tuple(
                 found
-                for _, reserved in sorted(self._reservations.items())
+                for _, reserved in sorted(self.values(kinds.RESERVATION).items())
                 if (found := decode.reservation(reserved)) is not None
             ),
             reserved=self._reserved(),
             claims={
-                name: decode.claim(name, claim, self._volumes.get(claim.spec.volume_name or ""))
-                for name, claim in sorted(self._claims.items())
+                name: decode.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
+                for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
             },
             leases=None
             if lease_seen is None
-            else tuple(structs.replace(lease, seen=lease_seen) for lease in self._leases.values()),
+            else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
             gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,
-            events=tuple(event for _, event in sorted(self._events.items(), key=lambda item: item[0])),
+            events=tuple(event for _, event in sorted(self.values(kinds.EVENT).items(), key=lambda item: item[0])),
             traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
+<<<<<<< HEAD
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
         """Return the node with what other objects tell of it: its metric and its volume limits."""
         metric, limits = self._metrics.get(node.name), self._limits.get(node.name)
+=======
+    def _completed(
+        self, node: objects.Node, running: Mapping[str, tuple[pods.RunningPod, ...]], config: SchedulerConfig
+    ) -> objects.Node:
+        """Return the node with what other objects tell of it: its load and its volume limits."""
+        metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
+>>>>>>> rows
         if metric is None and limits is None:
             return node
         annotations = self._node_annotations.get(node.name, {})
@@ -319,10 +302,18 @@ class Collector:
 
     def _reserved(self) -> tuple[pods.ReservedRoom, ...]:
         held = [
-            name for name, reserved in sorted(self._reservations.items()) if decode.reservation(reserved) is not None
+            name
+            for name, reserved in sorted(self.values(kinds.RESERVATION).items())
+            if decode.reservation(reserved) is not None
         ]
         owners = self._pods.find(self._allocated) if held and self._allocated else {}
+<<<<<<< HEAD
         return tuple(decode.reserved_room(self._reservations[name], self._drawn_from(name, owners)) for name in held)
+=======
+        return [
+            decode.reserved_rest(self.values(kinds.RESERVATION)[name], self._drawn_from(name, owners)) for name in held
+        ]
+>>>>>>> rows
 
     def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
@@ -336,22 +327,10 @@ class Collector:
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:
             return chosen, "as requested"
-        image = version.scheduler_image(list(self._deployments.values()))
+        image = version.scheduler_image(list(self.values(kinds.DEPLOYMENT).values()))
         by_image = version.from_image(image) if image else None
         if by_image:
             return by_image, "from the image tag"
         if self.crd_version:
             return self.crd_version, "from the CRDs"
         return version.NEWEST_RELEASE, "assumed: newest known release"
-
-
-def _by_bare_name(meta: wire.Meta) -> str:
-    return meta.name
-
-
-def _by_whole_name(meta: wire.Meta) -> str:
-    return f"{decode.namespace(meta)}/{meta.name}"
-
-
-def _by_pair(meta: wire.Meta) -> tuple[str, str]:
-    return decode.namespace(meta), meta.name

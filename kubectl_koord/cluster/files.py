@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
-from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from kubectl_koord.cluster.stream import LONGEST_HEAD, SLICE, Rejoined, Slice, Source, beginning, read_slices
 from kubectl_koord.errors import KoordError
 
-_ONLY_CONFIGURE = {"Deployment", "Lease", "ConfigMap", "CSINode", "PersistentVolume"}
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
 _GZIP = b"\x1f\x8b"
 _BEGINS_JSON = {b"{", b"[", b""}
@@ -61,7 +61,7 @@ def take(name: str, content: bytes, collector: Collector) -> None:
 
 def missing_kinds(collector: Collector) -> tuple[str, ...]:
     """Return the kinds that answers rest on and that the input holds nothing of."""
-    return tuple(kind for kind in WIRE_TYPES if kind not in collector.kinds and kind not in _ONLY_CONFIGURE)
+    return tuple(name for name, kind in KINDS.items() if kind.in_files and name not in collector.kinds)
 
 
 @contextmanager

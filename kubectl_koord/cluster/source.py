@@ -11,10 +11,22 @@ from urllib.parse import quote
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.api.replies import CRD_GROUPS, failure
+from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
-from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    EVENT,
+    KINDS,
+    LEASE,
+    NETWORK_TOPOLOGY,
+    NODE,
+    POD,
+    POD_GROUP,
+    VOLUME_KINDS,
+)
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import version
 from kubectl_koord.cluster.stream import ListMeta, read_page
@@ -22,75 +34,10 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-_UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
-_SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
-_SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
-_INSTALLED_IN = "koordinator-system"
 _CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
 _OK, _NOT_FOUND = 200, 404
 
-REQUESTS = {
-    request.kind: request
-    for request in (
-        ListRequest("Node", "/api/v1/nodes"),
-        ListRequest("Pod", f"/api/v1/pods?{_UNFINISHED}", f"/api/v1/namespaces/{{namespace}}/pods?{_UNFINISHED}"),
-        ListRequest("PodGroup", f"{_SIGS}/podgroups", f"{_SIGS}/namespaces/{{namespace}}/podgroups"),
-        ListRequest("ClusterNetworkTopology", f"{_SCHEDULING}/clusternetworktopologies"),
-        ListRequest(
-            "PodDisruptionBudget",
-            "/apis/policy/v1/poddisruptionbudgets",
-            "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets",
-        ),
-        ListRequest("ElasticQuota", f"{_SIGS}/elasticquotas"),
-        ListRequest("Device", f"{_SCHEDULING}/devices"),
-        ListRequest("Reservation", f"{_SCHEDULING}/reservations"),
-        ListRequest("NodeMetric", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics"),
-        ListRequest(
-            "PersistentVolumeClaim",
-            "/api/v1/persistentvolumeclaims",
-            "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
-        ),
-        ListRequest("PersistentVolume", "/api/v1/persistentvolumes"),
-        ListRequest("CSINode", "/apis/storage.k8s.io/v1/csinodes"),
-        ListRequest(
-            "Deployment",
-            f"/apis/apps/v1/namespaces/{_INSTALLED_IN}/deployments?fieldSelector=metadata.name%3Dkoord-scheduler",
-        ),
-        ListRequest(
-            "ConfigMap",
-            f"/api/v1/namespaces/{_INSTALLED_IN}/configmaps?fieldSelector=metadata.name%3Dkoord-scheduler-config",
-        ),
-        ListRequest(
-            "Lease",  # an empty resourceVersion: as it is now, not from a cache
-            f"/apis/coordination.k8s.io/v1/namespaces/{_INSTALLED_IN}/leases"
-            f"?fieldSelector=metadata.name%3D{version.LEASE}&resourceVersion=",
-        ),
-    )
-}
-"""Where each kind is listed; the last three only tell about the scheduler itself."""
-
-_OF_KOORDINATOR = {request.kind for request in REQUESTS.values() if request.path.startswith(CRD_GROUPS)}
-
-_EVERY_POD = ListRequest("Pod", "/api/v1/pods", "/api/v1/namespaces/{namespace}/pods")
-"""Finished pods, too: they still count as members of their gang."""
-
-TOPOLOGY_KINDS = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
-GANG_KINDS = (
-    *TOPOLOGY_KINDS,
-    "PodGroup",
-    "ElasticQuota",
-    "Device",
-    "Reservation",
-    "NodeMetric",
-    "Lease",
-)
-DISRUPTION_KINDS = (*GANG_KINDS, "PodDisruptionBudget")
-"""What is read where running pods may be told to go: by preemption, or to make room."""
-
-VOLUME_KINDS = ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
-_OF_TREE = ("ClusterNetworkTopology", "Node")
-_WITHOUT_GAP = {"ConfigMap", "Lease"}  # told by assumed-config; without a lease nothing is said of a leader
-
+_OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
@@ -98,7 +45,8 @@ EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Nod
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
     """Return the lists of the kinds: who asks about gangs needs their finished pods, too."""
-    return [_EVERY_POD if kind == "Pod" and "PodGroup" in kinds else REQUESTS[kind] for kind in kinds]
+    asks_about_gangs = POD_GROUP.name in kinds
+    return [KINDS[kind].request("" if kind == POD.name and asks_about_gangs else None) for kind in kinds]
 
 
 def live(
@@ -120,10 +68,10 @@ def live(
     collector = Collector(seen=seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
-    if "PodGroup" in kinds and collector.has_claims:
+    if POD_GROUP.name in kinds and collector.has_claims:
         gaps += absorb(read(transport, requests(VOLUME_KINDS), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
-    leases = found.values.get("Lease")
+    leases = found.values.get(LEASE.name)
     lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
     return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "", lease_seen)
 
@@ -154,7 +102,7 @@ def read(
         part = collector.part()  # a list that expires is read anew, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            told = read_page(page, WIRE_TYPES[kind], partial(part.add_all, kind), meter=meter)
+            told = read_page(page, KINDS[kind].wire_type, partial(part.add_all, kind), meter=meter)
             if told.kind != f"{kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(told.kind)}")
             meta = told.meta
@@ -168,11 +116,11 @@ def read(
         if early and kind in _OF_TREE and isinstance(value, Part):
             of_tree[kind] = value.objects
             if len(of_tree) == len(_OF_TREE):
-                early(of_tree["ClusterNetworkTopology"].topologies, of_tree["Node"].nodes)
+                early(of_tree[NETWORK_TOPOLOGY.name].topologies, of_tree[NODE.name].nodes)
 
     found = read_lists(transport, wanted, namespace, decode, arrived)
-    topology = found.values.get("ClusterNetworkTopology")
-    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, _SCHEDULING):
+    topology = found.values.get(NETWORK_TOPOLOGY.name)
+    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, NETWORK_TOPOLOGY.api):
         return structs.replace(found, values={kind: _not_installed(value) for kind, value in found.values.items()})
     return found
 
@@ -183,7 +131,7 @@ def _other_than_list(kind: str | None) -> str:
 
 def _not_installed(value: Part | Gap) -> Part | Gap:
     """Return a missing kind of Koordinator's with that as the reason: its API group is not there at all."""
-    if isinstance(value, Gap) and value.code == "missing" and value.kind in _OF_KOORDINATOR:
+    if isinstance(value, Gap) and value.code == "missing" and KINDS[value.kind].of_koordinator:
         return structs.replace(value, message="Koordinator's CRDs are not installed")
     return value
 
@@ -218,7 +166,7 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
     """Look at the CRDs where neither the user nor the scheduler's Deployment tells the version."""
-    if not chosen_version and "Deployment" not in collector.kinds:
+    if not chosen_version and DEPLOYMENT.name not in collector.kinds:
         collector.crd_version = _crd_version(transport)
 
 
@@ -233,7 +181,7 @@ def at_this_moment(
     return collector.snapshot(
         moment=_now(),
         source="cluster",
-        gaps=[gap for gap in gaps if gap.kind not in _WITHOUT_GAP],
+        gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
         chosen_version=chosen_version,
         namespace_only=namespace_only,
         lease_seen=lease_seen,
@@ -260,8 +208,8 @@ def with_events(snapshot: Snapshot, transport: Transport, namespaces: Iterable[s
 
 def events_request(namespace: str, reason: str) -> ListRequest:
     """Return the list of a namespace's events of one reason."""
-    home, wanted = quote(namespace, safe=""), quote(f"reason={reason}", safe="")
-    return ListRequest("Event", f"/apis/events.k8s.io/v1/namespaces/{home}/events?fieldSelector={wanted}")
+    wanted = quote(f"reason={reason}", safe="")
+    return ListRequest(EVENT.name, f"{EVENT.path(namespace)}?fieldSelector={wanted}")
 
 
 class Traces:
@@ -282,17 +230,16 @@ class Traces:
         """Read a namespace, once; a list that is refused is a gap of that namespace."""
         if namespace in self._read:
             return
-        home = quote(namespace, safe="")
         wanted = [
-            ListRequest("Pod", f"/api/v1/namespaces/{home}/pods"),
-            ListRequest("PodGroup", f"{_SIGS}/namespaces/{home}/podgroups"),
+            ListRequest(POD.name, POD.path(namespace)),
+            ListRequest(POD_GROUP.name, POD_GROUP.path(namespace)),
             events_request(namespace, "Preempted"),
         ]
         if not self._read:
-            wanted += requests(("Deployment", "ConfigMap"))
+            wanted += requests((DEPLOYMENT.name, CONFIG_MAP.name))
         self._read.add(namespace)
         gaps = absorb(read(self._transport, wanted, lambda: namespace, self._collector), self._collector)
-        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if gap.kind not in _WITHOUT_GAP]
+        self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if KINDS[gap.kind].is_gap]
 
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""

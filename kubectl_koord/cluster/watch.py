@@ -18,11 +18,12 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import LONGEST_REPLY, failure, gap_of, not_read, status_of
 from kubectl_koord.cluster.api.transport import Stream, TooLate, Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
+from kubectl_koord.cluster.kinds import KINDS, LEASE, POD, POD_GROUP, VOLUME_KINDS
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
 from kubectl_koord.cluster.objects import wire
-from kubectl_koord.cluster.source import VOLUME_KINDS, Part
+from kubectl_koord.cluster.source import Part
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
@@ -32,7 +33,7 @@ _SERVER_SECONDS = 300
 _GRACE_SECONDS = 30.0
 _CLOSING_SECONDS = 2.0
 _EVENTS_PER_MEMO = 100_000
-_ESSENTIAL = "Pod"
+_ESSENTIAL = POD.name
 
 
 class Patience(Struct, frozen=True):
@@ -100,7 +101,7 @@ class ClusterWatch:
         if not self._begun:
             followers += self._begin(self._kinds)
             source.detect_version(self._transport, self._state.collector, self._chosen_version)
-        if "PodGroup" in self._kinds and VOLUME_KINDS[0] not in self._begun and self._state.has_claims():
+        if POD_GROUP.name in self._kinds and VOLUME_KINDS[0] not in self._begun and self._state.has_claims():
             followers += self._begin(VOLUME_KINDS)
         namespace_only = self._namespace() if self._state.narrowed else ""
         snapshot = self._state.snapshot(self._chosen_version, namespace_only)
@@ -166,7 +167,7 @@ class _State:
             if self._rung:
                 os.read(self.wakeup, 1)
                 self._rung = False
-            lease_seen = None if "Lease" in self._gaps else ""  # the time of its list says nothing of now
+            lease_seen = None if LEASE.name in self._gaps else ""  # the time of its list says nothing of now
             gaps = self._gaps.values()
             return source.at_this_moment(self.collector, gaps, chosen_version, namespace_only, lease_seen)
 
@@ -285,7 +286,7 @@ class _Follower:
         self._opened: float | None = None
         self._has_begun = False
         self._meter = Meter()
-        self._decoder = decoder(WIRE_TYPES[request.kind])
+        self._decoder = decoder(KINDS[request.kind].wire_type)
 
     def run(self) -> None:
         """Follow until all is ended, the kind is refused, or too many attempts have failed."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from kubectl_koord.cluster.collect import WIRE_TYPES
+from kubectl_koord.cluster.kinds import WIRE_TYPES
 from tests.cli.world import Object, world
 
 _WORDS = ("job", "default", "a0", "b1", "1", "100m", "2Gi", "True", "In", "Pod", "Always", "DoNotSchedule", "spine")

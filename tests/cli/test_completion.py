@@ -14,8 +14,9 @@ import pytest
 import typer
 
 from kubectl_koord.cli import completion, names
-from kubectl_koord.cli.app import app
+from kubectl_koord.cli.app import tree
 from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
@@ -33,7 +34,7 @@ def candidates(*words: str) -> list[str]:
 
 def verbs() -> dict[str, Any]:
     """Return Typer's commands by their words, groups included."""
-    root: Any = typer.main.get_command(app)
+    root: Any = typer.main.get_command(tree())
     found: dict[str, Any] = {}
     for name, command in root.commands.items():
         found[name] = command
@@ -42,18 +43,18 @@ def verbs() -> dict[str, Any]:
 
 
 def test_the_verbs_are_those_that_typer_knows() -> None:
-    assert set(completion.VERBS) == {name for name, command in verbs().items() if not command.hidden}
-    assert candidates("") == [name for name in completion.VERBS if " " not in name]
+    assert set(VERBS) == {name for name, command in verbs().items() if not command.hidden}
+    assert candidates("") == [name for name in VERBS if " " not in name]
 
 
-@pytest.mark.parametrize("verb", completion.VERBS)
+@pytest.mark.parametrize("verb", VERBS)
 def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     parameters = verbs()[verb].params
     options = [one for one in parameters if one.param_type_name == "option" and "--help" not in one.opts]
     expected = {flag: not one.is_flag for one in options for flag in (*one.opts, *one.secondary_opts)}
-    assert dict(completion.VERBS[verb].flags) == expected
+    assert dict(VERBS[verb].flags) == expected
     arguments = [one for one in parameters if one.param_type_name == "argument"]
-    assert len(completion.VERBS[verb].words) == len(arguments) + (verb == "annotate")
+    assert len(VERBS[verb].words) == len(arguments) + (verb == "annotate")
 
 
 @pytest.mark.parametrize(
@@ -76,8 +77,8 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["preempt", "--d"], ["--dry-run", "--demo", "--disable-compression"]),
         (["topo", "--depth", ""], []),
         (["topo", "--token", ""], []),
-        (["--context-of-nobody", ""], [name for name in completion.VERBS if " " not in name]),
-        ([], [name for name in completion.VERBS if " " not in name]),
+        (["--context-of-nobody", ""], [name for name in VERBS if " " not in name]),
+        ([], [name for name in VERBS if " " not in name]),
         (["version", ""], []),
         (["explain", "insuff"], ["insufficient-slots", "insufficient-capacity"]),
         (["explain", "quota", ""], []),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cli.main import run
-from kubectl_koord.cluster.source import REQUESTS
+from kubectl_koord.cluster.kinds import REQUESTS
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.fuzzing import case, listing

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.lists import ListRequest
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import Done, Run
@@ -21,7 +21,7 @@ READING = (
     ("preempt", "high", "--dry-run"),
 )
 OTHER_PATHS = "/api/v1/namespaces/[^/]+/pods|/apis/.*/namespaces/[^/]+/.*"
-SPECIFIC = {request.kind: request for request in source.REQUESTS.values()}
+SPECIFIC = {request.kind: request for request in kinds.REQUESTS.values()}
 
 
 def bare(request: ListRequest) -> str:
@@ -69,7 +69,7 @@ def test_a_dry_run_on_the_server_asks_of_each_victim_and_evicts_nobody(koord: Ru
     assert server.get("pods", "default", "filler-b")
 
 
-@pytest.mark.parametrize("kind", source.REQUESTS)
+@pytest.mark.parametrize("kind", kinds.REQUESTS)
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_list_that_cannot_be_read_is_a_named_gap_and_never_a_wrong_answer(
     koord: Run, server: ApiServer, kind: str, status: int
@@ -110,7 +110,7 @@ def test_without_nodes_pods_or_topology_no_gang_is_told_yes_or_no(koord: Run, se
 
 def test_a_tenant_learns_what_its_own_objects_tell(koord: Run, server: ApiServer) -> None:
     """May list pods and PodGroups of one namespace, and nothing of the cluster."""
-    for request in source.REQUESTS.values():
+    for request in kinds.REQUESTS.values():
         server.rules.append(Rule(re.escape(bare(request)), 403, "Forbidden", f"may not list {request.kind}"))
     few = koord("why-pending", "few", "-o", "json")
     assert (few.code, document(few)["cause"]["code"]) == (1, "too-few-pods")

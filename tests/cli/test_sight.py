@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import kinds
 from tests.apiserver import RESOURCES, ApiServer, Resource, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.world import GATHER, Object, pod, pod_group, world
 
 RESOURCE = {resource.kind: resource for resource in RESOURCES}
-KINDS = (*source.REQUESTS, "Event")
+KINDS = (*kinds.REQUESTS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric")

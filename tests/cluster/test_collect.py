@@ -5,7 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.model.snapshot import Snapshot
 
 SPECS: dict[str, dict[str, Any]] = {

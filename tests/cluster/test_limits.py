@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.api import limits
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import SILENCE, Connection, take_connection
@@ -112,7 +112,7 @@ def test_a_watch_that_does_not_begin_is_given_up_at_once(server: ApiServer) -> N
     server.put(pod("d"))
     with (
         connect(Connection(silence=2.0), writes=False) as transport,
-        ClusterWatch(transport, source.GANG_KINDS, lambda: "red", "") as watch,
+        ClusterWatch(transport, kinds.GANG_KINDS, lambda: "red", "") as watch,
     ):
         watch.snapshot()
         select.select([watch], [], [], 20)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import kinds, source
 from kubectl_koord.cluster.watch import ClusterWatch, Patience
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -35,7 +35,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[A
 
 @pytest.fixture
 def watch(api: ApiServer, reach: Reach) -> Iterator[ClusterWatch]:  # noqa: ARG001 - it is the current context
-    with ClusterWatch(reach(), source.GANG_KINDS, lambda: "default", "", QUICK) as watched:
+    with ClusterWatch(reach(), kinds.GANG_KINDS, lambda: "default", "", QUICK) as watched:
         yield watched
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
 
@@ -92,7 +92,7 @@ def test_every_kind_is_followed(api: ApiServer, reach: Reach, watch: ClusterWatc
     api.delete("deployments", "koordinator-system", "koord-scheduler")
     api.delete("configmaps", "koordinator-system", "koord-scheduler-config")
     api.put(pod("last-0"))
-    listed = source.live(reach(), source.GANG_KINDS, lambda: "default", "1.8")
+    listed = source.live(reach(), kinds.GANG_KINDS, lambda: "default", "1.8")
     snapshot = watch.snapshot()
     while (
         snapshot.nodes,

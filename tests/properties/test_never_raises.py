@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod_group_plan
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import WIRE_TYPES, Collector
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo

@@ -120,7 +120,7 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     from msgspec import structs
 
     from kubectl_koord.changes.annotate import RefusedError
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds
 
     if dry_run not in _DRY_RUNS:
         raise KoordError(f"error: --dry-run={dry_run} is not one of {', '.join(_DRY_RUNS)}")
@@ -129,7 +129,7 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     if dry_run == "none" and not yes and not (sys.stdin and sys.stdin.isatty()):
         raise KoordError("error: stdin is not a terminal; use --yes, or --dry-run=client to preview")
     try:
-        planned = structs.replace(plan(session.snapshot(source.GANG_KINDS)), dry_run=dry_run)
+        planned = structs.replace(plan(session.snapshot(kinds.GANG_KINDS)), dry_run=dry_run)
     except RefusedError as refused:
         raise KoordError(f"error: {refused}") from None
     if not planned.changes or dry_run == "client":
@@ -225,8 +225,7 @@ def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
 
 
 def _path(change: "Change") -> str:
+    from kubectl_koord.cluster.kinds import KINDS
+
     target = change.object
-    namespace, name = quote(target.namespace, safe=""), quote(target.name, safe="")
-    if target.kind == "Pod":
-        return f"/api/v1/namespaces/{namespace}/pods/{name}"
-    return f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{namespace}/podgroups/{name}"
+    return f"{KINDS[target.kind].path(target.namespace)}/{quote(target.name, safe='')}"

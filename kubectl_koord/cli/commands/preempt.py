@@ -27,7 +27,7 @@ def command(
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.preempt import preempt
 
     session: Session = context.obj
@@ -37,7 +37,7 @@ def command(
         raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
-    snapshot = session.snapshot(source.DISRUPTION_KINDS)
+    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
     report = preempt(snapshot, session.subject(snapshot, gang))
     session.show(_asked_of_server(session, report) if dry_run == "server" else report)
 

@@ -30,7 +30,7 @@ def command(
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds
     from kubectl_koord.engine import tree
     from kubectl_koord.explain.topo import topo
     from kubectl_koord.render.show import TopoOptions
@@ -40,7 +40,7 @@ def command(
     gang = name_given(name)
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     snapshot = session.snapshot(
-        source.GANG_KINDS if gang else source.TOPOLOGY_KINDS,
+        kinds.GANG_KINDS if gang else kinds.TOPOLOGY_KINDS,
         early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
     )
     subject = session.subject(snapshot, gang) if gang else None

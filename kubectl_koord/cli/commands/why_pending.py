@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
-    from kubectl_koord.cluster import source
+    from kubectl_koord.cluster import kinds, source
     from kubectl_koord.explain.why import every_pending, why, with_nodes
     from kubectl_koord.messages.conditions import with_texts
 
@@ -61,7 +61,7 @@ def command(
     if options is not None:
         follow.follow_listing(session, "" if every else session.namespace())
         return
-    snapshot = session.snapshot(source.DISRUPTION_KINDS if gang else source.GANG_KINDS)
+    snapshot = session.snapshot(kinds.DISRUPTION_KINDS if gang else kinds.GANG_KINDS)
     if gang:
         subject = session.subject(snapshot, gang)
         if session.options.is_live and subject.pending:

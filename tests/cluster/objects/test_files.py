@@ -208,14 +208,14 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
     files.take("f", json.dumps(LIST).encode(), collector)
     assert files.missing_kinds(collector) == (
         "Pod",
-        "PodGroup",
         "ClusterNetworkTopology",
-        "PodDisruptionBudget",
+        "PodGroup",
         "ElasticQuota",
         "Device",
         "Reservation",
-        "PersistentVolumeClaim",
         "NodeMetric",
+        "PodDisruptionBudget",
+        "PersistentVolumeClaim",
         "Event",
     )
 

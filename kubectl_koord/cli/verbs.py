@@ -1,0 +1,148 @@
+"""The verbs, one row each: the command line, its help, completion and the way to the cluster are derived from these.
+
+Nothing is imported here: `entry` asks before it imports anything else, and completion must not wait for Typer.
+A test compares the flags and words of each row with those of the command itself.
+"""
+
+TYPE_CHECKING = False  # as typing has it: importing that takes longer than all of this
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+class Verb:
+    """One verb, or one that stands behind another, such as `annotate pods`.
+
+    `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
+    One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
+    completion offers in the place of each. `sends` holds those values of `--dry-run` with which it sends requests
+    other than GET, an empty one for no such flag.
+    """
+
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "sends", "words")
+
+    def __init__(
+        self,
+        about: str,
+        *,
+        module: str = "",
+        live: bool = False,
+        flags: "Mapping[str, bool] | None" = None,
+        words: tuple[str, ...] = (),
+        dry_runs: tuple[str, ...] = (),
+        sends: tuple[str, ...] = (),
+    ) -> None:
+        """Keep the row."""
+        self.about = about
+        self.module = module
+        self.live = live
+        self.flags = flags or {}
+        self.words = words
+        self.dry_runs = dry_runs
+        self.sends = sends
+
+
+_DRY_RUNS = ("none", "client", "server")
+_OF_CHANGES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
+
+VERBS: "Mapping[str, Verb]" = {
+    "topo": Verb(
+        "show the topology tree and its free resources",
+        module="topo",
+        live=True,
+        flags={"--for": True, "--depth": True, "--nodes": False, "--all": False},
+    ),
+    "why-pending": Verb(
+        "show why gangs are pending, and what to do next",
+        module="why_pending",
+        live=True,
+        flags={
+            "--all-namespaces": False,
+            "-A": False,
+            "--raw": False,
+            "--nodes": False,
+            "--watch": False,
+            "-w": False,
+            "--until": True,
+            "--timeout": True,
+            "--all": False,
+        },
+        words=("gang",),
+    ),
+    "preempt": Verb(
+        "show which pods the scheduler would preempt",
+        module="preempt",
+        live=True,
+        flags={"--dry-run": True, "--all": False},
+        words=("gang",),
+        dry_runs=("client", "server"),
+        sends=("server",),
+    ),
+    "why-preempted": Verb(
+        "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
+    ),
+    "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
+    "version": Verb("show the version of this plugin", module="version"),
+    "annotate": Verb(
+        "set gang and topology annotations",
+        module="annotate",
+        live=True,
+        words=("target",),
+        sends=("", "none", "server"),
+    ),
+    "annotate podgroup": Verb(
+        "set the annotations of a PodGroup",
+        flags={
+            "--must-gather": True,
+            "--prefer-gather": True,
+            "--multiple": True,
+            "--mode": True,
+            "--match-policy": True,
+            "--groups": True,
+            "--waiting-time": True,
+            "--total": True,
+            **_OF_CHANGES,
+        },
+        words=("podgroup",),
+        dry_runs=_DRY_RUNS,
+    ),
+    "annotate pods": Verb(
+        "set the topology index of pods",
+        flags={"--index": False, **_OF_CHANGES},
+        words=("gang",),
+        dry_runs=_DRY_RUNS,
+    ),
+}
+"""In the order in which help shows them."""
+
+
+def place(words: "Sequence[str]") -> int:
+    """Return where the verb stands among words without global options, or a `--`; behind the last where it is missing.
+
+    Flags may stand before the verb, each one word.
+    """
+    return next((at for at, word in enumerate(words) if not word.startswith("-") or word == "--"), len(words))
+
+
+def named(words: "Sequence[str]") -> str:
+    """Return the verb of words without global options, empty where it is missing."""
+    at = place(words)
+    at += words[at : at + 1] == ["--"]
+    return next(iter(words[at:]), "")
+
+
+def may_send(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are, without global options, may send requests other than GET."""
+    verb = VERBS.get(named(words))
+    dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
+    return verb is not None and (dry_runs[-1] if dry_runs else "") in verb.sends
+
+
+def has_more(verb: str) -> bool:
+    """Tell whether other verbs stand behind this one."""
+    return any(name.startswith(f"{verb} ") for name in VERBS)
+
+
+def changes(verb: str) -> bool:
+    """Tell whether this verb changes the cluster unless it is told to make a dry run."""
+    return verb in VERBS and "" in VERBS[verb].sends

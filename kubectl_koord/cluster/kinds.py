@@ -1,0 +1,220 @@
+"""The kinds of API objects that are read, one row each: where they are listed, which fields, and what is kept.
+
+All that reads objects derives from these rows. Only of nodes and pods is more kept than one value: see the collector.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from kubectl_koord.cluster.api.replies import CRD_GROUPS
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
+from kubectl_koord.cluster.pod_store import AnyPod
+from kubectl_koord.model import objects
+
+W = TypeVar("W")
+V = TypeVar("V")
+
+Need: TypeAlias = Literal["topology", "gangs", "disruption", "volumes", "traces"]
+
+
+def bare_name(meta: wire.Meta) -> str:
+    """Return the name."""
+    return meta.name
+
+
+def whole_name(meta: wire.Meta) -> str:
+    """Return namespace/name."""
+    return f"{decode.namespace(meta)}/{meta.name}"
+
+
+def pair(meta: wire.Meta) -> tuple[str, str]:
+    """Return namespace and name."""
+    return decode.namespace(meta), meta.name
+
+
+class Kind(Struct, Generic[W, V], frozen=True):
+    """One kind.
+
+    Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
+    where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
+    lists the kind: each holds those before it, but for volumes and traces, which are read on their own.
+
+    It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
+    in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
+    unless `is_gap` is false; a file without any object of the kind has one, too, unless `in_files` is false.
+    """
+
+    name: str
+    wire_type: type[W]
+    api: str
+    plural: str
+    key: Callable[[wire.Meta], Hashable]
+    needed_by: Need
+    value: Callable[[W], V | None] | None = None
+    home: str = ""
+    query: str = ""
+    narrows: bool = False
+    is_gap: bool = True
+    in_files: bool = True
+
+    @property
+    def of_koordinator(self) -> bool:
+        """Whether Koordinator's CRDs define it."""
+        return self.api.startswith(CRD_GROUPS)
+
+    def path(self, namespace: str = "") -> str:
+        """Return the path of the objects of a namespace, or of all for none."""
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+        return f"{self.api}{within}/{self.plural}"
+
+    def request(self, query: str | None = None) -> ListRequest:
+        """Return how it is listed, perhaps with another query."""
+        wanted = self.query if query is None else query
+        asked = f"?{wanted}" if wanted else ""
+        narrowed = f"{self.api}/namespaces/{{namespace}}/{self.plural}{asked}" if self.narrows else None
+        return ListRequest(self.name, f"{self.path(self.home)}{asked}", narrowed)
+
+
+def _name(written: wire.Named) -> str:
+    return written.metadata.name
+
+
+def _reservation(written: wire.Reservation) -> wire.Reservation:
+    decode.reserved_rest(written, {})  # a value that cannot be read is told now, with its object
+    return written
+
+
+def _metric(written: wire.NodeMetric) -> wire.NodeMetric:
+    node_load.check(written)
+    return written
+
+
+def _config_map(written: wire.ConfigMap) -> wire.ConfigMap | None:
+    return written if written.metadata.name == _CONFIG else None
+
+
+_CORE = "/api/v1"
+_SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
+_SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
+_STORAGE = "/apis/storage.k8s.io/v1"
+_UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+_INSTALLED_IN = "koordinator-system"
+_CONFIG = "koord-scheduler-config"
+
+
+def _only(name: str) -> str:
+    return f"fieldSelector=metadata.name%3D{name}"
+
+
+NODE: Kind[wire.Node, objects.Node] = Kind("Node", wire.Node, _CORE, "nodes", bare_name, "topology")
+POD: Kind[wire.Pod, AnyPod] = Kind("Pod", wire.Pod, _CORE, "pods", pair, "topology", query=_UNFINISHED, narrows=True)
+NETWORK_TOPOLOGY = Kind(
+    "ClusterNetworkTopology",
+    wire.NetworkTopology,
+    _SCHEDULING,
+    "clusternetworktopologies",
+    bare_name,
+    "topology",
+    decode.topology,
+)
+DEPLOYMENT: Kind[wire.Deployment, wire.Deployment] = Kind(
+    "Deployment",
+    wire.Deployment,
+    "/apis/apps/v1",
+    "deployments",
+    pair,
+    "topology",
+    home=_INSTALLED_IN,
+    query=_only("koord-scheduler"),
+    in_files=False,
+)
+CONFIG_MAP = Kind(
+    "ConfigMap",
+    wire.ConfigMap,
+    _CORE,
+    "configmaps",
+    bare_name,
+    "topology",
+    _config_map,
+    home=_INSTALLED_IN,
+    query=_only(_CONFIG),
+    is_gap=False,  # told by assumed-config
+    in_files=False,
+)
+POD_GROUP = Kind("PodGroup", wire.PodGroup, _SIGS, "podgroups", whole_name, "gangs", decode.pod_group, narrows=True)
+ELASTIC_QUOTA = Kind("ElasticQuota", wire.Quota, _SIGS, "elasticquotas", pair, "gangs", decode.quota)
+DEVICE = Kind("Device", wire.Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
+RESERVATION = Kind("Reservation", wire.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", _reservation)
+NODE_METRIC = Kind(
+    "NodeMetric", wire.NodeMetric, "/apis/slo.koordinator.sh/v1alpha1", "nodemetrics", bare_name, "gangs", _metric
+)
+LEASE = Kind(
+    "Lease",
+    wire.Lease,
+    "/apis/coordination.k8s.io/v1",
+    "leases",
+    bare_name,
+    "gangs",
+    decode.lease,
+    home=_INSTALLED_IN,
+    query=f"{_only(version.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
+    is_gap=False,  # without a lease nothing is said of a leader
+    in_files=False,
+)
+DISRUPTION_BUDGET = Kind(
+    "PodDisruptionBudget",
+    wire.Budget,
+    "/apis/policy/v1",
+    "poddisruptionbudgets",
+    pair,
+    "disruption",
+    decode.budget,
+    narrows=True,
+)
+VOLUME_CLAIM: Kind[wire.PersistentVolumeClaim, wire.PersistentVolumeClaim] = Kind(
+    "PersistentVolumeClaim",
+    wire.PersistentVolumeClaim,
+    _CORE,
+    "persistentvolumeclaims",
+    whole_name,
+    "volumes",
+    narrows=True,
+)
+VOLUME: Kind[wire.PersistentVolume, wire.PersistentVolume] = Kind(
+    "PersistentVolume",
+    wire.PersistentVolume,
+    _CORE,
+    "persistentvolumes",
+    bare_name,
+    "volumes",
+    in_files=False,
+)
+CSI_NODE: Kind[wire.CSINode, wire.CSINode] = Kind(
+    "CSINode", wire.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
+)
+EVENT = Kind("Event", wire.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", preemption_records.event)
+
+KINDS: dict[str, Kind[Any, Any]] = {row.name: row for row in list(vars().values()) if isinstance(row, Kind)}
+"""The rows above by name, in their order, in which lists are begun."""
+
+WIRE_TYPES: dict[str, Any] = {name: kind.wire_type for name, kind in KINDS.items()}
+"""The fields of each kind."""
+
+
+def _needed_by(need: Need) -> tuple[str, ...]:
+    return tuple(name for name, kind in KINDS.items() if kind.needed_by == need)
+
+
+TOPOLOGY_KINDS = _needed_by("topology")
+GANG_KINDS = (*TOPOLOGY_KINDS, *_needed_by("gangs"))
+DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
+"""What is read where running pods may be told to go: by preemption, or to make room."""
+VOLUME_KINDS = _needed_by("volumes")
+"""What is read besides where a pending pod uses a volume claim."""
+
+REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS)}
+"""How each kind is listed; of the others there is no list of the whole cluster."""

@@ -1,0 +1,73 @@
+"""One row per verb: what the row decides before the verb itself is imported."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubectl_koord.cli.verbs import VERBS, may_send
+from tests.apiserver import ApiServer
+from tests.cli.conftest import Run
+
+METHODS = ("GET", "PATCH", "POST", "PUT", "DELETE")
+READS, WRITES = ["GET"], ["GET", "PATCH", "POST"]
+CHANGE = ("annotate", "podgroup", "job", "--mode=NonStrict")
+
+
+@pytest.mark.parametrize(
+    ("words", "passing"),
+    [
+        (("why-pending", "annotate"), READS),
+        (("why-pending", "-n", "annotate"), READS),
+        (("why-pending", "pod/job-0", "--namespace=annotate"), READS),
+        (("topo", "--for", "annotate"), READS),
+        (("topo", "--dry-run=server"), READS),
+        (("why-pending", "job", "--", "annotate"), READS),
+        (("preempt", "annotate", "--dry-run"), READS),
+        (("preempt", "high", "--dry-run=server", "--dry-run=client"), READS),
+        (("preempt", "high", "--dry-run=server"), WRITES),
+        (("-n", "default", "--dry-run=server", "preempt", "high"), WRITES),
+        ((*CHANGE, "--dry-run=client"), READS),
+        ((*CHANGE, "--dry-run=server"), WRITES),
+        ((*CHANGE, "--yes"), WRITES),
+        (("--", *CHANGE, "--yes"), WRITES),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_verb_alone_decides_whether_kubectls_proxy_lets_anything_but_get_through(
+    koord: Run,
+    server: ApiServer,
+    kubectl: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    passing: list[str],
+) -> None:
+    told = tmp_path / "told"
+    wrapper = tmp_path / "kubectl"
+    wrapper.write_text(f'#!/bin/sh\necho "$@" >>{told}\nexec {kubectl} "$@"\n')
+    wrapper.chmod(0o700)
+    monkeypatch.setenv("KUBECTL_PATH", str(wrapper))
+    koord(*words)
+    (rejected,) = re.findall(r"--reject-methods=(\S+)", told.read_text())
+    assert [method for method in METHODS if not re.match(rejected, method)] == passing
+    assert passing == WRITES or {request.method for request in server.log} <= {"GET"}
+
+
+@pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if row.module])
+def test_only_annotate_and_a_dry_run_on_the_server_may_send_more_than_get(verb: str) -> None:
+    assert may_send([verb]) == may_send([verb, "--dry-run=none"]) == (verb == "annotate")
+    assert may_send([verb, "--dry-run=server"]) == (verb in {"annotate", "preempt"})
+    assert not may_send([verb, "--dry-run=client"])
+
+
+@pytest.mark.parametrize("verb", [name for name, row in VERBS.items() if row.module])
+def test_only_the_verb_that_is_used_is_imported(verb: str) -> None:
+    code = (
+        "import sys; from kubectl_koord.cli.main import run; run([sys.argv[1], '--help']);"
+        "print(*sorted(name for name in sys.modules if 'cli.commands.' in name), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, verb], capture_output=True, text=True, check=True)
+    assert done.stderr.split() == [f"kubectl_koord.cli.commands.{VERBS[verb].module}"]

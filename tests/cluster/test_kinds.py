@@ -1,0 +1,95 @@
+"""One row per kind: where it is listed, which questions read it, and what is kept of it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_koord.cluster import files, kinds, source
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import Kind
+from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.objects import wire
+
+UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
+KOORDINATOR = "/apis/scheduling.koordinator.sh/v1alpha1"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
+
+
+def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_namespace() -> None:
+    assert [(one.kind, one.path, one.namespaced_path) for one in kinds.REQUESTS.values()] == [
+        ("Node", "/api/v1/nodes", None),
+        ("Pod", f"/api/v1/pods?{UNFINISHED}", f"/api/v1/namespaces/{{namespace}}/pods?{UNFINISHED}"),
+        ("ClusterNetworkTopology", f"{KOORDINATOR}/clusternetworktopologies", None),
+        (
+            "Deployment",
+            "/apis/apps/v1/namespaces/koordinator-system/deployments?fieldSelector=metadata.name%3Dkoord-scheduler",
+            None,
+        ),
+        (
+            "ConfigMap",
+            "/api/v1/namespaces/koordinator-system/configmaps?fieldSelector=metadata.name%3Dkoord-scheduler-config",
+            None,
+        ),
+        ("PodGroup", f"{SIGS}/podgroups", f"{SIGS}/namespaces/{{namespace}}/podgroups"),
+        ("ElasticQuota", f"{SIGS}/elasticquotas", None),
+        ("Device", f"{KOORDINATOR}/devices", None),
+        ("Reservation", f"{KOORDINATOR}/reservations", None),
+        ("NodeMetric", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics", None),
+        ("Lease", f"{LEASES}?fieldSelector=metadata.name%3Dkoord-scheduler&resourceVersion=", None),
+        (
+            "PodDisruptionBudget",
+            "/apis/policy/v1/poddisruptionbudgets",
+            "/apis/policy/v1/namespaces/{namespace}/poddisruptionbudgets",
+        ),
+        (
+            "PersistentVolumeClaim",
+            "/api/v1/persistentvolumeclaims",
+            "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
+        ),
+        ("PersistentVolume", "/api/v1/persistentvolumes", None),
+        ("CSINode", "/apis/storage.k8s.io/v1/csinodes", None),
+    ]
+
+
+def test_who_asks_about_gangs_lists_finished_pods_too() -> None:
+    assert [request.path for request in source.requests(("Pod",))] == [f"/api/v1/pods?{UNFINISHED}"]
+    listed = source.requests(("PodGroup", "Pod"))[1]
+    assert listed == ListRequest("Pod", "/api/v1/pods", "/api/v1/namespaces/{namespace}/pods")
+
+
+def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
+    topology = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
+    gangs = (*topology, "PodGroup", "ElasticQuota", "Device", "Reservation", "NodeMetric", "Lease")
+    disruption = (*gangs, "PodDisruptionBudget")
+    assert (topology, gangs, disruption) == (kinds.TOPOLOGY_KINDS, kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
+    assert kinds.VOLUME_KINDS == ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
+
+
+def test_only_what_configures_the_scheduler_is_no_gap() -> None:
+    assert [name for name, kind in kinds.KINDS.items() if not kind.is_gap] == ["ConfigMap", "Lease"]
+
+
+def test_a_name_is_no_part_of_a_path_but_one() -> None:
+    assert kinds.POD_GROUP.path("a/../b") == f"{SIGS}/namespaces/a%2F..%2Fb/podgroups"
+
+
+def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    row: Kind[Any, Any] = Kind(
+        "Switch", wire.Named, KOORDINATOR, "switches", kinds.bare_name, "gangs", lambda one: one.metadata.uid
+    )
+    monkeypatch.setitem(kinds.KINDS, row.name, row)
+    monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)
+    collector = Collector()
+    assert "Switch" in files.missing_kinds(collector)
+    items = [{"kind": "Switch", "metadata": {"name": name, "uid": f"u{name}"}} for name in ("a", "b")]
+    part = collector.part()
+    files.take("f", json.dumps({"items": items}).encode(), part)
+    part.remove("Switch", wire.Meta("a"))
+    collector.merge(part)
+    assert "Switch" not in files.missing_kinds(collector)
+    assert collector.values(row) == {"b": "ub"}
+    collector.forget("Switch")
+    assert collector.values(row) == {}
+    assert source.requests(("Switch",)) == [ListRequest("Switch", f"{KOORDINATOR}/switches")]
