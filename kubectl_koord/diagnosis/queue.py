@@ -137,16 +137,16 @@ def _fits_wherever(simulation: Simulation, before: JobsAhead) -> bool:
     if any(node.load for node in simulation.snapshot.nodes.values()):
         return False  # what is assumed on a node counts as load there, and may close it
     most = max(_slots_taken_by(pod, pods[0]) for pod in before.undetermined)
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
+    plan = first.plan
+    if plan is None:
         offered = total(offer_slots(before.fixed, before.fixed.names(), in_index_order(pods), first.prepared))
         return offered - _wanted_at_once(simulation.subject) >= most * len(before.undetermined)
-    top = tree.domains[plan.start[0]].layer
-    below = takewhile(lambda layer: layer != top, reversed(tree.layers))
+    top = plan.tree.domains[plan.start[0]].layer
+    below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))
     for layer in (*below, top):
         multiple = simulation.multiples.get(layer, 1)
         most = -(-most // multiple) * multiple
-    spare = [plan.slots[index] - plan.desired for index in plan.start]
+    spare = [slots - plan.desired for slots in plan.offered]
     return sum(few // most + 1 for few in spare if few >= 0) > len(before.undetermined)
 
 

@@ -7,7 +7,6 @@ from msgspec import structs
 from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.values import (
@@ -192,7 +191,7 @@ def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) ->
             owner=pod.owner or None,
             age_seconds=_age(simulation.snapshot.moment, pod.created),
             pod_disruption_budget=disruption.budget_hit(simulation.snapshot.budgets, pod, spent),
-            domain=_domain(simulation, pod.node),
+            domain=simulation.tree.above(pod.node),
             wasted=wasted,
         )
         for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
@@ -202,12 +201,6 @@ def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) ->
 def _age(moment: str, created: str) -> int | None:
     age = between(created, moment)
     return None if age is None else int(age.total_seconds())
-
-
-def _domain(simulation: Simulation, node: str) -> str:
-    if not isinstance(simulation.tree, Tree) or node not in simulation.tree.leaf:
-        return ""
-    return simulation.tree.domains[simulation.tree.domains[simulation.tree.leaf[node]].parent].name
 
 
 def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable[Notice]:

@@ -9,7 +9,6 @@ from kubectl_koord.diagnosis import admission, coverage, evidence, overview, que
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -289,27 +288,23 @@ def _refused(simulation: Simulation, trigger: PendingPod) -> Cause | None:
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:
-    if not _is_indivisible(simulation, first) and _never_fits(simulation):
+    plan = first.plan
+    is_indivisible = plan is not None and _is_indivisible(simulation, plan)
+    if not is_indivisible and _never_fits(simulation):
         return Cause("never-fits", _never_words(simulation, first), _names(simulation.subject.pending))
-    if first.plan is not None:
-        return _short_of_slots(simulation, first)
-    return _short_of_nodes(simulation, first)
+    return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
 
 
-def _is_indivisible(simulation: Simulation, first: Attempt) -> bool:
+def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
     """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
-        return False
     slots, raw = _best(plan)
     enough = slots >= plan.desired
-    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, tree))
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
 
 
 def _best(plan: PlacementPlan) -> tuple[int, int]:
     """Return the most slots of a domain of the start set, and the most before rounding."""
-    start = plan.start
-    return max((plan.slots[i] for i in start), default=0), max((plan.raw[i] for i in start), default=0)
+    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
@@ -328,17 +323,14 @@ def _never_words(simulation: Simulation, first: Attempt) -> str:
     return f"its {count(number, 'pod')} ({wanted}) {fit} even in an empty {noun}; waiting does not help."
 
 
-def _short_of_slots(simulation: Simulation, first: Attempt) -> Cause:
-    plan = first.plan
-    if plan is None or not isinstance(simulation.tree, Tree):
-        raise AssertionError("only a planned gang has slots")
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
     pods = simulation.subject.pending
     noun = layer_noun(simulation.must_gather) if simulation.must_gather else "cluster"
     if first.invalid:
         message = f"every attempt fails: {first.invalid} does not fit on its planned node."
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(plan)
-    if _is_indivisible(simulation, first):
+    if _is_indivisible(simulation, plan):
         message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""

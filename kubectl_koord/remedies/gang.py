@@ -10,7 +10,6 @@ from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
@@ -40,7 +39,7 @@ def other_layers(search: Search) -> Iterator[WayOut]:
     """Yield to gather on each wider layer, and to prefer only, whether it is enough or not."""
     simulation = search.simulation
     tree, must = simulation.tree, simulation.must_gather
-    if not isinstance(tree, Tree) or must not in tree.layers:
+    if must not in tree.layers:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(simulation, _gathered_on(must, layer))
@@ -152,8 +151,7 @@ def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     if plan is None:
         yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
         return
-    best = max((plan.slots[index] for index in plan.start), default=0)
-    yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
+    yield from range(min(max(plan.offered, default=0), len(gang.pending) - 1), 0, -1)
 
 
 def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
@@ -250,7 +248,7 @@ def _divided(search: Search, resource: str, now: int) -> int:
     slot_count = search.slot_counts[0]
     for short in slot_count.shorts():
         nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
-        wanted = len(pods) if short.index is not None else slot_count.wanted
+        wanted = len(pods) if short.domain is not None else slot_count.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
             return sum(min(limit, room // each) for limit, room in nodes) >= wanted

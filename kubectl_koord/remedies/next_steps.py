@@ -239,8 +239,7 @@ def _layers(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
 
 
 def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    known = simulation.tree.layers if isinstance(simulation.tree, Tree) else ()
-    layers = [layer for layer in known if layer != "NodeTopologyLayer"]
+    layers = [layer for layer in simulation.tree.layers if layer != "NodeTopologyLayer"]
     for layer in get_close_matches(simulation.must_gather, layers, n=1, cutoff=0.0):
         verb = annotate(simulation, f"--must-gather {shlex.quote(layer)}")
         spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})

@@ -7,13 +7,11 @@ from kubectl_koord.diagnosis import admission, queue
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.slot_count import Shortage, SlotCount, held
+from kubectl_koord.remedies.slot_count import SlotCount, held
 from kubectl_koord.reports.values import Edit, WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
-from kubectl_koord.wording.words import layer_noun
 
 _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
@@ -131,19 +129,6 @@ class Search:
     def counts_exactly(self) -> bool:
         """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
         return len(self.slot_counts) == 1 and self.first.prepared.counts_only_room
-
-    def domain(self, short: Shortage) -> int | None:
-        """Return the domain of a place, None for the whole cluster, which a plan and no plan have in common."""
-        return short.index if self.place(short) else None
-
-    def place(self, short: Shortage) -> str:
-        """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
-        tree = self.simulation.tree
-        if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
-            return ""
-        domain = tree.domains[short.index]
-        noun = layer_noun(domain.layer)
-        return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
 
     def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
         """Return the edits of as few pieces as it takes, none when not even all of them work.

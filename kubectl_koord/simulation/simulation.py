@@ -70,8 +70,7 @@ class Simulation(Struct, frozen=True):
         if group is None or not self.has_topology:
             return TopologyRequirements()
         spec = next(spec for spec in group.specs if spec is not None)
-        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {}, ())
-        return gangs.topology_requirements(spec, known)
+        return gangs.topology_requirements(spec, self.tree)
 
 
 def simulate(snapshot: Snapshot, subject: Subject, sharing: Simulation | None = None) -> Simulation:
@@ -135,24 +134,22 @@ def at_first(outcome: Outcome) -> _Seen:
     Placement and nominations of plain jobs are left out: which node each pod takes is not predicted.
     """
     plan = outcome.first.plan
-    planned = plan is not None
-    slots = tuple(plan.slots[index] for index in plan.start) if plan is not None else ()
-    placement = tuple(sorted(outcome.first.placement.items())) if planned and outcome.first.placement else ()
+    placement = tuple(sorted(outcome.first.placement.items())) if plan and outcome.first.placement else ()
     reason = outcome.last.reason if outcome.last is not None and not outcome.rounds else None
     return (
         outcome.placed_at_once,
-        slots,
+        plan.offered if plan else (),
         placement,
-        _effect(outcome.rounds[0], planned) if outcome.rounds else (),
+        _effect(outcome.rounds[0], planned=plan is not None) if outcome.rounds else (),
         reason,
     )
 
 
 def _later(outcome: Outcome) -> _Seen:
     planned = outcome.first.plan is not None
-    return (outcome.runs, tuple(_effect(one, planned) for one in outcome.rounds[1:]))
+    return (outcome.runs, tuple(_effect(one, planned=planned) for one in outcome.rounds[1:]))
 
 
-def _effect(preemption: Preemption, planned: bool) -> _Seen:  # noqa: FBT001
+def _effect(preemption: Preemption, *, planned: bool) -> _Seen:
     nominations = tuple(sorted(preemption.nominations.items())) if planned else ()
     return (tuple(victim.key for victim in preemption.victims), nominations)
