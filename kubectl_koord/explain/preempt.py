@@ -18,7 +18,7 @@ from kubectl_koord.reports.values import (
     Victim,
 )
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
-from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.simulation.subjects import PodSubject, Subject
 from kubectl_koord.wording.ages import between
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, listed
@@ -59,8 +59,8 @@ def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> Pre
 
 def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
     """Tell whether several pods would preempt, each for itself: those of a gang that was satisfied once."""
-    group = simulation.subject.group
-    if group is None or not group.is_satisfied() or len(simulation.subject.pending) == 1:
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or not subject.group.is_satisfied() or len(subject.pending) == 1:
         return False
     return any(
         not outcome.placed_at_once and (outcome.last is None or outcome.last.reason not in _FOR_EACH or outcome.rounds)
@@ -83,7 +83,7 @@ def _idle(
         basis=coverage.basis(simulation.snapshot),
         warnings=warnings,
         gang=simulation.subject.key,
-        gang_group=_group_ids(simulation),
+        gang_group=tuple(simulation.subject.gangs),
         priority=_priority(simulation),
         eligible=False,
         reason=reason,
@@ -94,10 +94,6 @@ def _idle(
         rounds=(),
         message=f"{simulation.subject.key}{outcome}: {message.rstrip('.')}.",
     )
-
-
-def _group_ids(simulation: Simulation) -> tuple[str, ...]:
-    return tuple(simulation.subject.group.gangs) if simulation.subject.group is not None else ()
 
 
 def _priority(simulation: Simulation) -> int | None:
@@ -122,7 +118,7 @@ def _from_outcomes(
         basis=coverage.basis(simulation.snapshot),
         warnings=(*warnings, *_warnings(simulation, outcomes)),
         gang=simulation.subject.key,
-        gang_group=_group_ids(simulation),
+        gang_group=tuple(simulation.subject.gangs),
         priority=_priority(simulation),
         eligible=first.eligible if first is not None else True,
         reason=likeliest.reason,

@@ -19,6 +19,7 @@ from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
 from kubectl_koord.reports.values import AddNode, Edit, Tolerate, Uncordon, WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import every_outcome
+from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.ages import overdue, told_overdue
 from kubectl_koord.wording.words import count, listed, paste
 
@@ -77,7 +78,7 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     namespace, _, name = simulation.subject.key.partition("/")
     who = listed([victim.key for victim in outcome.killed])
     where = _domain_words(outcome.rounds[-1].domain)
-    whom = "the gang" if simulation.subject.group is not None else "it"
+    whom = "the gang" if isinstance(simulation.subject, GangSubject) else "it"
     message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     freed = disruption.freed(simulation.snapshot, outcome.killed)

@@ -18,6 +18,7 @@ from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.values import DeletePod, Edit, SetMinimum, SetRequest, SetTopology, WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.words import amount_of, count, paste, resource_name
 
 _MEBI = 1 << 20
@@ -97,11 +98,10 @@ def _multiplied(layer: str, number: int) -> _Change:
 
 def _with_rules(simulation: Simulation, change: _Change) -> tuple[SetTopology, ...]:
     """Return the edits that change the spec of every gang of the group that has one."""
-    members = simulation.subject.group.members if simulation.subject.group is not None else ()
     return tuple(
         SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology)))
-        for gang in members
-        if gang.topology is not None
+        for gang in simulation.subject.gangs.values()
+        if gang is not None and gang.topology is not None
     )
 
 
@@ -133,11 +133,11 @@ def _annotated(edit: SetTopology) -> str:
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
     """Yield the largest number of pods with which a gang would start; of several gangs, their minimums only."""
-    group = search.simulation.subject.group
-    if group is None or len(group.gangs) != 1 or group.is_satisfied():
+    subject = search.simulation.subject
+    if isinstance(subject, PodSubject) or len(subject.gangs) != 1 or subject.group.is_satisfied():
         yield from (way for way in surplus.without(search.simulation) if search.works(way.edits))
         return
-    (gang,) = group.members
+    (gang,) = subject.group.members
     for number in islice(_sizes(search, gang), _MOST_SIZES):
         edits = _shrunk(search, gang, number)
         if edits and search.works(edits):

@@ -70,7 +70,7 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     These are no members of its own gangs, nothing that comes back at once on the same node, nothing that
     is about to go anyway, and not what is left of a reservation.
     """
-    own = search.simulation.subject.group.gangs if search.simulation.subject.group is not None else {}
+    own = search.simulation.subject.gangs
     pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
         pod

@@ -101,8 +101,7 @@ class Search:
     def slot_counts(self) -> tuple[SlotCount, ...]:
         """The slots as they are counted by each kind of trigger that may come; one where all pods are alike."""
         firsts = [self.first]
-        group = self.simulation.subject.group
-        if len({pod.requirements for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
+        if len({pod.requirements for pod in self.members}) > 1 or len(self.simulation.subject.specs) > 1:
             firsts += [outcome.first for outcome in every_outcome(self.simulation, self.view, preemption=False)]
         kinds: dict[object, SlotCount] = {}
         for first in firsts:

@@ -11,6 +11,7 @@ from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.words import layer_noun
 
 
@@ -71,8 +72,10 @@ class SlotCount:
     @property
     def wanted(self) -> int:
         """How many pods of a gang without a plan must find a place at once."""
-        group = self.simulation.subject.group
-        return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
+        subject = self.simulation.subject
+        if isinstance(subject, PodSubject) or subject.group.is_satisfied():
+            return 1
+        return sum(needed(subject.group).values())
 
     def slots(self, view: View) -> Mapping[str, int]:
         """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""
