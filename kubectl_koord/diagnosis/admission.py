@@ -112,9 +112,11 @@ def _is_short(subject: Subject, lost: Collection[str]) -> bool:
     gone = set(lost)
     if all(pod.key in gone for pod in subject.pending):
         return True
-    if isinstance(subject, PodSubject):
-        return False
-    group = subject.group
+    return isinstance(subject, GangSubject) and _is_below_minimum(subject.group, gone)
+
+
+def _is_below_minimum(group: GangGroup, gone: Collection[str]) -> bool:
+    """Tell whether some gang cannot reach its minimum without these members."""
     if group.is_satisfied() or group.omits_itself:
         return False
     wanted = needed(group)
