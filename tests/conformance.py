@@ -108,7 +108,7 @@ def real(record: Json, subject: subjects.Subject) -> Json:
 
 def _is_tried_with(subject: subjects.Subject, gang: str) -> bool:
     """Tell whether a gang names the same group as the one asked for: else it goes its own way."""
-    if subject.group is None:
+    if isinstance(subject, subjects.PodSubject):
         return True
     asked, other = subject.group.gangs.get(subject.group.own.key), subject.group.gangs.get(gang)
     return asked is not None and other is not None and asked.group == other.group

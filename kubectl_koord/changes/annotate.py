@@ -17,7 +17,7 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.wording.suggestions import near
 
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -82,7 +82,7 @@ def index_plan(snapshot: Snapshot, subject: Subject, *, overwrite: bool) -> Chan
             share one, or an index is set already.
 
     """
-    if subject.group is None:
+    if isinstance(subject, PodSubject):
         raise RefusedError(f"pod {subject.key} belongs to no gang")
     _refuse_unread(visibility.unread_members(subject, snapshot))
     ranks: dict[tuple[str, int], str] = {}
@@ -299,7 +299,7 @@ def _badness(outcome: VerdictSummary) -> tuple[int, int]:
 
 
 def _outcome(snapshot: Snapshot, key: str) -> tuple[VerdictSummary, tuple[Notice, ...]]:
-    report = why(snapshot, Subject(key, gangs.group_of(gangs.all_gangs(snapshot), key)), brief=True)
+    report = why(snapshot, GangSubject(gangs.group_of(gangs.all_gangs(snapshot), key)), brief=True)
     cause = report.cause if report.verdict != "yes" else None  # the change itself makes the scheduler try again
     return VerdictSummary(
         report.verdict, cause.code if cause else None, cause.message if cause else ""

@@ -156,9 +156,9 @@ class _Gang:
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
         from kubectl_koord.explain.progress import gone
-        from kubectl_koord.simulation.subjects import again
+        from kubectl_koord.simulation.subjects import PodSubject, again
 
-        found = again(snapshot, subject.key, lone_pod=subject.group is None)
+        found = again(snapshot, subject.key, lone_pod=isinstance(subject, PodSubject))
         if found is None:
             raise KoordError(f"error: {gone(snapshot, subject)}")
         return found

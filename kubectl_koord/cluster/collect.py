@@ -54,13 +54,6 @@ class Collector:
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
         self._pods = PodStore()
         self._allocated: dict[tuple[str, str], str] = {}
-<<<<<<< HEAD
-        self._claims: dict[str, wire.PersistentVolumeClaim] = {}
-        self._volumes: dict[str, wire.PersistentVolume] = {}
-        self._limits: dict[str, wire.CSINode] = {}
-        self._metrics: dict[str, objects.NodeMetric | None] = {}
-=======
->>>>>>> rows
         self._node_annotations: dict[str, decode.Strings] = {}
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
@@ -154,49 +147,10 @@ class Collector:
         elif self._allocated:
             self._allocated.pop((pod.namespace, pod.name), None)
 
-<<<<<<< HEAD
-    def _take_pod_group(self, written: wire.PodGroup) -> None:
-        group = decode.pod_group(written)
-        self._pod_groups[group.key] = group
-
-    def _take_topology(self, written: wire.NetworkTopology) -> None:
-        self._topologies[written.metadata.name] = decode.topology(written)
-
-    def _take_budget(self, written: wire.Budget) -> None:
-        budget = decode.budget(written)
-        self._budgets[budget.namespace, budget.name] = budget
-
-    def _take_quota(self, written: wire.Quota) -> None:
-        quota = decode.quota(written)
-        self._quotas[quota.namespace, quota.name] = quota
-
-    def _take_reservation(self, written: wire.Reservation) -> None:
-        decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
-        self._reservations[written.metadata.name] = written
-
-    def _take_metric(self, written: wire.NodeMetric) -> None:
-        self._metrics[written.metadata.name] = node_load.metric(written)
-
-    def _take_claim(self, written: wire.PersistentVolumeClaim) -> None:
-        self._claims[f"{decode.namespace(written.metadata)}/{written.metadata.name}"] = written
-
-    def _take_lease(self, written: wire.Lease) -> None:
-        self._leases[written.metadata.name] = decode.lease(written)
-
-    def _take_event(self, written: wire.Event) -> None:
-        event = preemption_records.event(written)
-        if event is not None:
-            self._events[event.namespace, written.metadata.name] = event
-
-    def _take_config_map(self, written: wire.ConfigMap) -> None:
-        if written.metadata.name == "koord-scheduler-config":
-            self._config_maps[written.metadata.name] = written
-=======
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""
         values: dict[Any, V] = self._values[kind.name]
         return values
->>>>>>> rows
 
     @property
     def nodes(self) -> Mapping[str, objects.Node]:
@@ -227,15 +181,7 @@ class Collector:
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
-<<<<<<< HEAD
         running, waiting, finished = self._pods.sorted()
-        config_map = next(iter(self._config_maps.values()), None)
-        config = version.config(*self._version(chosen_version), config_map, list(self._deployments.values()))
-        return Snapshot(
-            moment=moment,
-            nodes={name: self._completed(node, config) for name, node in sorted(self._nodes.items())},
-=======
-        running, waiting, finished = self._pods.sorted(self._reserved())
         volumes = self.values(kinds.VOLUME)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
         config = version.config(
@@ -243,10 +189,7 @@ class Collector:
         )
         return Snapshot(
             moment=moment,
-            nodes={
-                name: self._completed(node, running, config) for name, node in sorted(self.values(kinds.NODE).items())
-            },
->>>>>>> rows
+            nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
             running=running,
             pending=waiting,
             finished=finished,
@@ -276,17 +219,9 @@ class Collector:
             traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
-<<<<<<< HEAD
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
         """Return the node with what other objects tell of it: its metric and its volume limits."""
-        metric, limits = self._metrics.get(node.name), self._limits.get(node.name)
-=======
-    def _completed(
-        self, node: objects.Node, running: Mapping[str, tuple[pods.RunningPod, ...]], config: SchedulerConfig
-    ) -> objects.Node:
-        """Return the node with what other objects tell of it: its load and its volume limits."""
         metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
->>>>>>> rows
         if metric is None and limits is None:
             return node
         annotations = self._node_annotations.get(node.name, {})
@@ -307,13 +242,8 @@ class Collector:
             if decode.reservation(reserved) is not None
         ]
         owners = self._pods.find(self._allocated) if held and self._allocated else {}
-<<<<<<< HEAD
-        return tuple(decode.reserved_room(self._reservations[name], self._drawn_from(name, owners)) for name in held)
-=======
-        return [
-            decode.reserved_rest(self.values(kinds.RESERVATION)[name], self._drawn_from(name, owners)) for name in held
-        ]
->>>>>>> rows
+        reservations = self.values(kinds.RESERVATION)
+        return tuple(decode.reserved_room(reservations[name], self._drawn_from(name, owners)) for name in held)
 
     def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""

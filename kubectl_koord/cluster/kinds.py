@@ -84,12 +84,7 @@ def _name(written: wire.Named) -> str:
 
 
 def _reservation(written: wire.Reservation) -> wire.Reservation:
-    decode.reserved_rest(written, {})  # a value that cannot be read is told now, with its object
-    return written
-
-
-def _metric(written: wire.NodeMetric) -> wire.NodeMetric:
-    node_load.check(written)
+    decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
     return written
 
 
@@ -150,7 +145,13 @@ ELASTIC_QUOTA = Kind("ElasticQuota", wire.Quota, _SIGS, "elasticquotas", pair, "
 DEVICE = Kind("Device", wire.Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
 RESERVATION = Kind("Reservation", wire.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", _reservation)
 NODE_METRIC = Kind(
-    "NodeMetric", wire.NodeMetric, "/apis/slo.koordinator.sh/v1alpha1", "nodemetrics", bare_name, "gangs", _metric
+    "NodeMetric",
+    wire.NodeMetric,
+    "/apis/slo.koordinator.sh/v1alpha1",
+    "nodemetrics",
+    bare_name,
+    "gangs",
+    node_load.metric,
 )
 LEASE = Kind(
     "Lease",

@@ -15,7 +15,15 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause
-from kubectl_koord.simulation.subjects import Spec, Subject, is_layer, never_tried, prefilter_refusal
+from kubectl_koord.simulation.subjects import (
+    GangSubject,
+    PodSubject,
+    Spec,
+    Subject,
+    is_layer,
+    never_tried,
+    prefilter_refusal,
+)
 from kubectl_koord.wording.words import count, listed
 
 _Pods = tuple[PendingPod, ...]
@@ -26,12 +34,11 @@ def before_trying(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> 
 
     Those of which it is open what comes of them (`is_open`) go last.
     """
-    group = subject.group
     found = [*_of_scheduler(subject, snapshot), *_of_pods(subject, snapshot)]
-    if group is not None:
-        found.extend(_of_group(group, snapshot))
-        if not group.is_satisfied():
-            found.extend(_of_topology(group, snapshot, tree))
+    if isinstance(subject, GangSubject):
+        found.extend(_of_group(subject.group, snapshot))
+        if not subject.group.is_satisfied():
+            found.extend(_of_topology(subject.group, snapshot, tree))
     return tuple(sorted(found, key=lambda cause: is_open(cause, subject, snapshot)))
 
 
@@ -41,12 +48,11 @@ def is_open(cause: Cause, subject: Subject, snapshot: Snapshot) -> bool:
     Members without a gate are tried where they are enough, and the plan counts those with one. A gang
     that its own list leaves out is tried when those that it lists are, and may wait for them in vain.
     """
-    group = subject.group
-    if group is None:
+    if isinstance(subject, PodSubject):
         return False
     if cause.code == "scheduling-gated":
         return not _is_short(subject, never_tried(subject, snapshot))
-    return cause.code == "groups-differ" and group.omits_itself
+    return cause.code == "groups-differ" and subject.group.omits_itself
 
 
 def _keys(pods: Iterable[PendingPod]) -> tuple[str, ...]:
@@ -77,7 +83,7 @@ def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
     pods = subject.pending
     dying = tuple(pod for pod in pods if pod.terminating)
     if dying and len(dying) == len(pods):
-        which = "it is" if subject.group is None else f"its {count(len(pods), 'pending pod')} {_are(dying)}"
+        which = "it is" if isinstance(subject, PodSubject) else f"its {count(len(pods), 'pending pod')} {_are(dying)}"
         yield Cause("being-deleted", f"{which} being deleted.", _keys(pods))
     elif dying and _is_short(subject, _keys((*dying, *_foreign(pods, snapshot)))):
         message = f"{len(dying)} of its {len(pods)} pending pods {_are(dying)} being deleted: too few others are left."
@@ -90,7 +96,7 @@ def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
 
 def _which(subject: Subject, some: _Pods) -> str:
     """Return which of its pods it is about, with the verb: `it is`, `its pod is`, `1 of its 3 pods is`."""
-    if subject.group is None:
+    if isinstance(subject, PodSubject):
         return "it is"
     number = len(subject.pending)
     if len(some) == number:
@@ -112,11 +118,15 @@ def _foreign(pods: _Pods, snapshot: Snapshot) -> _Pods:
 
 def _is_short(subject: Subject, lost: Collection[str]) -> bool:
     """Tell whether nobody is left without these members, or some gang cannot reach its minimum."""
-    group = subject.group
     gone = set(lost)
     if all(pod.key in gone for pod in subject.pending):
         return True
-    if group is None or group.is_satisfied() or group.omits_itself:
+    return isinstance(subject, GangSubject) and _is_below_minimum(subject.group, gone)
+
+
+def _is_below_minimum(group: GangGroup, gone: Collection[str]) -> bool:
+    """Tell whether some gang cannot reach its minimum without these members."""
+    if group.is_satisfied() or group.omits_itself:
         return False
     wanted = needed(group)
     return any(sum(pod.key not in gone for pod in gang.pending) < wanted[gang.key] for gang in group.members)
@@ -248,10 +258,10 @@ def _refusal(tree: Tree | NoTree) -> Cause:
 def oddities(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Notice]:
     """Yield warnings about settings that do not do what was meant, though they stop nobody."""
     yield from _of_some(subject, snapshot)
-    group = subject.group
-    if group is None:
+    if isinstance(subject, PodSubject):
         yield from _foreign_marker(subject.pending, snapshot)
         return
+    group = subject.group
     for gang in group.everyone:
         yield from _unreadable(gang)
         yield from _unknown_layers(gang, tree)

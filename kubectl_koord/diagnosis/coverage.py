@@ -23,7 +23,7 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
-from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.simulation.subjects import GangSubject, Subject
 from kubectl_koord.wording.words import listed
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
@@ -66,10 +66,9 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
 def kinds_needed(subject: Subject) -> tuple[str, ...]:
     """Return the kinds that a verdict about the subject rests on."""
     kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
-    group = subject.group
-    if group is not None:
+    if isinstance(subject, GangSubject):
         kinds.append("PodGroup")
-        if _has_spec(group):
+        if _has_spec(subject.group):
             kinds.append("ClusterNetworkTopology")
     if any(pod.requirements.claims for pod in subject.pending):
         kinds.append("PersistentVolumeClaim")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.placement import domain_slots
+from kubectl_koord.engine.placement import PlacementPlan, domain_slots
 from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
@@ -69,24 +69,23 @@ def dying(view: View) -> tuple[RunningPod, ...]:
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
-    """Return the slots of the start set, in the order of the tree."""
-    plan = first.plan
-    return tuple(plan.slots[index] for index in plan.start) if plan is not None else ()
+    """Return the slots of the start set, in the order of the tree; none for an attempt without a plan."""
+    return first.plan.offered if first.plan is not None else ()
 
 
 def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) -> tuple[SlotRow, ...]:
     """Return the slots of the start set in the order of the tree, unless brief with what is in the way."""
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
+    plan = first.plan
+    if plan is None:
         return ()
-    rows = _bare_rows(plan.nodes, Identity(tree), plan.start, plan.slots, plan.desired)
+    rows = _bare_rows(plan.nodes, Identity(plan.tree), plan.start, plan.slots, plan.desired)
     if brief:
         return rows
-    rooms = tuple(_rooms(simulation, first, tree))
-    if_what = {} if first.placement is not None else _what_ifs(simulation, first, tree, plan.start)
+    rooms = tuple(_rooms(simulation, first, plan.tree))
+    if_what = {} if first.placement is not None else _what_ifs(simulation, first, plan)
     found = []
     for index, bare in zip(plan.start, rows, strict=True):
-        every = _in_the_way(simulation, first, index, rooms) if bare.short else ()
+        every = _in_the_way(simulation, first, plan, index, rooms) if bare.short else ()
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
         more = f" and {count(len(every) - len(main), 'more node')}" if len(every) > len(main) else ""
         row = structs.replace(bare, in_the_way=", ".join(main) + more, obstacles=every if more else ())
@@ -130,11 +129,11 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
 
 
-def _what_ifs(simulation: Simulation, first: Attempt, tree: Tree, start: Iterable[int]) -> dict[int, WhatIf]:
+def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
     view = simulation.view
     variants = [without_dying(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
-    counted = [domain_slots(tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
-    return {index: WhatIf(*(slots[index] for slots in counted)) for index in start}
+    counted = [domain_slots(plan.tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
+    return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 
 
 def slots_in(view: View, simulation: Simulation, first: Attempt) -> dict[str, int]:
@@ -149,12 +148,11 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     return {name: node.slots for name, node in found.items()}
 
 
-def _in_the_way(simulation: Simulation, first: Attempt, index: int, rooms: tuple[_Room, ...]) -> tuple[str, ...]:
+def _in_the_way(
+    simulation: Simulation, first: Attempt, plan: PlacementPlan, index: int, rooms: tuple[_Room, ...]
+) -> tuple[str, ...]:
     """Return what is in the way: a sentence, or one for each node that could take more."""
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
-        raise AssertionError("only a planned gang has slots")
-    below = tuple(tree.nodes_below(index))
+    below = tuple(plan.tree.nodes_below(index))
     empty, most = rooms
     if most.domains[index] < plan.desired:
         return (_never_words(most, index, below, plan.desired),)
@@ -258,19 +256,11 @@ def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[t
 
 def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:
     """Return for every node how many pods of the gang it takes and why the next does not fit, in name order."""
-    tree = simulation.tree if isinstance(simulation.tree, Tree) else None
     slots = first.plan.nodes if first.plan is not None else None
     pods = in_index_order(simulation.subject.pending)
     if slots is None:
         slots = offer_slots(simulation.view, simulation.view.names(), pods, simulation.prepared(first.trigger))
     return tuple(
-        NodeReason(name, _domain(tree, name), node.slots, obstacle(node.rejection) if node.rejection else "")
+        NodeReason(name, simulation.tree.above(name), node.slots, obstacle(node.rejection) if node.rejection else "")
         for name, node in slots.items()
     )
-
-
-def _domain(tree: Tree | None, node: str) -> str:
-    """Return the domain above a node, empty for one outside the tree."""
-    if tree is None or node not in tree.leaf:
-        return ""
-    return tree.domains[tree.domains[tree.leaf[node]].parent].name

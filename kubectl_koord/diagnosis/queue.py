@@ -16,8 +16,8 @@ from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.pending import Contention
-from kubectl_koord.simulation.simulation import Simulation, next_attempt, open_outcomes, simulate
-from kubectl_koord.simulation.subjects import Subject, pending_subjects
+from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes
+from kubectl_koord.simulation.subjects import PodSubject, Subject, pending_subjects
 
 _MOST_AHEAD = 64
 _MOST_EQUALS = 16
@@ -64,9 +64,9 @@ class _Step(Struct, frozen=True):
 class _SchedulingQueue:
     """The pending jobs of a cluster in the order in which they are tried, each tried once for all who ask."""
 
-    def __init__(self, simulation: Simulation) -> None:
-        self._question = simulation
-        self._waiting = _by_priority(pending_subjects(simulation.snapshot))
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._waiting = _by_priority(pending_subjects(cluster.snapshot))
         self._tried: list[_Step] = []
 
     def before(self, own: int) -> list[_Step]:
@@ -77,8 +77,8 @@ class _SchedulingQueue:
         return [step for step in self._tried if priority(step.subject) > own]
 
     def _try(self, other: Subject) -> _Step:
-        view = self._tried[-1].view if self._tried else self._question.view
-        placement = _placement(self._question, other, view)
+        view = self._tried[-1].view if self._tried else self._cluster.view
+        placement = _placement(self._cluster, other, view)
         if placement is None:
             return _Step(other, None, view)
         assignments, planned = placement
@@ -88,7 +88,7 @@ class _SchedulingQueue:
 @memoised
 def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> _SchedulingQueue:
     """Return the line of one variant of the cluster."""
-    return _SchedulingQueue(Simulation(snapshot.value, Subject("", None), view, tree.value))
+    return _SchedulingQueue(Cluster(snapshot.value, view, tree.value))
 
 
 def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
@@ -138,16 +138,16 @@ def _fits_wherever(simulation: Simulation, before: JobsAhead) -> bool:
     if estimated(simulation.view.snapshot):
         return False  # what is assumed on a node counts as load there, and may close it
     most = max(_slots_taken_by(pod, pods[0]) for pod in before.undetermined)
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
+    plan = first.plan
+    if plan is None:
         offered = total(offer_slots(before.fixed, before.fixed.names(), in_index_order(pods), first.prepared))
         return offered - _wanted_at_once(simulation.subject) >= most * len(before.undetermined)
-    top = tree.domains[plan.start[0]].layer
-    below = takewhile(lambda layer: layer != top, reversed(tree.layers))
+    top = plan.tree.domains[plan.start[0]].layer
+    below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))
     for layer in (*below, top):
         multiple = simulation.multiples.get(layer, 1)
         most = -(-most // multiple) * multiple
-    spare = [plan.slots[index] - plan.desired for index in plan.start]
+    spare = [slots - plan.desired for slots in plan.offered]
     return sum(few // most + 1 for few in spare if few >= 0) > len(before.undetermined)
 
 
@@ -159,26 +159,25 @@ def _slots_taken_by(pod: PendingPod, member: PendingPod) -> int:
 
 def _wanted_at_once(subject: Subject) -> int:
     """Return how many pods at most must find a place together, for a subject without a plan."""
-    group = subject.group
-    if group is None or group.is_satisfied() or len(group.gangs) > 1:
+    if isinstance(subject, PodSubject) or subject.group.is_satisfied() or len(subject.gangs) > 1:
         return len(subject.pending)
-    return max(1, *needed(group).values())
+    return max(1, *needed(subject.group).values())
 
 
-def contentions(simulation: Simulation, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
+def contentions(cluster: Cluster, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
     """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
 
     They are lined up by priority, then age; which of equal priority is tried first is in no object. Of very
     many in a very large cluster only the first are tried.
     """
     found: list[Contention] = []
-    view = simulation.view
+    view = cluster.view
     seated: dict[str, set[str]] = {}
     most = max(_FEWEST_LINED, _NODES_IN_ALL // max(1, len(view.names())))
     for subject in sorted(subjects, key=_in_line)[:most]:
-        placement = _placement(simulation, subject, view)
+        placement = _placement(cluster, subject, view)
         if placement is None:
-            wanted = _wanted(simulation, subject)
+            wanted = _wanted(cluster, subject)
             others = [key for key, nodes in seated.items() if nodes & wanted]
             found.append(Contention(subject.key, tuple(others or seated)))
             continue
@@ -187,12 +186,12 @@ def contentions(simulation: Simulation, subjects: Iterable[Subject]) -> tuple[Co
     return tuple(found)
 
 
-def _wanted(simulation: Simulation, subject: Subject) -> set[str]:
+def _wanted(cluster: Cluster, subject: Subject) -> set[str]:
     """Return the nodes that a subject wants: those of its plan, or for one without a plan all that take a pod."""
-    first = next_attempt(simulate(simulation.snapshot, subject, simulation))[0].first
+    first = next_attempt(cluster.simulation(subject))[0].first
     if first.plan is not None:
         return set((first.placement or {}).values())
-    slots = offer_slots(simulation.view, simulation.view.names(), in_index_order(subject.pending), first.prepared)
+    slots = offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared)
     return {name for name, node in slots.items() if node.slots}
 
 
@@ -259,14 +258,14 @@ def priority(subject: Subject) -> int:
     return max((pod.priority for pod in subject.pending), default=0)
 
 
-def _placement(simulation: Simulation, other: Subject, view: View) -> tuple[dict[str, str], bool] | None:
+def _placement(cluster: Cluster, other: Subject, view: View) -> tuple[dict[str, str], bool] | None:
     """Return where another job would go, and whether that is certain; None when it would not be placed."""
-    snapshot = simulation.snapshot
-    if admission.before_trying(other, snapshot, simulation.tree) or coverage.not_evaluated(other, snapshot):
+    snapshot = cluster.snapshot
+    if admission.before_trying(other, snapshot, cluster.tree) or coverage.not_evaluated(other, snapshot):
         return None
     if visibility.unread_for(other, snapshot):
         return None
-    outcomes = open_outcomes(simulate(snapshot, other, simulation), view, preemption=False)
+    outcomes = open_outcomes(cluster.simulation(other), view, preemption=False)
     first = outcomes[0].first
     if first.placement is None:
         return None

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.wording.words import listed
 
 About: TypeAlias = Literal["tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted"]
@@ -47,19 +47,17 @@ def _unread(snapshot: Snapshot, kinds: Iterable[str], namespaces: Iterable[str])
 
 def unread_members(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     """Return the gaps that leave open who belongs to the subject, and who of them is pending."""
-    group = subject.group
-    if group is None:
+    if isinstance(subject, PodSubject):
         return unread(snapshot, "pod", subject.key.partition("/")[0])
-    return unread(snapshot, "members", *_homes(group.gangs, group.own.key))
+    return unread(snapshot, "members", *_homes(subject))
 
 
 def unread_for(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     """Return the gaps without which nothing can be computed for the subject: others' pods take room everywhere."""
     gaps = [*unread(snapshot, "attempt")]
-    group = subject.group
-    if group is not None:
-        gaps += unread(snapshot, "podgroup", *_homes(group.gangs, group.own.key))
-        if any(gang.topology is not None for gang in group.everyone):
+    if isinstance(subject, GangSubject):
+        gaps += unread(snapshot, "podgroup", *_homes(subject))
+        if any(gang.topology is not None for gang in subject.group.everyone):
             gaps += unread(snapshot, "layers")
     return tuple(gaps)
 
@@ -70,18 +68,18 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     Beyond what decides at all: what nodes may refuse its pods for, where its pods are counted in slots.
     """
     gaps = dict.fromkeys(unread_for(subject, snapshot))
-    group = subject.group
-    if group is not None and any(spec is not None for spec in group.specs):
+    if any(spec is not None for spec in subject.specs):
         asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
         kinds = ["NodeMetric", "Reservation"]
         kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
         kinds += _OF_VOLUMES if any(pod.requirements.claims for pod in subject.pending) else []
-        gaps |= dict.fromkeys(_unread(snapshot, kinds, _homes(group.gangs, group.own.key)))
+        gaps |= dict.fromkeys(_unread(snapshot, kinds, _homes(subject)))
     return tuple(gaps)
 
 
-def _homes(gangs: Iterable[str], own: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(key.partition("/")[0] for key in (own, *gangs)))
+def _homes(subject: Subject) -> tuple[str, ...]:
+    """Return the namespaces of the subject and of the gangs that its list names."""
+    return tuple(dict.fromkeys(key.partition("/")[0] for key in (subject.key, *subject.gangs)))
 
 
 def words(gaps: Iterable[Gap]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
@@ -271,7 +271,7 @@ def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: A
     return found
 
 
-def topology_requirements(rules: Iterable[GatherRule], tree: Tree) -> TopologyRequirements:
+def topology_requirements(rules: Iterable[GatherRule], tree: Tree | NoTree) -> TopologyRequirements:
     """Return what a spec asks of this tree: the hard layer and the multiples.
 
     The sort is upstream's: its comparison puts the layer nearest to the nodes first, treats

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
@@ -32,19 +32,26 @@ class TopologyRequirements(Struct, frozen=True):
 class PlacementPlan(Struct, frozen=True):
     """The answer with its evidence.
 
+    tree: what it was made on; its domains have the indices below.
     start: the domains of the start set (the must-gather layer, or the root).
     slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
     nodes: the slots by node. `assignments` maps `ns/pod` to a node, None when no domain suffices;
     `chosen` is the domain taken.
     """
 
+    tree: Tree
     desired: int
     start: tuple[int, ...]
     slots: tuple[int, ...]
     raw: tuple[int, ...]
     nodes: Offer
     assignments: Mapping[str, str] | None
-    chosen: int | None
+    chosen: Domain | None
+
+    @property
+    def offered(self) -> tuple[int, ...]:
+        """The slots of the start set, in the order of the tree."""
+        return tuple(self.slots[index] for index in self.start)
 
 
 def domain_slots(tree: Tree, nodes: Mapping[str, int], multiples: Mapping[str, int]) -> tuple[int, ...]:
@@ -186,16 +193,16 @@ def gather(
     enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
     assignments, chosen = _first_that_fits(order, enough, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
-    return PlacementPlan(desired, start, slots, raw, nodes, assignments, chosen)
+    return PlacementPlan(tree, desired, start, slots, raw, nodes, assignments, chosen)
 
 
 def _first_that_fits(
     order: _Order, enough: Sequence[int], pods: Sequence[PendingPod], multiples: Mapping[str, int]
-) -> tuple[dict[str, str] | None, int | None]:
+) -> tuple[dict[str, str] | None, Domain | None]:
     for index in enough:
         assignments: list[tuple[str, int]] = []
         if _distribute(order, index, len(pods), multiples, assignments) >= len(pods):
-            return _seat(pods, assignments), index
+            return _seat(pods, assignments), order.tree.domains[index]
     return None, None
 
 

@@ -15,6 +15,7 @@ from kubectl_koord.engine.attempt import Attempt, Job, JobTopology
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
+from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -43,7 +44,7 @@ class Preemption(Struct, frozen=True):
 
     reason: None when pods are nominated.
     victims: those that are killed, by node then name (pods that terminate already are only `gone`).
-    nominations: `ns/pod` to node; `domain` the index of the chosen domain, None for plain jobs.
+    nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs.
     """
 
     eligible: bool
@@ -51,7 +52,7 @@ class Preemption(Struct, frozen=True):
     victims: tuple[RunningPod, ...] = ()
     gone: tuple[RunningPod, ...] = ()
     nominations: Mapping[str, str] = {}
-    domain: int | None = None
+    domain: Domain | None = None
 
 
 by_name = VictimOrder(itemgetter(0))  # as a scheduler lists them that has just started
@@ -254,7 +255,7 @@ def _outcome(
     by_node: Mapping[str, Sequence[PendingPod]],
     states: Mapping[str, NodeState],
     possible: Mapping[str, tuple[RunningPod, ...]],
-    domain: int | None,
+    domain: Domain | None,
 ) -> Preemption:
     gone = [
         victim

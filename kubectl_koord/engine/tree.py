@@ -77,15 +77,28 @@ class Tree(Struct, frozen=True):
         for child in domain.children:
             yield from self.nodes_below(child)
 
+    def above(self, node: str) -> str:
+        """Return the name of the domain above a node, empty for one outside the tree."""
+        return self.domains[self.parents[self.leaf[node]]].name if node in self.leaf else ""
+
 
 TreeFault: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
 
 
 class NoTree(Struct, frozen=True):
-    """Why there is no tree."""
+    """Why there is no tree: it has no layers, and no node is in it."""
 
     code: TreeFault
     message: str
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def above(self, _node: str) -> str:
+        """Return no name: no domain is above a node."""
+        return ""
 
 
 def layer_order(layers: tuple[Layer, ...]) -> tuple[Layer, ...] | NoTree:

@@ -7,13 +7,12 @@ from msgspec import structs
 from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
-from kubectl_koord.simulation.subjects import Subject
+from kubectl_koord.simulation.subjects import PodSubject, Subject
 from kubectl_koord.wording.ages import between
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, listed
@@ -54,8 +53,8 @@ def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> Pre
 
 def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
     """Tell whether several pods would preempt, each for itself: those of a gang that was satisfied once."""
-    group = simulation.subject.group
-    if group is None or not group.is_satisfied() or len(simulation.subject.pending) == 1:
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or not subject.group.is_satisfied() or len(subject.pending) == 1:
         return False
     return any(
         not outcome.placed_at_once and (outcome.last is None or outcome.last.reason not in _FOR_EACH or outcome.rounds)
@@ -78,7 +77,7 @@ def _idle(
         basis=coverage.basis(simulation.snapshot),
         warnings=warnings,
         gang=simulation.subject.key,
-        gang_group=_group_ids(simulation),
+        gang_group=tuple(simulation.subject.gangs),
         priority=_priority(simulation),
         eligible=False,
         reason=reason,
@@ -89,10 +88,6 @@ def _idle(
         rounds=(),
         message=f"{simulation.subject.key}{outcome}: {message.rstrip('.')}.",
     )
-
-
-def _group_ids(simulation: Simulation) -> tuple[str, ...]:
-    return tuple(simulation.subject.group.gangs) if simulation.subject.group is not None else ()
 
 
 def _priority(simulation: Simulation) -> int | None:
@@ -117,7 +112,7 @@ def _from_outcomes(
         basis=coverage.basis(simulation.snapshot),
         warnings=(*warnings, *_warnings(simulation, outcomes)),
         gang=simulation.subject.key,
-        gang_group=_group_ids(simulation),
+        gang_group=tuple(simulation.subject.gangs),
         priority=_priority(simulation),
         eligible=first.eligible if first is not None else True,
         reason=likeliest.reason,
@@ -186,7 +181,7 @@ def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) ->
             owner=pod.owner or None,
             age_seconds=_age(simulation.snapshot.moment, pod.created),
             pod_disruption_budget=disruption.budget_hit(simulation.snapshot.budgets, pod, spent),
-            domain=_domain(simulation, pod.node),
+            domain=simulation.tree.above(pod.node),
             wasted=wasted,
         )
         for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
@@ -196,12 +191,6 @@ def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) ->
 def _age(moment: str, created: str) -> int | None:
     age = between(created, moment)
     return None if age is None else int(age.total_seconds())
-
-
-def _domain(simulation: Simulation, node: str) -> str:
-    if not isinstance(simulation.tree, Tree) or node not in simulation.tree.leaf:
-        return ""
-    return simulation.tree.domains[simulation.tree.domains[simulation.tree.leaf[node]].parent].name
 
 
 def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable[Notice]:

@@ -9,7 +9,7 @@ from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.pending import PendingGangsReport, SlotRow, WhyReport
-from kubectl_koord.simulation.subjects import Subject, again
+from kubectl_koord.simulation.subjects import PodSubject, Subject, again
 from kubectl_koord.wording.words import count, layer_noun, listed
 
 
@@ -26,10 +26,9 @@ def is_scheduled(subject: Subject) -> bool:
 
     Pods that are being deleted count no more: they make way, perhaps for those to come.
     """
-    group = subject.group
-    if group is None:
-        return subject.pod is None
-    for gang in group.gangs.values():
+    if isinstance(subject, PodSubject):
+        return not subject.pending
+    for gang in subject.gangs.values():
         if gang is None or gang.minimum is None or gang.pending:
             return False
         leaving = sum(1 for pod in gang.running if pod.terminating)
@@ -77,7 +76,7 @@ def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
-    if subject.group is None:
+    if isinstance(subject, PodSubject):
         return f"pod {subject.key} was deleted or has finished"
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
         return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"

@@ -7,11 +7,11 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
 from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
-from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
+from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
@@ -19,8 +19,8 @@ from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause, PendingGangsReport, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.simulation.edits import wanting_room_alone
-from kubectl_koord.simulation.simulation import Simulation, at_first, next_attempt, simulate
-from kubectl_koord.simulation.subjects import Subject, never_tried, pending_subjects
+from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
+from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject, never_tried, pending_subjects
 from kubectl_koord.wording.ages import told_overdue
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests
@@ -28,17 +28,17 @@ from kubectl_koord.wording.words import count, layer_noun, listed, requests
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
 
-def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Simulation | None = None) -> WhyReport:
+def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Cluster | None = None) -> WhyReport:
     """Return why the subject is pending.
 
     Args:
         snapshot: the cluster.
         subject: whom it is about.
         brief: whether to leave out ways out and obstacles, as listings of many gangs do.
-        sharing: another simulation of the same snapshot, to share what was computed for it.
+        sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
 
     """
-    simulation = simulate(snapshot, subject, sharing)
+    simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     stops = admission.before_trying(subject, snapshot, simulation.tree)
     blind = visibility.unread_for(subject, snapshot)
     missing = coverage.absent(snapshot, coverage.kinds_needed(subject))
@@ -83,9 +83,9 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
 
 def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport:
     """Return one report per gang group or lone pod with pending pods, in name order."""
-    first = simulate(snapshot, Subject("", None))
+    cluster = cluster_of(snapshot)
     subjects = pending_subjects(snapshot, namespace)
-    items = tuple(why(snapshot, subject, brief=True, sharing=first) for subject in subjects)
+    items = tuple(why(snapshot, subject, brief=True, sharing=cluster) for subject in subjects)
     startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
     warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
     unread = visibility.unread(snapshot, "listing", namespace)
@@ -95,7 +95,7 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
         warnings=warnings,
         items=items,
         causes=overview.by_cause(items),
-        contending=queue.contentions(first, startable),
+        contending=queue.contentions(cluster, startable),
         message=visibility.words(unread) if unread else "",
     )
 
@@ -107,9 +107,14 @@ def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
 def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
     """Return the report of a subject that the scheduler tries: the engine's answer decides."""
     outcomes = next_attempt(simulation)
-    if outcomes[0].placed_at_once and _is_open_what_it_remembers(simulation):
-        return _replacement(simulation, outcomes[0], warnings)
-    unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
+    subject = simulation.subject
+    if (
+        outcomes[0].placed_at_once
+        and isinstance(subject, GangSubject)
+        and _is_open_what_it_remembers(subject.group, simulation.snapshot)
+    ):
+        return _replacement(simulation, subject.group, outcomes[0], warnings)
+    unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
     verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
         left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
@@ -168,15 +173,16 @@ def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
 
 
 def _ways_out(simulation: Simulation, stuck: Outcome) -> ways_out.Found:
-    if _is_open_what_it_remembers(simulation):
+    subject = simulation.subject
+    if isinstance(subject, GangSubject) and _is_open_what_it_remembers(subject.group, simulation.snapshot):
         return ways_out.Found((), "the result of any change depends on what the scheduler remembers about the gang.")
     return ways_out.proven(simulation, stuck)
 
 
 def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
-    group = simulation.subject.group
-    if verdict == "no" and group is not None and admission.is_satisfied_by_earlier_pods(group):
+    subject = simulation.subject
+    if verdict == "no" and isinstance(subject, GangSubject) and admission.is_satisfied_by_earlier_pods(subject.group):
         yield "satisfied-by-earlier-pods"
     if verdict == "no" and surplus.without(simulation):
         yield "surplus-pods"
@@ -190,17 +196,12 @@ def _quota(simulation: Simulation, unevaluated: _Open) -> Iterator[CauseCode]:
         yield "quota"
 
 
-def _is_open_what_it_remembers(simulation: Simulation) -> bool:
+def _is_open_what_it_remembers(group: GangGroup, snapshot: Snapshot) -> bool:
     """Tell whether it decides that the scheduler remembers the gang to have run, which is in no object."""
-    group = simulation.subject.group
-    is_planned = group is not None and any(spec is not None for spec in group.specs)
-    return is_planned and surplus.may_be_forgotten(simulation)
+    return any(spec is not None for spec in group.specs) and surplus.may_be_forgotten(group, snapshot)
 
 
-def _replacement(simulation: Simulation, outcome: Outcome, warnings: tuple[Notice, ...]) -> WhyReport:
-    group = simulation.subject.group
-    if group is None:
-        raise AssertionError("only a gang has replacements")
+def _replacement(simulation: Simulation, group: GangGroup, outcome: Outcome, warnings: tuple[Notice, ...]) -> WhyReport:
     code = surplus.late_code(group)
     waits = Cause(
         code,
@@ -274,35 +275,32 @@ def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
 
 def _refused(simulation: Simulation, trigger: PendingPod) -> Cause | None:
     """Return why the spec of the trigger's own gang lets nobody in, None for the usual case that it does."""
-    group = simulation.subject.group
-    gang = next((gang for gang in group.tried if gang.key == trigger.gang), None) if group is not None else None
-    if group is None or gang is None or group.is_satisfied():
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or subject.group.is_satisfied():
         return None
+    group = subject.group
+    gang = next(gang for gang in group.tried if gang.key == trigger.gang)
     return admission.of_spec(gang.topology, group, simulation.snapshot, simulation.tree)
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:
-    if not _is_indivisible(simulation, first) and _never_fits(simulation):
+    plan = first.plan
+    is_indivisible = plan is not None and _is_indivisible(simulation, plan)
+    if not is_indivisible and _never_fits(simulation):
         return Cause("never-fits", _never_words(simulation, first), _names(simulation.subject.pending))
-    if first.plan is not None:
-        return _short_of_slots(simulation, first)
-    return _short_of_nodes(simulation, first)
+    return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
 
 
-def _is_indivisible(simulation: Simulation, first: Attempt) -> bool:
+def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
     """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
-    plan, tree = first.plan, simulation.tree
-    if plan is None or not isinstance(tree, Tree):
-        return False
     slots, raw = _best(plan)
     enough = slots >= plan.desired
-    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, tree))
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
 
 
 def _best(plan: PlacementPlan) -> tuple[int, int]:
     """Return the most slots of a domain of the start set, and the most before rounding."""
-    start = plan.start
-    return max((plan.slots[i] for i in start), default=0), max((plan.raw[i] for i in start), default=0)
+    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
 
 
 def _never_fits(simulation: Simulation) -> bool:
@@ -321,17 +319,14 @@ def _never_words(simulation: Simulation, first: Attempt) -> str:
     return f"its {count(number, 'pod')} ({wanted}) {fit} even in an empty {noun}; waiting does not help."
 
 
-def _short_of_slots(simulation: Simulation, first: Attempt) -> Cause:
-    plan = first.plan
-    if plan is None or not isinstance(simulation.tree, Tree):
-        raise AssertionError("only a planned gang has slots")
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
     pods = simulation.subject.pending
     noun = layer_noun(simulation.must_gather) if simulation.must_gather else "cluster"
     if first.invalid:
         message = f"every attempt fails: {first.invalid} does not fit on its planned node."
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(plan)
-    if _is_indivisible(simulation, first):
+    if _is_indivisible(simulation, plan):
         message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
@@ -346,20 +341,20 @@ def _short_of_slots(simulation: Simulation, first: Attempt) -> Cause:
 
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
+    subject = simulation.subject
     stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
-        who = "it" if simulation.subject.group is None else stuck.key
+        who = "it" if isinstance(subject, PodSubject) else stuck.key
         why_not = evidence.main(evidence.refusals(simulation, stuck))
         message = f"no node fits {who} ({requests(stuck.requirements.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.requirements.requests)
     placed = sum(len(pods) for pods in first.waiting.values())
-    group = simulation.subject.group
-    if group is not None and group.is_satisfied():
-        message = f"{placed} of its {len(simulation.subject.pending)} pending pods fit ({wanted} each)."
+    number = len(subject.pending)
+    if isinstance(subject, GangSubject) and subject.group.is_satisfied():
+        message = f"{placed} of its {number} pending pods fit ({wanted} each)."
         return Cause("insufficient-capacity", message, _names(first.left))
-    minimum = group.minimum if group is not None else 1
-    number = len(simulation.subject.pending)
+    minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
     message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
 
@@ -437,7 +432,6 @@ def _report(
     **more: object,
 ) -> WhyReport:
     subject, snapshot = simulation.subject, simulation.snapshot
-    group = subject.group
     pending = subject.pending
     unevaluated = coverage.not_evaluated(subject, snapshot) if first is not None else ()
     rows: tuple[SlotRow, ...] = ()
@@ -454,6 +448,7 @@ def _report(
         "next_steps": (),
         "alternatives": (),
         "requests": requests(pending[0].requirements.requests) if pending else "",
+        **_of_subject(subject),
         **more,
     }
     if first is not None and not brief and "funnel" not in more:
@@ -465,26 +460,26 @@ def _report(
         basis=coverage.basis(snapshot),
         warnings=(*unseen_events(snapshot, says), *warnings),
         gang=subject.key,
-        gang_group=tuple(group.gangs) if group is not None else (),
+        gang_group=tuple(subject.gangs),
         pending_pods=_names(pending),
-        bound_pods=group.bound if group is not None else _is_placed(subject),
-        min_member=(group.own.minimum or 0) if group is not None else 1,
         must_gather=simulation.must_gather or None,
         desired_offer_slot=simulation.desired,
         domains=rows,
         cause=cause,
         also_wrong=also_wrong,
         scheduler_says=says,
-        lone_pod=group is None,
         waiting=waiting,
         waiting_for=waiting_for,
         waiting_since=min((pod.created for pod in pending), default=""),
-        node=subject.placed.node if isinstance(subject.placed, RunningPod) else "",
         **fields,  # type: ignore[arg-type]
     )
 
 
-def _is_placed(subject: Subject) -> int:
-    """Return 1 for a lone pod that was given a node, 0 for any other."""
-    placed = subject.placed
-    return int(placed is not None and (isinstance(placed, RunningPod) or placed.was_bound))
+def _of_subject(subject: Subject) -> dict[str, object]:
+    """Return the fields of the report that a gang and a lone pod fill each in its own way."""
+    if isinstance(subject, GangSubject):
+        return {"bound_pods": subject.group.bound, "min_member": subject.group.own.minimum or 0}
+    pod = subject.pod
+    is_bound = isinstance(pod, RunningPod) or (isinstance(pod, FinishedPod) and pod.was_bound)
+    node = pod.node if isinstance(pod, RunningPod) else ""
+    return {"bound_pods": int(is_bound), "min_member": 1, "lone_pod": True, "node": node}

@@ -15,7 +15,7 @@ from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preempted import Evidence, Fate, PreemptedPod, Preemptor, VictimState, WhyPreemptedReport
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.subjects import Subject, Unknown
+from kubectl_koord.simulation.subjects import GangSubject, Subject, Unknown
 from kubectl_koord.wording.suggestions import near
 from kubectl_koord.wording.words import listed
 
@@ -108,7 +108,7 @@ def _pod(snapshot: Snapshot, key: str) -> Asked | None:
 
 
 def _of_subject(snapshot: Snapshot, found: Subject) -> Asked:
-    if found.group is not None:
+    if isinstance(found, GangSubject):
         return Asked("gang", found.key)
     owner = next((trace.owner for trace in snapshot.traces if trace.key == found.key), "")
     return Asked("owner", f"{found.key.partition('/')[0]}/{owner}")

@@ -7,10 +7,9 @@ from itertools import count as numbers
 from itertools import islice
 
 from kubectl_koord.diagnosis import disruption, evidence
-from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.engine.tree import NODE_LAYER, Tree
+from kubectl_koord.engine.tree import NODE_LAYER, Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.selectors import Taint
@@ -20,7 +19,8 @@ from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain
 from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
-from kubectl_koord.simulation.simulation import Simulation, every_outcome
+from kubectl_koord.simulation.simulation import every_outcome
+from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.ages import overdue, told_overdue
 from kubectl_koord.wording.words import count, listed, paste
 
@@ -78,8 +78,8 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
         return
     namespace, _, name = simulation.subject.key.partition("/")
     who = listed([victim.key for victim in outcome.killed])
-    where = _domain_words(simulation, outcome.rounds[-1])
-    whom = "the gang" if simulation.subject.group is not None else "it"
+    where = _domain_words(outcome.rounds[-1].domain)
+    whom = "the gang" if isinstance(simulation.subject, GangSubject) else "it"
     message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     freed = disruption.freed(simulation.snapshot, outcome.killed)
@@ -88,10 +88,8 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 
-def _domain_words(simulation: Simulation, last: Preemption) -> str:
-    if last.domain is None or not isinstance(simulation.tree, Tree) or not simulation.tree.domains[last.domain].name:
-        return ""
-    return f" in {simulation.tree.domains[last.domain].name}"
+def _domain_words(domain: Domain | None) -> str:
+    return f" in {domain.name}" if domain is not None and domain.name else ""
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:
@@ -174,10 +172,10 @@ def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
-    places: dict[int | None, tuple[Shortage, list[tuple[str, int]]]] = {}
+    places: dict[Domain | None, tuple[Shortage, list[tuple[str, int]]]] = {}
     for slot_count in search.slot_counts:
         for short in _growing(slot_count):
-            where = search.domain(short)
+            where = short.named
             _, more = places.get(where, (short, []))
             places[where] = short, sorted({*more, *_numbers(slot_count, short)}, key=lambda item: item[::-1])
     nearest = sorted(((short, more) for short, more in places.values() if more), key=lambda item: item[1][0][1])
@@ -189,7 +187,7 @@ def _grown(search: Search, short: Shortage, numbers: Iterable[tuple[str, int]]) 
     for like, number in numbers:
         edits = _added(search.simulation.view, like, number)
         if search.works(edits):
-            yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{search.place(short)}", edits=edits)
+            yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{short.place}", edits=edits)
 
 
 def _growing(slot_count: SlotCount) -> Iterator[Shortage]:
@@ -216,12 +214,12 @@ def _roomiest(slot_count: SlotCount, short: Shortage) -> list[tuple[str, int]]:
     """
     empty = slot_count.empty_slots()
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
-    tree = slot_count.simulation.tree
-    if not slot_count.multiples or not isinstance(tree, Tree):
+    plan = slot_count.first.plan
+    if plan is None or not slot_count.multiples:
         return ranked[:1]
     best: dict[int, tuple[str, int]] = {}
     for name, slots in ranked:
-        best.setdefault(tree.domains[tree.leaf[name]].parent, (name, slots))
+        best.setdefault(plan.tree.parents[plan.tree.leaf[name]], (name, slots))
     return list(best.values())[:_MOST_PLACES]
 
 

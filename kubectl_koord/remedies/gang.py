@@ -10,7 +10,6 @@ from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
@@ -20,6 +19,7 @@ from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest,
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.words import amount_of, count, paste, resource_name
 
 _MEBI = 1 << 20
@@ -41,7 +41,7 @@ def other_layers(search: Search) -> Iterator[WayOut]:
     """Yield to gather on each wider layer, and to prefer only, whether it is enough or not."""
     simulation = search.simulation
     tree, must = simulation.tree, simulation.must_gather
-    if not isinstance(tree, Tree) or must not in tree.layers:
+    if must not in tree.layers:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(simulation, _gathered_on(must, layer))
@@ -99,11 +99,10 @@ def _multiplied(layer: str, number: int) -> _Change:
 
 def _with_rules(simulation: Simulation, change: _Change) -> tuple[SetTopology, ...]:
     """Return the edits that change the spec of every gang of the group that has one."""
-    members = simulation.subject.group.members if simulation.subject.group is not None else ()
     return tuple(
         SetTopology(gang.key, gang.defined_by, _spec(change(gang.topology)))
-        for gang in members
-        if gang.topology is not None
+        for gang in simulation.subject.gangs.values()
+        if gang is not None and gang.topology is not None
     )
 
 
@@ -135,11 +134,11 @@ def _annotated(edit: SetTopology) -> str:
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
     """Yield the largest number of pods with which a gang would start; of several gangs, their minimums only."""
-    group = search.simulation.subject.group
-    if group is None or len(group.gangs) != 1 or group.is_satisfied():
+    subject = search.simulation.subject
+    if isinstance(subject, PodSubject) or len(subject.gangs) != 1 or subject.group.is_satisfied():
         yield from (way for way in surplus.without(search.simulation) if search.works(way.edits))
         return
-    (gang,) = group.members
+    (gang,) = subject.group.members
     for number in islice(_sizes(search, gang), _MOST_SIZES):
         edits = _shrunk(search, gang, number)
         if edits and search.works(edits):
@@ -153,8 +152,7 @@ def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     if plan is None:
         yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
         return
-    best = max((plan.slots[index] for index in plan.start), default=0)
-    yield from range(min(max(best, 0), len(gang.pending) - 1), 0, -1)
+    yield from range(min(max(plan.offered, default=0), len(gang.pending) - 1), 0, -1)
 
 
 def _shrunk(search: Search, gang: Gang, number: int) -> tuple[Edit, ...]:
@@ -251,7 +249,7 @@ def _divided(search: Search, resource: str, now: int) -> int:
     slot_count = search.slot_counts[0]
     for short in slot_count.shorts():
         nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
-        wanted = len(pods) if short.index is not None else slot_count.wanted
+        wanted = len(pods) if short.domain is not None else slot_count.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
             return sum(min(limit, room // each) for limit, room in nodes) >= wanted

@@ -14,6 +14,7 @@ from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.words import count, listed, paste
 
 _INSTALLED_IN = "koordinator-system"
@@ -23,13 +24,14 @@ _SIZE = {"Job": "parallelism"}
 
 def for_cause(simulation: Simulation, cause: Cause) -> tuple[WayOut, ...]:
     """Return the next steps for a cause, none where there is nothing to do but to read what it says."""
-    steps = _STEPS.get(cause.code)
-    return tuple(steps(simulation, cause)) if steps is not None else ()
+    subject = simulation.subject
+    if isinstance(subject, GangSubject) and cause.code in _GANG_STEPS:
+        return tuple(_GANG_STEPS[cause.code](subject.group, cause))
+    return tuple(_STEPS[cause.code](simulation, cause)) if cause.code in _STEPS else ()
 
 
-def annotate(simulation: Simulation, option: str) -> str:
-    """Return what to paste: every gang of the group must change alike; empty for gangs that pods define."""
-    members = _group(simulation).members
+def annotate(members: Sequence[Gang], option: str) -> str:
+    """Return what to paste: every gang of a group must change alike; empty for gangs that pods define."""
     if any(gang.defined_by != "PodGroup" for gang in members):
         return ""
     return " && ".join(_annotated(gang.key, option) for gang in members)
@@ -81,12 +83,6 @@ def scaled_down(pods: Iterable[PendingPod]) -> str:
     return f"lower {fewer}" if fewer else ""
 
 
-def _group(simulation: Simulation) -> GangGroup:
-    if simulation.subject.group is None:
-        raise AssertionError("only gangs have these causes")
-    return simulation.subject.group
-
-
 def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     where = written_in([pod for pod in simulation.subject.pending if pod.key in cause.pods])
     wanted = simulation.snapshot.config.profiles[0]
@@ -108,8 +104,8 @@ def _ungate(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut("ungate", f"Check the controller that must remove scheduling gate {gates}")
 
 
-def _pod_group(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield _create(simulation.subject.key, len(simulation.subject.pending))
+def _pod_group(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+    yield _create(group.own.key, len(group.pending))
 
 
 def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool = False) -> WayOut:
@@ -138,7 +134,7 @@ def _create(key: str, minimum: int, groups: tuple[str, ...] = (), *, whole: bool
     return WayOut("create-podgroup", message, command, (CreatePodGroup(key, minimum, groups),))
 
 
-def _min_available(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
+def _min_available(_group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     message = (
         "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
         " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
@@ -146,8 +142,8 @@ def _min_available(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
     yield WayOut("set-min-available", message)
 
 
-def _more_pods(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield from _pods_or_minimum(_group(simulation).own)
+def _more_pods(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
+    yield from _pods_or_minimum(group.own)
 
 
 def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
@@ -161,9 +157,8 @@ def _pods_or_minimum(gang: Gang) -> Iterator[WayOut]:
         yield WayOut("lower-minimum", f"Lower minMember to {alive}", command, edits)
 
 
-def _member(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
+def _member(group: GangGroup, cause: Cause) -> Iterator[WayOut]:
     """Yield what brings the gangs of the group that are missing, or the one never initialised or too small."""
-    group = _group(simulation)
     missing = [key for key in cause.pods if key in group.gangs and group.gangs[key] is None]
     if any("/" not in key for key in missing):
         yield from _spelled_out(group.own)
@@ -176,7 +171,7 @@ def _member(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
         if gang.defined_by == "":
             yield _create(gang.key, len(gang.pending), group.own.group)
         elif gang.minimum is None:
-            yield from _min_available(simulation, cause)
+            yield from _min_available(group, cause)
         else:
             yield from _pods_or_minimum(gang)
 
@@ -202,8 +197,7 @@ def _left_out(group: GangGroup, missing: Collection[str]) -> WayOut:
     return WayOut("fix-groups", message, _listing(gangs, kept))
 
 
-def _same_groups(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    group = _group(simulation)
+def _same_groups(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     wanted = sorted({*group.own.group, group.own.key})
     every = dict.fromkeys((group.own, *group.members))
     differing = [gang for gang in every if set(gang.group) != set(wanted)]
@@ -219,9 +213,9 @@ def _listing(gangs: Sequence[Gang], wanted: Sequence[str]) -> str:
     return " && ".join(_annotated(gang.key, f"--groups {shlex.quote(','.join(wanted))}") for gang in gangs)
 
 
-def _match_policy(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+def _match_policy(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
     message = "Set match policy waiting-and-running, so that bound pods count"
-    yield WayOut("set-match-policy", message, annotate(simulation, "--match-policy waiting-and-running"))
+    yield WayOut("set-match-policy", message, annotate(group.members, "--match-policy waiting-and-running"))
 
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
@@ -241,12 +235,12 @@ def _layers(_question: Simulation, _cause: Cause) -> Iterator[WayOut]:
 
 
 def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    known = simulation.tree.layers if isinstance(simulation.tree, Tree) else ()
-    layers = [layer for layer in known if layer != "NodeTopologyLayer"]
+    layers = [layer for layer in simulation.tree.layers if layer != "NodeTopologyLayer"]
+    gangs = [gang for gang in simulation.subject.gangs.values() if gang is not None]
     for layer in get_close_matches(simulation.must_gather, layers, n=1, cutoff=0.0):
-        verb = annotate(simulation, f"--must-gather {shlex.quote(layer)}")
+        verb = annotate(gangs, f"--must-gather {shlex.quote(layer)}")
         spec = json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
-        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in _group(simulation).members)
+        edits = tuple(SetTopology(gang.key, gang.defined_by, spec) for gang in gangs)
         where = "" if verb else f" (network-topology-spec in {written_in(simulation.subject.pending)})"
         yield WayOut("use-layer", f"Gather on {layer}, the layer with the closest name{where}", verb, edits)
 
@@ -257,6 +251,12 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "no-scheduler": _scheduler,
     "being-deleted": _finalizers,
     "scheduling-gated": _ungate,
+    "no-topology": _topology,
+    "broken-layer-chain": _layers,
+    "unknown-layer": _nearest_layer,
+}
+
+_GANG_STEPS: Mapping[CauseCode, Callable[[GangGroup, Cause], Iterable[WayOut]]] = {
     "no-podgroup": _pod_group,
     "gang-not-initialised": _min_available,
     "too-few-pods": _more_pods,
@@ -265,7 +265,4 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "groups-differ": _same_groups,
     "surplus-pods": _match_policy,
     "replacement-waits": _match_policy,
-    "no-topology": _topology,
-    "broken-layer-chain": _layers,
-    "unknown-layer": _nearest_layer,
 }

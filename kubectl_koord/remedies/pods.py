@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain, combinations, product
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,6 +20,9 @@ from kubectl_koord.reports.edits import DeletePod, Edit, MovePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.wording.words import count, listed, paste, requests
+
+if TYPE_CHECKING:
+    from kubectl_koord.engine.tree import Domain
 
 _MOST_PLACES = 3
 _MOST_SUBSETS = 8
@@ -68,7 +72,7 @@ def _others(search: Search, node: str) -> tuple[RunningPod, ...]:
     These are no members of its own gangs, nothing that comes back at once on the same node, and nothing
     that is about to go anyway.
     """
-    own = search.simulation.subject.group.gangs if search.simulation.subject.group is not None else {}
+    own = search.simulation.subject.gangs
     pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
         pod for pod in pods if pod.gang not in own and not disruption.comes_back_there(pod) and not pod.terminating
@@ -95,16 +99,16 @@ class _Plan(Struct, frozen=True):
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
     worth = Worth(search.simulation)
-    found: dict[int | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
+    found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
         plans = (plan for plan in _plans(slot_count, pods_on, worth) if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
-            at, cost = search.domain(plan.short), worth.together(pods)
+            at, cost = plan.short.named, worth.together(pods)
             if pods and (at not in found or cost < found[at][0]):
                 found[at] = (cost, plan.short, pods)
     for short, pods in _single(search, pods_on, worth):
-        at, cost = search.domain(short), worth.together(pods)
+        at, cost = short.named, worth.together(pods)
         found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
     for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
         yield _free(search, short, pods, kind)
@@ -278,7 +282,7 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
     freed, broken = _harm(search, pods)
     told = f"{_created_anew(search, pods)}{disruption.told(freed, broken)}"
-    message = f"Evict {count(len(pods), kind)}{search.place(short)}: {names}{told}"
+    message = f"Evict {count(len(pods), kind)}{short.place}: {names}{told}"
     command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-pods", message, command, deleted(pods), freed, broken)
 
@@ -316,7 +320,7 @@ def move_one(search: Search) -> Iterator[WayOut]:
         to, assignments = _elsewhere(search, pod)
         edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
         if to and search.works(edits):
-            there = search.place(short)
+            there = short.place
             message = f"Move {pod.key} ({_room(search, pod)}) from {pod.node} to {to}, where it fits"
             message = f"{message}; this makes enough room{there}" if there else message
             freed, broken = _harm(search, [pod])

@@ -8,6 +8,7 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.ages import between
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
@@ -39,11 +40,11 @@ def steps(simulation: Simulation) -> tuple[WayOut, ...]:
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     """Warn of a group that 1.7 may have left stuck without a word (koordinator#2773)."""
-    group, snapshot = simulation.subject.group, simulation.snapshot
-    if snapshot.config.version != "1.7" or verdict != "yes" or group is None or group.is_satisfied():
+    subject, is_affected = simulation.subject, simulation.snapshot.config.version == "1.7"
+    if not is_affected or verdict != "yes" or isinstance(subject, PodSubject) or subject.group.is_satisfied():
         return
-    if len(group.pending) > 1 and all(
-        pod.condition is None and _is_old(simulation, pod.created) for pod in group.pending
+    if len(subject.pending) > 1 and all(
+        pod.condition is None and _is_old(simulation, pod.created) for pod in subject.pending
     ):
         message = (
             "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"

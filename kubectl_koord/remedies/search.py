@@ -7,14 +7,12 @@ from kubectl_koord.diagnosis import admission, queue
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
-from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.slot_count import Shortage, SlotCount, held
+from kubectl_koord.remedies.slot_count import SlotCount, held
 from kubectl_koord.reports.edits import Edit
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
-from kubectl_koord.wording.words import layer_noun
 
 _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
@@ -104,8 +102,7 @@ class Search:
     def slot_counts(self) -> tuple[SlotCount, ...]:
         """The slots as they are counted by each kind of trigger that may come; one where all pods are alike."""
         firsts = [self.first]
-        group = self.simulation.subject.group
-        if len({pod.requirements for pod in self.members}) > 1 or (group is not None and len(group.specs) > 1):
+        if len({pod.requirements for pod in self.members}) > 1 or len(self.simulation.subject.specs) > 1:
             firsts += [outcome.first for outcome in every_outcome(self.simulation, self.view, preemption=False)]
         kinds: dict[object, SlotCount] = {}
         for first in firsts:
@@ -132,19 +129,6 @@ class Search:
     def counts_exactly(self) -> bool:
         """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
         return len(self.slot_counts) == 1 and self.first.prepared.counts_only_room
-
-    def domain(self, short: Shortage) -> int | None:
-        """Return the domain of a place, None for the whole cluster, which a plan and no plan have in common."""
-        return short.index if self.place(short) else None
-
-    def place(self, short: Shortage) -> str:
-        """Return a domain in words, such as ` in spine s0`; empty for the whole cluster."""
-        tree = self.simulation.tree
-        if short.index is None or not isinstance(tree, Tree) or not tree.domains[short.index].name:
-            return ""
-        domain = tree.domains[short.index]
-        noun = layer_noun(domain.layer)
-        return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
 
     def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
         """Return the edits of as few pieces as it takes, none when not even all of them work.

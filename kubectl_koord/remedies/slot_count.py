@@ -7,18 +7,33 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
-from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.simulation.subjects import PodSubject
+from kubectl_koord.wording.words import layer_noun
 
 
 class Shortage(Struct, frozen=True):
-    """A place that lacks slots: a domain of the start set, or the whole cluster (index None)."""
+    """A place that lacks slots: a domain of the start set, or the whole cluster (domain None)."""
 
-    index: int | None
+    domain: Domain | None
     missing: int
     nodes: tuple[str, ...]
+
+    @property
+    def named(self) -> Domain | None:
+        """The domain, None for the whole cluster, which a plan and no plan have in common."""
+        return self.domain if self.domain is not None and self.domain.name else None
+
+    @property
+    def place(self) -> str:
+        """The domain in words, such as ` in spine s0`; empty for the whole cluster."""
+        if self.named is None:
+            return ""
+        noun = layer_noun(self.named.layer)
+        return f" in {self.named.name}" if noun in self.named.name else f" in {noun} {self.named.name}"
 
 
 class SlotCount:
@@ -38,15 +53,16 @@ class SlotCount:
 
     def shorts(self) -> Iterator[Shortage]:
         """Yield the places that lack slots, those that lack the fewest first."""
-        plan, tree = self.first.plan, self.simulation.tree
-        if plan is None or not isinstance(tree, Tree):
+        plan = self.first.plan
+        if plan is None:
             yield Shortage(None, max(1, self.wanted - held(self.first)), tuple(self.view.names()))
             return
         ranked = sorted(plan.start, key=lambda index: (-plan.raw[index], index))
         for index in ranked:
-            multiple = self.multiples.get(tree.domains[index].layer, 1)
+            domain = plan.tree.domains[index]
+            multiple = self.multiples.get(domain.layer, 1)
             missing = max(1, -(-plan.desired // multiple) * multiple - plan.raw[index])
-            yield Shortage(index, missing, tuple(tree.nodes_below(index)))
+            yield Shortage(domain, missing, tuple(plan.tree.nodes_below(index)))
 
     @property
     def multiples(self) -> Mapping[str, int]:
@@ -56,8 +72,10 @@ class SlotCount:
     @property
     def wanted(self) -> int:
         """How many pods of a gang without a plan must find a place at once."""
-        group = self.simulation.subject.group
-        return 1 if group is None or group.is_satisfied() else sum(needed(group).values())
+        subject = self.simulation.subject
+        if isinstance(subject, PodSubject) or subject.group.is_satisfied():
+            return 1
+        return sum(needed(subject.group).values())
 
     def slots(self, view: View) -> Mapping[str, int]:
         """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""

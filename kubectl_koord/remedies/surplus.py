@@ -6,13 +6,14 @@ from typing import Literal
 from kubectl_koord.diagnosis import leader
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.edits import DeletePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
-from kubectl_koord.simulation.subjects import never_tried
+from kubectl_koord.simulation.subjects import PodSubject, never_tried
 from kubectl_koord.wording.words import count
 
 LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
@@ -23,11 +24,13 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
 
     The scheduler wants slots for all members that are pending (`desiredOfferSlot`), not for the minimum.
     """
-    group = simulation.subject.group
-    if group is None or not simulation.has_topology or not simulation.snapshot.config.aware_of_topology:
+    subject = simulation.subject
+    is_planned = simulation.has_topology and simulation.snapshot.config.aware_of_topology
+    if isinstance(subject, PodSubject) or not is_planned:
         return ()
+    group = subject.group
     wanted = needed(group)
-    never = never_tried(simulation.subject, simulation.snapshot)
+    never = never_tried(subject, simulation.snapshot)
     kept = {
         gang.key: sorted(gang.pending, key=lambda pod: pod.key in never)[: wanted[gang.key]] for gang in group.members
     }
@@ -46,16 +49,17 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
     """Warn of members that are not certain to be bound with the others, or at all."""
-    group = simulation.subject.group
-    if group is None or verdict != "yes":
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or verdict != "yes":
         return
+    group = subject.group
     if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
         message = (
             f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
             " when the minimum is met, and the others follow some minutes later."
         )
         yield Notice("surplus-pods", message)
-    elif may_be_forgotten(simulation):
+    elif may_be_forgotten(group, simulation.snapshot):
         message = (
             "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
             " as the minimum: touch the PodGroup."
@@ -63,14 +67,13 @@ def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
         yield Notice("replacement-waits", message)
 
 
-def may_be_forgotten(simulation: Simulation) -> bool:
+def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
     """Tell whether it decides that the scheduler remembers the gang to have run (`OnceResourceSatisfied`).
 
     A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
     for as many as the minimum. One that leads for longer than some member is bound remembers.
     """
-    group = simulation.subject.group
-    if group is None or not group.is_satisfied() or leader.has_bound(group, simulation.snapshot):
+    if not group.is_satisfied() or leader.has_bound(group, snapshot):
         return False
     return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
 

@@ -26,7 +26,6 @@ from kubectl_koord.reports.edits import (
     Uncordon,
 )
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.subjects import Subject
 
 CORDON = "node.kubernetes.io/unschedulable"
 _HOSTNAME = "kubernetes.io/hostname"
@@ -118,9 +117,6 @@ def room_alone(pod: PendingPod) -> PendingPod:
 
 
 def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePodGroup) -> Simulation:
-    group = simulation.subject.group
-    if group is None:
-        raise AssertionError("a lone pod has no gang")
     fields: dict[str, object] = {}
     if isinstance(edit, SetTopology):
         fields = {"topology": gather_rules(edit.spec)[0]}
@@ -132,24 +128,18 @@ def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePo
     def with_fields(gang: Gang) -> Gang:
         return structs.replace(gang, **fields) if gang.key == edit.gang else gang
 
-    subject = Subject(simulation.subject.key, group.with_each(with_fields))
-    return structs.replace(simulation, subject=subject)
+    return structs.replace(simulation, subject=simulation.subject.with_gangs(with_fields))
 
 
 def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]) -> Simulation:
     """Return the simulation with some pending pods of the subject changed, or gone where there is None."""
-    subject = simulation.subject
 
     def kept(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
         after = (change(pod) if pod.key in keys else pod for pod in pods)
         return tuple(pod for pod in after if pod is not None)
 
     snapshot = structs.replace(simulation.snapshot, pending=kept(simulation.snapshot.pending))
-    if subject.group is None:
-        (pod,) = kept(subject.pending)
-        return structs.replace(simulation, snapshot=snapshot, subject=Subject(subject.key, None, pod))
-    group = subject.group.with_each(lambda gang: structs.replace(gang, pending=kept(gang.pending)))
-    return structs.replace(simulation, snapshot=snapshot, subject=Subject(subject.key, group))
+    return structs.replace(simulation, snapshot=snapshot, subject=simulation.subject.with_pending(kept))
 
 
 def deleted(pods: Iterable[RunningPod]) -> tuple[DeletePod, ...]:

@@ -18,18 +18,27 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.simulation.subjects import Subject, jobs
+from kubectl_koord.simulation.subjects import GangSubject, Subject, jobs
 
 _Seen: TypeAlias = tuple[object, ...]
 
 
-class Simulation(Struct, frozen=True):
-    """A subject in a cluster: the snapshot, the view to compute with, and the topology tree."""
+class Cluster(Struct, frozen=True):
+    """What subjects are simulated in: the snapshot, the view to compute with, and the topology tree."""
 
     snapshot: Snapshot
-    subject: Subject
     view: View
     tree: Tree | NoTree
+
+    def simulation(self, subject: Subject) -> "Simulation":
+        """Return the simulation of a subject in this cluster."""
+        return Simulation(self.snapshot, self.view, self.tree, subject)
+
+
+class Simulation(Cluster, frozen=True):
+    """A subject in its cluster."""
+
+    subject: Subject
 
     def answered_alone(self, view: View) -> tuple[Outcome, ...]:
         """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""
@@ -51,8 +60,12 @@ class Simulation(Struct, frozen=True):
     @property
     def has_topology(self) -> bool:
         """Whether the group is planned by topology."""
-        group = self.subject.group
-        return group is not None and not group.is_satisfied() and any(spec is not None for spec in group.specs)
+        subject = self.subject
+        return (
+            isinstance(subject, GangSubject)
+            and not subject.group.is_satisfied()
+            and any(spec is not None for spec in subject.specs)
+        )
 
     @property
     def must_gather(self) -> str:
@@ -66,22 +79,20 @@ class Simulation(Struct, frozen=True):
 
     @property
     def _requirements(self) -> TopologyRequirements:
-        group = self.subject.group
-        if group is None or not self.has_topology:
+        if not self.has_topology:
             return TopologyRequirements()
-        spec = next(spec for spec in group.specs if spec is not None)
-        known = self.tree if isinstance(self.tree, Tree) else Tree((), (), {}, (), (), (), {}, ())
-        return gangs.topology_requirements(spec, known)
+        spec = next(spec for spec in self.subject.specs if spec is not None)
+        return gangs.topology_requirements(spec, self.tree)
 
 
-def simulate(snapshot: Snapshot, subject: Subject, sharing: Simulation | None = None) -> Simulation:
-    """Return the simulation of a subject in the cluster as it is.
+def cluster_of(snapshot: Snapshot) -> Cluster:
+    """Return the cluster as it is."""
+    return Cluster(snapshot, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
 
-    `sharing` is another simulation of the same snapshot, to share what was computed for it.
-    """
-    if sharing is not None:
-        return Simulation(snapshot, subject, sharing.view, sharing.tree)
-    return Simulation(snapshot, subject, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
+
+def simulate(snapshot: Snapshot, subject: Subject) -> Simulation:
+    """Return the simulation of a subject in the cluster as it is."""
+    return cluster_of(snapshot).simulation(subject)
 
 
 def open_outcomes(
@@ -135,24 +146,22 @@ def at_first(outcome: Outcome) -> _Seen:
     Placement and nominations of plain jobs are left out: which node each pod takes is not predicted.
     """
     plan = outcome.first.plan
-    planned = plan is not None
-    slots = tuple(plan.slots[index] for index in plan.start) if plan is not None else ()
-    placement = tuple(sorted(outcome.first.placement.items())) if planned and outcome.first.placement else ()
+    placement = tuple(sorted(outcome.first.placement.items())) if plan and outcome.first.placement else ()
     reason = outcome.last.reason if outcome.last is not None and not outcome.rounds else None
     return (
         outcome.placed_at_once,
-        slots,
+        plan.offered if plan else (),
         placement,
-        _effect(outcome.rounds[0], planned) if outcome.rounds else (),
+        _effect(outcome.rounds[0], planned=plan is not None) if outcome.rounds else (),
         reason,
     )
 
 
 def _later(outcome: Outcome) -> _Seen:
     planned = outcome.first.plan is not None
-    return (outcome.runs, tuple(_effect(one, planned) for one in outcome.rounds[1:]))
+    return (outcome.runs, tuple(_effect(one, planned=planned) for one in outcome.rounds[1:]))
 
 
-def _effect(preemption: Preemption, planned: bool) -> _Seen:  # noqa: FBT001
+def _effect(preemption: Preemption, *, planned: bool) -> _Seen:
     nominations = tuple(sorted(preemption.nominations.items())) if planned else ()
     return (tuple(victim.key for victim in preemption.victims), nominations)

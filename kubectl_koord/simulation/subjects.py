@@ -1,9 +1,10 @@
 """What is simulated: a gang group, or pods that are scheduled one by one; and names for them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
+from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.attempt import Job, JobTopology, needed
@@ -16,7 +17,8 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.wording.suggestions import near
 
-Spec = tuple[GatherRule, ...] | None
+Spec: TypeAlias = tuple[GatherRule, ...] | None
+_Pods: TypeAlias = tuple[PendingPod, ...]
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
 _POD_KINDS = {"pod", "pods", "po"}
@@ -24,23 +26,76 @@ _OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
 _KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
 
-class Subject(Struct, frozen=True):
-    """A gang group (with the gang that was asked for), or one pod without a gang.
+class GangSubject(Struct, frozen=True):
+    """A gang, with all that are scheduled as one with it."""
 
-    `placed` is a lone pod that is not pending.
-    """
+    group: GangGroup
 
-    key: str
-    group: GangGroup | None
-    pod: PendingPod | None = None
-    placed: RunningPod | FinishedPod | None = None
+    @property
+    def key(self) -> str:
+        """The gang that was asked for, as `namespace/name`."""
+        return self.group.own.key
 
     @property
     def pending(self) -> tuple[PendingPod, ...]:
-        """Its pending pods, by name."""
-        if self.group is not None:
-            return self.group.pending
-        return (self.pod,) if self.pod is not None else ()
+        """The pending pods of the group, by name."""
+        return self.group.pending
+
+    @property
+    def gangs(self) -> Mapping[str, Gang | None]:
+        """The gangs that its own list names, by id; None for those that do not exist."""
+        return self.group.gangs
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The distinct topology specs of its pending pods, None for those without one."""
+        return self.group.specs
+
+    def with_gangs(self, change: Callable[[Gang], Gang]) -> "GangSubject":
+        """Return the subject with each of its gangs changed."""
+        return GangSubject(self.group.with_each(change))
+
+    def with_pending(self, kept: Callable[[_Pods], _Pods]) -> "GangSubject":
+        """Return the subject with what is kept of the pending pods of each gang."""
+        return self.with_gangs(lambda gang: structs.replace(gang, pending=kept(gang.pending)))
+
+
+class PodSubject(Struct, frozen=True):
+    """One pod without a gang: one that is pending, or on a node, or that has finished."""
+
+    pod: PendingPod | RunningPod | FinishedPod
+
+    @property
+    def key(self) -> str:
+        """The pod, as `namespace/name`."""
+        return self.pod.key
+
+    @property
+    def pending(self) -> tuple[PendingPod, ...]:
+        """The pod itself while it is pending."""
+        return (self.pod,) if isinstance(self.pod, PendingPod) else ()
+
+    @property
+    def gangs(self) -> Mapping[str, Gang | None]:
+        """None at all."""
+        return {}
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """None: these are specs of gangs."""
+        return ()
+
+    def with_gangs(self, _change: Callable[[Gang], Gang]) -> "PodSubject":
+        """Return the subject as it is: it has no gang to change."""
+        return self
+
+    def with_pending(self, kept: Callable[[_Pods], _Pods]) -> "PodSubject":
+        """Return the subject with its pending pod changed; it must be kept."""
+        (pod,) = kept(self.pending)
+        return PodSubject(pod)
+
+
+Subject: TypeAlias = GangSubject | PodSubject
 
 
 class Unknown(Struct, frozen=True):
@@ -117,16 +172,16 @@ def _plain(snapshot: Snapshot, every: Mapping[str, Gang], namespace: str, name: 
 
 
 def _gang(every: Mapping[str, Gang], key: str) -> Subject | None:
-    return Subject(key, gangs.group_of(every, key)) if key in every else None
+    return GangSubject(gangs.group_of(every, key)) if key in every else None
 
 
 def _pod(snapshot: Snapshot, every: Mapping[str, Gang], key: str) -> Subject | None:
     for pod in snapshot.pending:
         if pod.key == key:
-            return _gang(every, pod.gang) if pod.gang else Subject(key, None, pod)
+            return _gang(every, pod.gang) if pod.gang else PodSubject(pod)
     for other in _placed(snapshot):
         if other.key == key:
-            return _gang(every, other.gang) if other.gang else Subject(key, None, placed=other)
+            return _gang(every, other.gang) if other.gang else PodSubject(other)
     return None
 
 
@@ -177,9 +232,9 @@ def pending_subjects(snapshot: Snapshot, namespace: str = "") -> tuple[Subject, 
         group = gangs.group_of(every, key)
         if not group.omits_itself:
             seen.add(gang.group)
-        found.append(Subject(key, group))
+        found.append(GangSubject(group))
     found.extend(
-        Subject(pod.key, None, pod)
+        PodSubject(pod)
         for pod in snapshot.pending
         if not pod.gang and pod.scheduler in snapshot.config.profiles and _in(namespace, (pod,))
     )
@@ -197,11 +252,11 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     counts; those that refuse every member come last. A satisfied group's pods are scheduled one by
     one, without topology; all must find a place.
     """
+    claims = snapshot.claims_asked_for
+    if isinstance(subject, PodSubject):
+        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
     group = subject.group
     never = never_tried(subject, snapshot)
-    claims = snapshot.claims_asked_for
-    if group is None:
-        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
         return (Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never),)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kubectl_koord.engine.tree import Tree, build
 from tests.build import BLOCK, NODE, ROOT, SPINE, Drawing, cluster, gathering_of, rules, short
 
 WORKED = cluster(
@@ -19,17 +18,14 @@ def assignments(drawing: Drawing) -> dict[str, str]:
 
 
 def slots(drawing: Drawing, *, start_only: bool = True) -> dict[str, int]:
-    tree = build(drawing.topologies, drawing.nodes)
-    assert isinstance(tree, Tree)
     found = gathering_of(drawing)
-    shown = found.start if start_only else range(len(tree.domains))
-    return {tree.domains[index].name: found.slots[index] for index in shown}
+    shown = found.start if start_only else range(len(found.tree.domains))
+    return {found.tree.domains[index].name: found.slots[index] for index in shown}
 
 
 def chosen(drawing: Drawing) -> str | None:
-    tree = build(drawing.topologies, drawing.nodes)
-    index = gathering_of(drawing).chosen
-    return tree.domains[index].name if isinstance(tree, Tree) and index is not None else None
+    domain = gathering_of(drawing).chosen
+    return domain.name if domain is not None else None
 
 
 @OLD_AND_NEW

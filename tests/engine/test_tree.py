@@ -1,6 +1,7 @@
 """Section 1 of the reference: which domains there are, and why there may be none."""
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.tree import Domain, Merged, NoTree, Outside, Tree, build
 from kubectl_koord.model.objects import Layer
@@ -51,6 +52,16 @@ def test_a_domain_knows_its_ancestors_and_its_nodes() -> None:
     assert [tree.domains[index].name for index in tree.ancestors(tree.leaf["n6"])] == ["n6", "block-2", "spine-1", ""]
     assert list(tree.nodes_below(tree.at_layer(SPINE)[0])) == ["n0", "n1", "n2", "n3", "n4"]
     assert list(tree.nodes_below(tree.leaf["n6"])) == ["n6"]
+
+
+def test_a_node_stands_below_one_domain_and_outside_the_tree_below_none() -> None:
+    drawing = cluster("s0: b0[n0]; -: -[n1]")
+    assert [tree_of(drawing).above(node) for node in ("n0", "n1", "gone")] == ["b0", "", ""]
+
+
+def test_without_a_tree_there_is_no_layer_and_no_domain() -> None:
+    tree = no_tree_of(structs.replace(cluster(WORKED), topologies={}))
+    assert (tree.layers, tree.above("n0")) == ((), "")
 
 
 def test_the_first_label_with_a_value_names_the_domain() -> None:

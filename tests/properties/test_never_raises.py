@@ -18,7 +18,7 @@ from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.simulation.subjects import Subject, Unknown, find, pending_subjects
+from kubectl_koord.simulation.subjects import GangSubject, Subject, Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing
 from tests.properties.objects import objects_of
 from tests.properties.strategies import ODD, clusters
@@ -159,7 +159,7 @@ def ask_everything(snapshot: Snapshot) -> None:
 def _plan(snapshot: Snapshot, subject: Subject) -> None:
     with suppress(RefusedError):
         pod_group_plan(snapshot, subject.key, Wanted(must_gather=(SPINE,), multiples=(f"{SPINE}=2",)), overwrite=True)
-    if subject.group is not None:
+    if isinstance(subject, GangSubject):
         with suppress(RefusedError):
             index_plan(snapshot, subject, overwrite=True)
 

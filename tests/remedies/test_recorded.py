@@ -10,7 +10,7 @@ import pytest
 
 from kubectl_koord.explain.why import why
 from kubectl_koord.reports.pending import WhyReport
-from kubectl_koord.simulation.subjects import Subject, again
+from kubectl_koord.simulation.subjects import PodSubject, Subject, again
 from tests.conformance import VERSIONS, Case, read_cases, snapshot_of, subject_of
 from tests.edits import edited
 
@@ -58,7 +58,7 @@ def test_every_way_out_made_by_its_json_makes_the_answer_yes(name: str) -> None:
             document: Any = msgspec.json.decode(msgspec.json.encode(way))
             assert document["edits"], way
             after = snapshot_of(edited(cases()[name].cluster, document["edits"]), version)
-            later = again(after, subject.key, lone_pod=subject.group is None)
+            later = again(after, subject.key, lone_pod=isinstance(subject, PodSubject))
             assert later is not None
             assert why(after, later).verdict == "yes", (version, way)
 

@@ -19,6 +19,7 @@ from kubectl_koord.reports.edits import (
 )
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, simulate
+from kubectl_koord.simulation.subjects import GangSubject
 from tests.build import BLOCK, SPINE, SPINE_KEY, Drawing, cluster, cpus, node, rules
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
@@ -91,9 +92,11 @@ def test_each_edit_yields_the_question_in_the_cluster_that_it_describes(
 
 def test_terms_that_pods_define_change_in_their_gang() -> None:
     edits = (SetTopology("default/job", "pods", rules(f"MustGather {SPINE}")), SetMinimum("default/job", "pods", 1))
-    group = changed(simulate(LIGHT, LIGHT.subject("job")), edits).subject.group
-    assert group is not None
-    assert [(gang.topology, gang.minimum) for gang in group.members] == [((GatherRule(SPINE, "MustGather"),), 1)]
+    subject = changed(simulate(LIGHT, LIGHT.subject("job")), edits).subject
+    assert isinstance(subject, GangSubject)
+    assert [(gang.topology, gang.minimum) for gang in subject.group.members] == [
+        ((GatherRule(SPINE, "MustGather"),), 1)
+    ]
 
 
 def test_edits_of_several_kinds_are_all_made() -> None:
@@ -110,6 +113,12 @@ def test_a_lone_pod_may_ask_for_less() -> None:
     before, after = BARE.with_pod("lone", cpu=9), BARE.with_pod("lone", cpu=8)
     simulation = changed(simulate(before, before.subject("lone")), [SetRequest(("default/lone",), "cpu", "8")])
     assert seen(simulation) == seen(simulate(after, after.subject("lone")))
+
+
+def test_a_lone_pod_has_no_gang_to_change() -> None:
+    drawing = BARE.with_pod("lone", cpu=9)
+    simulation = simulate(drawing, drawing.subject("lone"))
+    assert changed(simulation, [SetMinimum("default/job", "PodGroup", 1)]) == simulation
 
 
 def test_no_edit_leaves_all_as_it_is() -> None:

@@ -3,6 +3,8 @@
 import pytest
 
 from kubectl_koord.simulation.subjects import (
+    GangSubject,
+    PodSubject,
     Subject,
     Unknown,
     find,
@@ -74,13 +76,19 @@ def test_a_name_means(name: str, meant: str | None) -> None:
 def test_a_gang_comes_before_a_pod_of_its_name() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("x", 1).with_pod("x")
     found = drawing.subject("x")
-    assert (found.group is not None, found.pending[0].name) == (True, "x-0")
+    assert (type(found), [pod.name for pod in found.pending]) == (GangSubject, ["x-0"])
     lone = drawing.subject("pod/x")
-    assert (lone.group, [pod.name for pod in lone.pending]) == (None, ["x"])
+    assert (type(lone), [pod.name for pod in lone.pending]) == (PodSubject, ["x"])
 
 
 def test_a_running_pod_has_nothing_pending() -> None:
-    assert DRAWN.subject("busy").pending == ()
+    busy = DRAWN.subject("busy")
+    assert (type(busy), busy.key, busy.pending) == (PodSubject, "default/busy", ())
+
+
+def test_a_lone_pod_is_of_no_gang_and_carries_no_spec() -> None:
+    lone = cluster("s0: b0[n1]").with_pod("x").subject("x")
+    assert (lone.key, dict(lone.gangs), lone.specs) == ("default/x", {}, ())
 
 
 def test_the_namespace_of_the_context_counts() -> None:
