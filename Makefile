@@ -15,11 +15,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check lint types imports tests conformance packaging soak bench golden format lock clean
+.PHONY: help demo test format-check lint types imports spelling tests conformance packaging soak bench golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
-	@echo "make test    formatting, lint, types, imports, tests, coverage, recorded cases, packaging"
+	@echo "make test    formatting, lint, types, imports, spelling, tests, coverage, recorded cases, packaging"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
 	@echo "make golden  write the golden screens and docs/sentences.md anew"
@@ -57,7 +57,7 @@ demo: $(VENV)/package
 	@echo "  kubectl koord preempt train/in-vain --dry-run --demo"; echo
 	@$(KOORD) preempt train/in-vain --dry-run --demo || [ $$? = 1 ]
 
-test: format-check lint types imports tests conformance packaging
+test: format-check lint types imports spelling tests conformance packaging
 
 format-check: $(VENV)/tools
 	$(BIN)/ruff format --check --quiet .
@@ -70,6 +70,9 @@ types: $(VENV)/tools
 
 imports: $(VENV)/tools
 	$(BIN)/lint-imports --no-logo
+
+spelling: $(VENV)/tools
+	$(BIN)/typos --format brief
 
 tests: $(VENV)/tools
 	$(BIN)/pytest -n auto --cov --cov-branch --cov-report=
