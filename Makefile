@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 KOORD := $(BIN)/kubectl-koord
+LOCK := constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --constraint $(LOCK)
 PURE := model engine wording reports messages simulation diagnosis remedies explain changes render
 comma := ,
 empty :=
@@ -13,28 +15,29 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check lint types imports tests conformance packaging soak bench golden format clean
+.PHONY: help demo test format-check lint types imports spelling tests conformance packaging soak bench golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
-	@echo "make test    formatting, lint, types, imports, tests, coverage, recorded cases, packaging"
+	@echo "make test    formatting, lint, types, imports, spelling, tests, coverage, recorded cases, packaging"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
 	@echo "make golden  write the golden screens and docs/sentences.md anew"
 	@echo "make format  format and fix what can be fixed"
+	@echo "make lock    write constraints.txt anew: the newest versions that pyproject.toml allows"
 
 # The package alone: enough for the demo.
-$(VENV)/package: pyproject.toml
+$(VENV)/package: pyproject.toml $(LOCK)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 	  { echo "error: Python 3.11 or newer is needed, and $(PYTHON) is not that: try make PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing into $(VENV) (first time only) ..." >&2
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(INSTALL) --upgrade pip
+	@$(INSTALL) --build-constraint $(LOCK) --editable .
 	@touch $@
 
 $(VENV)/tools: $(VENV)/package
-	@$(BIN)/python -m pip install --quiet --group dev
+	@$(INSTALL) --group dev
 	@touch $@
 
 demo: $(VENV)/package
@@ -54,7 +57,7 @@ demo: $(VENV)/package
 	@echo "  kubectl koord preempt train/in-vain --dry-run --demo"; echo
 	@$(KOORD) preempt train/in-vain --dry-run --demo || [ $$? = 1 ]
 
-test: format-check lint types imports tests conformance packaging
+test: format-check lint types imports spelling tests conformance packaging
 
 format-check: $(VENV)/tools
 	$(BIN)/ruff format --check --quiet .
@@ -67,6 +70,9 @@ types: $(VENV)/tools
 
 imports: $(VENV)/tools
 	$(BIN)/lint-imports --no-logo
+
+spelling: $(VENV)/tools
+	$(BIN)/typos --format brief
 
 tests: $(VENV)/tools
 	$(BIN)/pytest -n auto --cov --cov-branch --cov-report=
@@ -91,6 +97,12 @@ golden: $(VENV)/tools
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format --quiet .
+
+# One version of each package for Python 3.11 and newer; `make test` then runs with them.
+lock: $(VENV)/tools
+	@$(INSTALL) --group lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --no-annotate \
+	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 
 clean:
 	rm -rf $(VENV) dist build .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -17,7 +17,8 @@ FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "qu
 
 def check(folder: Path) -> None:
     """Raise AssertionError, or CalledProcessError, where something is not as it should be."""
-    _run(sys.executable, "-m", "build", "--outdir", str(folder / "dist"), str(ROOT))
+    lock, dist = str(ROOT / "constraints.txt"), str(folder / "dist")
+    _run(sys.executable, "-m", "build", "--dependency-constraints-txt", lock, "--outdir", dist, str(ROOT))
     (wheel,) = (folder / "dist").glob("*.whl")
     (source,) = (folder / "dist").glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
@@ -30,7 +31,7 @@ def check(folder: Path) -> None:
     assert {"LICENSE", "README.md", "CHANGELOG.md", "completions/kubectl-koord.bash", *IN_WHEEL} <= inside, inside
     _run(sys.executable, "-m", "venv", str(folder / "venv"))
     programs = folder / "venv" / "bin"
-    _run(str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel))
+    _run(str(programs / "python"), "-m", "pip", "install", "--quiet", "--constraint", lock, str(wheel))
     for words in FIRST_COMMANDS:
         assert _run(str(programs / "kubectl-koord"), *words), words
     assert _run(str(programs / "kubectl_complete-koord"), "to").startswith("topo\t")

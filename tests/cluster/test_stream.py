@@ -70,7 +70,7 @@ def test_any_slicing_of_any_layout_yields_what_a_plain_decode_yields(
     layout=LAYOUTS,
     behind=st.booleans(),
 )
-def test_many_slicings_yield_what_a_plain_decode_yields(
+def test_lists_cut_in_many_ways_yield_what_a_plain_decode_yields(
     names: list[str], padding: int, size: int, kind: dict[str, str], layout: dict[str, Any], *, behind: bool
 ) -> None:
     content = json.dumps(listed(names, padding=padding, kind=kind, behind=behind), **layout).encode()

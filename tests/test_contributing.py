@@ -1,0 +1,93 @@
+"""What CONTRIBUTING.md tells is so: its toy filter works, its files and targets exist, hooks run what CI runs."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli import world
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+(TOY_FILTER,) = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """Return a folder with a copy of the package and of its rules."""
+    shutil.copytree(ROOT / "kubectl_koord", tmp_path / "kubectl_koord", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def ran(folder: Path, *command: str | Path, stdin: str = "", code: int = 0) -> str:
+    """Run a command in a folder, as if it were no part of a repository, and return what it prints."""
+    # Within a hook git tells its children where the repository is.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
+    kept["GIT_CEILING_DIRECTORIES"] = str(folder.parent)
+    done = subprocess.run(
+        command, cwd=folder, env=kept, input=stdin, capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == code, f"{command}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def reasons(package: Path, cluster: str, code: int) -> dict[str, str]:
+    """Return, by node, why it refuses the pod, from an answer with the exit code."""
+    run = "import sys; sys.path[0] = ''; from kubectl_koord.cli.entry import main; main()"
+    words = ("why-pending", "pod/p-0", "--nodes", "--snapshot", cluster, "-o", "json")
+    answer = json.loads(ran(package, sys.executable, "-c", run, *words, code=code))
+    return {node["node"]: node["reason"] for node in answer["nodes"]}
+
+
+def test_the_toy_filter_is_a_new_file_and_its_rows_and_refuses_what_it_says(package: Path) -> None:
+    nodes = [world.node("n12", "s"), world.node("n13", "s")]
+    items = [*world.scheduler(), *nodes, world.pod("filler", on="n12"), world.pod("p-0")]
+    cluster = world.write(package, {"apiVersion": "v1", "kind": "List", "items": items})
+    assert reasons(package, cluster, code=0) == {"n12": "insufficient CPU", "n13": ""}
+
+    ran(package, "git", "apply", "-", stdin=TOY_FILTER)
+
+    refused = reasons(package, cluster, code=1)
+    assert refused == {"n12": "insufficient CPU", "n13": "taint example.com/unlucky:NoSchedule"}
+    assert re.findall(r"^\+\+\+ b/(.*)$", TOY_FILTER, re.MULTILINE) == [
+        "kubectl_koord/engine/fit/__init__.py",
+        "kubectl_koord/engine/fit/unlucky.py",
+    ]
+
+
+def test_the_toy_filter_keeps_to_the_rules_of_the_code(package: Path) -> None:
+    ran(package, "git", "apply", "-", stdin=TOY_FILTER)
+
+    ran(package, BIN / "ruff", "check", "--no-cache", "kubectl_koord/engine")
+    ran(package, BIN / "ruff", "format", "--no-cache", "--check", "kubectl_koord/engine")
+    ran(package, BIN / "lint-imports", "--no-cache")
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    named = re.findall(r"(?<![\w/.])(?:kubectl_koord|tests|docs)/[\w./-]+", TEXT.replace(TOY_FILTER, ""))
+    files = {name.rstrip(".") for name in named if not re.search("[A-Z]{2}", name.removesuffix("README.md"))}
+
+    assert len(files) > 20
+    assert [name for name in sorted(files) if not (ROOT / name).exists()] == []
+
+
+def test_every_target_that_is_named_is_one_of_make() -> None:
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", TEXT, re.MULTILINE)) <= TARGETS
+
+
+def test_hooks_run_what_make_test_runs() -> None:
+    (parts,) = re.findall(r"^test: (.*)$", MAKEFILE, re.MULTILINE)
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
+    hooks = [hook["entry"].removeprefix("make ") for hook in repository["hooks"]]
+
+    assert parts.split()[: len(hooks)] == hooks == ["format-check", "lint", "types", "imports", "spelling"]
