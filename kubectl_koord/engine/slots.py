@@ -84,15 +84,11 @@ def _at_most(
     return lambda name: found if (found := every[name]).slots < most else all_in
 
 
-def without_limit(view: View, prepared: Prepared) -> Mapping[str, NodeSlots]:
-    """Return how many pods like the trigger each node takes, were there any number of them.
-
-    Computed once per view and shape: gangs of one shape, and what-ifs, share it.
-    """
-    return view.per_node(_without_limit, prepared.trigger.requirements, prepared.checks)
-
-
 def _without_limit(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
+    """Return how many pods of these requirements a node takes, were there any number of them.
+
+    Gangs with the same requirements, and what-ifs, share it.
+    """
     one = Prepared(any_pod_of(requirements), checks)
 
     def on_node(name: str) -> NodeSlots:

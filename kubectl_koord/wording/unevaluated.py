@@ -51,7 +51,7 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
     """Return `quota team, CPU binding and node settings (NUMA topology policy)`: node settings together, last."""
     items = tuple(items)
     names = [_name(item) for item in items if not isinstance(item, NodeSetting)]
-    settings = sorted(_NODE_SETTINGS[item.code] for item in items if isinstance(item, NodeSetting))
+    settings = sorted(_name(item) for item in items if isinstance(item, NodeSetting))
     return listed([*names, *([f"node settings ({listed(settings)})"] if settings else [])])
 
 
