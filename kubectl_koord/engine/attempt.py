@@ -71,7 +71,7 @@ class Attempt(Struct, frozen=True, dict=True):
     """What came of one attempt.
 
     placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
-    told: what nodes said: their slots, or why they refused; see `rejections`.
+    node_answers: the slots of nodes, or why they refused; see `rejections`.
     waiting: members that had found a node before the trigger failed, by node.
     left: the members that had none. invalid: the plan failed on execution at this pod.
     prefilter: why no node was asked, None where nodes were.

@@ -60,7 +60,7 @@ class ShapeMemo:
         self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
 
     def requirements(self, pod: wire.Pod, qos: pod_requirements.Qos) -> pods.PodRequirements:
-        """Return the pod's shape, the one object for all equal shapes; `quality` is what its labels tell of it."""
+        """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels tell of it."""
         key = (_without_node(pod.spec), qos, pod_requirements.read_of(pod))
         requirements = self._by_spec.get(key)
         if requirements is None:

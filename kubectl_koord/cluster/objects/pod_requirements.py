@@ -160,7 +160,7 @@ def qos_of(labels: Mapping[str, str | None]) -> Qos:
 
 
 def read_of(pod: wire.Pod) -> tuple[object, ...]:
-    """Return what `shape` reads of a pod besides its spec and its quality; equal ones have equal shapes."""
+    """Return what `requirements` reads of a pod besides its spec and its QoS; equal ones have equal requirements."""
     meta = pod.metadata
     labels, annotations, owners = meta.labels, meta.annotations, meta.owner_references
     return (
