@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _GLOBALS = """\b
 Options of every command, before or after the verb:
-  --snapshot FILE            read a file of kubectl get -o json|yaml (- for stdin)
+  --snapshot FILE            read what kubectl get -o json printed (-: stdin)
   --demo                     read the embedded demo cluster
   --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
   -o, --output json|yaml     print JSON or YAML
   --color auto|always|never  when to use colour
-  --request-timeout 10s      limit of each request (default: 30 s without data)
+  --request-timeout 10s      limit of a request (default: 30 s of silence)
   -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl
 \b
 Exit code: 0 yes, 1 no, 2 unknown or failure.

@@ -190,6 +190,7 @@ def test_help_needs_no_cluster(koord: Run, words: tuple[str, ...]) -> None:
         done = koord(*words, flag)
         assert (done.code, done.err) == (0, "")
         assert done.out.startswith(" ".join(("Usage: kubectl koord", *words)))
+        assert not [line for line in done.out.splitlines() if len(line) > 80]
 
 
 @pytest.mark.usefixtures("no_kubectl")

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord annotate podgroup job --must-gather SpineLayer --dry-run=client
+  # Show what a hard layer would change, and its effect
+  kubectl koord annotate podgroup job --must-gather SpineLayer --dry-run
+  # Place multiples of 4 pods in each block
   kubectl koord annotate podgroup job --multiple BlockLayer=4 --overwrite
+  # Wait 20 minutes for the gang, and do not ask
   kubectl koord annotate podgroup job --waiting-time 20m --yes
+  # Number the pods as their names do
   kubectl koord annotate pods job --index
 """
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord preempt job --dry-run           which pods the scheduler would preempt for gang job
-  kubectl koord preempt job --dry-run=server    also ask the API server about each eviction
+  # Which pods the scheduler would preempt for gang job
+  kubectl koord preempt job --dry-run
+  # Also ask the API server about each eviction
+  kubectl koord preempt job --dry-run=server
 """
 
 

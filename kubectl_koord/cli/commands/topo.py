@@ -11,10 +11,14 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord topo                     the tree, with free and total resources
-  kubectl koord topo --for job           how many pods of gang job fit in each domain
-  kubectl koord topo --nodes             down to the nodes
-  kubectl koord topo --demo              the same on the embedded demo cluster
+  # The tree, with free and total resources
+  kubectl koord topo
+  # How many pods of gang job fit in each domain
+  kubectl koord topo --for job
+  # Down to the nodes
+  kubectl koord topo --nodes
+  # The same on the embedded demo cluster
+  kubectl koord topo --demo
 """
 
 

@@ -12,15 +12,21 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-pending              all pending gangs of the namespace
-  kubectl koord why-pending -A           all pending gangs of all namespaces
-  kubectl koord why-pending job          why gang job is pending, and what to do next
-  kubectl koord why-pending pod/job-0    by pod name; pytorchjob/x: by owner
-  kubectl koord why-pending job --nodes  also why each node does not fit
-  kubectl koord why-pending job -w       also every change, as it happens
+  # All pending gangs of the namespace, or of all namespaces
+  kubectl koord why-pending
+  kubectl koord why-pending -A
+  # Why gang job is pending, and what to do next
+  kubectl koord why-pending job
+  # The same by the name of a pod or of an owner
+  kubectl koord why-pending pod/job-0
+  kubectl koord why-pending pytorchjob/x
+  # Also why each node does not fit, or the scheduler's own messages
+  kubectl koord why-pending job --nodes
+  kubectl koord why-pending job --raw
+  # Also every change, as it happens
+  kubectl koord why-pending job -w
+  # Wait; exit code 0 scheduled, 1 timed out, 2 failed
   kubectl koord why-pending job --until scheduled --timeout 30m
-                                         wait; exit code 0 scheduled, 1 timed out, 2 failed
-  kubectl koord why-pending job --raw    also the scheduler's own messages
 """
 
 

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  kubectl koord why-preempted job-3      who preempted pod job-3, even if it no longer exists
-  kubectl koord why-preempted job        every preempted pod of gang job
+  # Who preempted pod job-3, even if it no longer exists
+  kubectl koord why-preempted job-3
+  # Every preempted pod of gang job
+  kubectl koord why-preempted job
 """
 
 
