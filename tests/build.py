@@ -216,7 +216,7 @@ class Drawing(Snapshot, frozen=True):
 
     def with_reserved(self, name: str, on: str, cpu: float = 1) -> "Drawing":
         """Let a Reservation hold room on a node."""
-        return self.but(reserved=(*self.reserved, ReservedRoom(name, on, cpus(cpu))))
+        return self.but(reserved=(*self.reserved, ReservedRoom(name, on, PodRequirements(cpus(cpu)))))
 
     def without_running(self, *keys: str) -> "Drawing":
         """Take running pods (`ns/name`) away."""

@@ -11,7 +11,7 @@ from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import Occupant, View, requests_of
+from kubectl_koord.engine.view import Occupant, View
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
@@ -179,9 +179,9 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
     if reason is None or not there or reason.unresolvable or isinstance(reason, Cordoned):
         return f"{name}: {obstacle(reason) if reason else 'full'}"
     need = scarce(first.trigger.requirements.requests, reason)
-    there = [one for one in there if any(resource in need for resource, _ in requests_of(one))] or there
-    there.sort(key=lambda one: sum(amount for r, amount in requests_of(one) if r in need), reverse=True)
-    largest = amounts((r, amount) for r, amount in requests_of(there[0]) if r in need)
+    there = [one for one in there if any(resource in need for resource, _ in one.requirements.requests)] or there
+    there.sort(key=lambda one: sum(amount for r, amount in one.requirements.requests if r in need), reverse=True)
+    largest = amounts((r, amount) for r, amount in there[0].requirements.requests if r in need)
     names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in there])
     priorities = sorted({one.priority for one in there})
     span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
@@ -197,7 +197,7 @@ def scarce(requests: Resources, reason: Reason | None) -> set[str]:
 
 
 def _alike(there: Iterable[Occupant]) -> bool:
-    return len({requests_of(one) for one in there}) == 1
+    return len({one.requirements.requests for one in there}) == 1
 
 
 def main(refused: Mapping[str, Reason]) -> str:

@@ -5,7 +5,7 @@ from typing import TypeAlias, TypeVar, TypeVarTuple
 
 from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, ReservedRoom, Resources, RunningPod
+from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
 Ts = TypeVarTuple("Ts")
@@ -18,16 +18,6 @@ Pod: TypeAlias = RunningPod | PendingPod
 """A pod on a node: one that runs, or a pending one that is assumed there."""
 Occupant: TypeAlias = Pod | ReservedRoom
 """What takes up room on a node."""
-
-
-def requests_of(occupant: Occupant) -> Resources:
-    """Return what an occupant takes up."""
-    return occupant.requests if isinstance(occupant, ReservedRoom) else occupant.requirements.requests
-
-
-def ports_of(occupant: Occupant) -> tuple[HostPort, ...]:
-    """Return the host ports that an occupant claims."""
-    return () if isinstance(occupant, ReservedRoom) else occupant.requirements.ports
 
 
 class NodeState:
@@ -66,18 +56,18 @@ class NodeState:
         """Put one more there."""
         self._shift(occupant, -1)
         self.occupants.append(occupant)
-        self.ports.extend(ports_of(occupant))
+        self.ports.extend(occupant.requirements.ports)
 
     def remove(self, occupant: Occupant) -> None:
         """Take one away that is there."""
         self._shift(occupant, 1)
         self.occupants.remove(occupant)
-        for port in ports_of(occupant):
+        for port in occupant.requirements.ports:
             self.ports.remove(port)
 
     def _shift(self, occupant: Occupant, sign: int) -> None:
         free = self.free
-        for resource, amount in requests_of(occupant):
+        for resource, amount in occupant.requirements.requests:
             free[resource] = free.get(resource, 0) + sign * amount
         self.places += sign
 

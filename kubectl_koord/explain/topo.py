@@ -8,7 +8,7 @@ from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
-from kubectl_koord.engine.view import Occupant, View, of, requests_of
+from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
@@ -204,7 +204,7 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
 def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
     found: Counter[str] = Counter()
     for occupant in occupants:
-        found.update(dict(requests_of(occupant)))
+        found.update(dict(occupant.requirements.requests))
     return found
 
 

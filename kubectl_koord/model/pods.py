@@ -134,7 +134,7 @@ class ReservedRoom(Struct, frozen=True, gc=False):
 
     name: str
     node: str
-    requests: Resources = ()
+    requirements: PodRequirements = PodRequirements()
     priority: int = 2**31 - 1
 
 

@@ -489,12 +489,10 @@ def reserved_room(written: wire.Reservation, allocated: Mapping[str, int]) -> po
     `allocated` are its owners' requests. Mirrors plugins/reservation/transformer.go.
     """
     held = dict(pod_requirements.resources(pod_requirements.amounts(written.status.allocatable)))
-    left = tuple((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(held.items()))
-    return pods.ReservedRoom(
-        name=written.metadata.name,
-        node=written.status.node_name or "",
-        requests=tuple((resource, amount) for resource, amount in left if amount),
-    )
+    left = ((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(held.items()))
+    requests = tuple((resource, amount) for resource, amount in left if amount)
+    node = written.status.node_name or ""
+    return pods.ReservedRoom(written.metadata.name, node, pods.PodRequirements(requests=requests))
 
 
 def reservation_of(written: wire.Pod) -> str:

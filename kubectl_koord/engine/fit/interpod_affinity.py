@@ -86,11 +86,7 @@ def _with_repelling_pods(view: View) -> tuple[str, ...]:
 
 
 def _repels(view: View) -> Callable[[str], bool]:
-    return lambda name: any(_anti_affinity(occupant) for occupant in view.occupants(name))
-
-
-def _anti_affinity(occupant: Occupant) -> tuple[PodTerm, ...]:
-    return () if isinstance(occupant, ReservedRoom) else occupant.requirements.pod_anti_affinity
+    return lambda name: any(occupant.requirements.pod_anti_affinity for occupant in view.occupants(name))
 
 
 def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant]) -> _Part:

@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.engine.fit.load_aware import Usage, estimated
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import Claim, NodeMetric, PodUsage, Reservation, ReservationOwner
-from kubectl_koord.model.pods import NodeTerm, ReservedRoom, Resources
+from kubectl_koord.model.pods import NodeTerm, PodRequirements, ReservedRoom, Resources
 from kubectl_koord.model.selectors import Requirement, Selector
 from kubectl_koord.model.unevaluated import NodeSetting
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
@@ -225,7 +225,7 @@ def reservation(**status: object) -> Json:
 def test_what_is_left_of_a_reservation_is_reserved_on_its_node() -> None:
     drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
-    assert found.reserved == (ReservedRoom("r", "n1", (("memory", MEM),)),)
+    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("memory", MEM),))),)
     assert [owner.name for owner in found.running["n1"]] == ["p"]
     assert found.reservations == (
         Reservation(
@@ -250,4 +250,4 @@ def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
 def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
     annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
     found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.reserved == (ReservedRoom("r", "n1", (("cpu", 4000), ("memory", MEM))),)
+    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("cpu", 4000), ("memory", MEM)))),)
