@@ -352,6 +352,11 @@ def attempt_of(drawing: Drawing, name: str = "job", trigger: str = "") -> Attemp
     return attempt(job, of(drawing), (named or triggers(job))[0])
 
 
+def failing_pod(failed: Attempt) -> str:
+    """Return the member that the planned node refuses as the plan is carried out, empty for none."""
+    return failed.failed_seat.pod if failed.failed_seat is not None else ""
+
+
 def gathering_of(drawing: Drawing, name: str = "job") -> PlacementPlan:
     """Return where a topology gang would be planned."""
     plan = attempt_of(drawing, name).plan

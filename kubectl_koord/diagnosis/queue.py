@@ -129,7 +129,8 @@ def _fits_wherever(simulation: Simulation, before: JobsAhead) -> bool:
     pods = simulation.subject.pending
     outcomes = open_outcomes(simulation, before.fixed, preemption=False)
     first = outcomes[0].first
-    if len(outcomes) > 1 or first.placement is None or not first.prepared.counts_only_room:
+    is_exact = first.prepared.counts_only_room and not first.prepared.books
+    if len(outcomes) > 1 or first.placement is None or not is_exact:
         return False
     if len({pod.requirements for pod in pods}) > 1 or any(
         pod.requirements.pod_anti_affinity for pod in before.undetermined

@@ -9,13 +9,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, prepare, rejection
-from kubectl_koord.engine.fit.load_aware import is_measured
+from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
+from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.objects import Claim
@@ -60,11 +59,17 @@ class Job(Struct, frozen=True):
         """The members that the scheduler takes from its queue."""
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
-    def prepared(
-        self, trigger: PendingPod, view: View, assumed: Mapping[str, Sequence[PendingPod]] | None = None
-    ) -> Prepared:
-        """Return the prepared state of one member as the trigger; `assumed` are members of the view, by node."""
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, assumed)
+    def prepared(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of one member as the trigger."""
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+
+
+class FailedSeat(Struct, frozen=True):
+    """The first member (`namespace/name`) that its planned node refuses as the plan is carried out, and why."""
+
+    pod: str
+    node: str
+    reason: Reason | PreFilterRefusal
 
 
 class Attempt(Struct, frozen=True, dict=True):
@@ -73,7 +78,7 @@ class Attempt(Struct, frozen=True, dict=True):
     placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
     node_answers: the slots of nodes, or why they refused; see `rejections`.
     waiting: members that had found a node before the trigger failed, by node.
-    left: the members that had none. invalid: the plan failed on execution at this pod.
+    left: the members that had none. failed_seat: where the plan failed as it was carried out, None where it did not.
     prefilter: why no node was asked, None where nodes were.
     """
 
@@ -84,7 +89,7 @@ class Attempt(Struct, frozen=True, dict=True):
     node_answers: Offer | Mapping[str, Reason]
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
-    invalid: str = ""
+    failed_seat: FailedSeat | None = None
     prefilter: PreFilterRefusal | None = None
 
     @cached_property
@@ -121,8 +126,10 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    if job.prefilter is not None:
-        return Attempt(trigger, job.prepared(trigger, view), None, None, {}, left=job.pods, prefilter=job.prefilter)
+    prepared = job.prepared(trigger, view)
+    refusal = job.prefilter or prepared.refusal
+    if refusal is not None:
+        return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
     if job.topology is not None:
         return _planned(job, job.topology, view, trigger)
     return _pod_by_pod(job, view, trigger, choose or emptiest)
@@ -132,38 +139,36 @@ def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
-    failing = _execution_fault(job, view, prepared, plan.assignments) if plan.assignments else ""
+    failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
     tried = {pod.key: plan.assignments[pod.key] for pod in job.tried} if plan.assignments else {}
-    placement = tried if not failing and is_enough(job, tried) else None
-    return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, invalid=failing)
+    placement = tried if failed is None and is_enough(job, tried) else None
+    return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, failed_seat=failed)
 
 
-def _execution_fault(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> str:
-    """Return the first pod that its own filters refuse on its planned node, empty when all fit.
+def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> FailedSeat | None:
+    """Return the first member that its own filters refuse on its planned node, None when all fit.
 
-    The plan was made with the trigger's prepared state; each pod is then tried with its own.
+    The plan was made with the trigger's prepared state, and nothing was booked for those who were counted;
+    now each pod is tried with its own, and all is booked for those before it.
     """
     trigger = prepared.trigger
-    is_loaded = any(is_measured(view, node) for node in assignments.values())
-    if (
-        not is_loaded
-        and not prepared.follows_members
-        and all(pod.requirements == trigger.requirements for pod in job.pods)
-    ):
-        return ""
+    alike = all(pod.requirements == trigger.requirements for pod in job.pods)
+    if alike and not prepared.books and not prepared.follows_members:
+        return None
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
     own = {_kind(pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
-    if not is_loaded and not any(one.follows_members for one in by_kind.values()):
+    if not any(one.follows_members for one in by_kind.values()):
         return _first_refused(view, in_turn, assignments, by_kind)
-    placed: dict[str, list[PendingPod]] = {}
+    seated: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
-        now = view.with_pods(placed)
-        if rejection(pod, now.state(node), job.prepared(pod, now, placed)) is not None:
-            return pod.key
-        placed.setdefault(node, []).append(pod)
-    return ""
+        now = view.with_pods(seated)
+        found = placed(pod, now.state(node), job.prepared(pod, now))
+        if not isinstance(found, PendingPod):
+            return FailedSeat(pod.key, node, found)
+        seated.setdefault(node, []).append(found)
+    return None
 
 
 def _kind(pod: PendingPod) -> _Kind:
@@ -173,16 +178,17 @@ def _kind(pod: PendingPod) -> _Kind:
 
 def _first_refused(
     view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
-) -> str:
-    """Return the same for members that change nothing on a node but its room: none alters what others were told."""
+) -> FailedSeat | None:
+    """Return the same for members of which none changes what was prepared for the others."""
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        if rejection(pod, state, by_kind[_kind(pod)]) is not None:
-            return pod.key
-        state.add(pod)
-    return ""
+        found = placed(pod, state, by_kind[_kind(pod)])
+        if not isinstance(found, PendingPod):
+            return FailedSeat(pod.key, node, found)
+        state.add(found)
+    return None
 
 
 def emptiest(states: Sequence[NodeState]) -> NodeState:
@@ -218,6 +224,8 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     """
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), job.tried, prepared)
+    if prepared.books:
+        slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
@@ -232,6 +240,20 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
+    found = Offer()
+    left = len(pods)
+    for name, node in sorted(offer.items(), key=lambda item: -item[1].slots):
+        found[name] = places(view.state(name), pods[: node.slots], prepared) if node.slots else node
+        if found[name].slots == node.slots:
+            found[name] = node
+        left -= found[name].slots
+        if left <= 0:
+            break
+    return found
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:
@@ -249,6 +271,9 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
     now = view
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now)
+        if prepared.refusal is not None:
+            left = (*queue[position:], *_never(job))
+            return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
         states = [now.state(name) for name in now.names()]
         feasible = [state for state in states if rejection(pod, state, prepared) is None]
         if not feasible:

@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, room_rejection, static_rejection
+from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
-from kubectl_koord.engine.fit.resources import how_many
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.memo import Memo, memoised
@@ -96,7 +95,7 @@ def _without_limit(view: View, requirements: PodRequirements, checks: tuple[Chec
         reason = rejection_as_is(one.trigger, state, one)
         if reason is not None:
             return NodeSlots(0, reason)
-        count = how_many(requirements.requests, requirements.requests, state)
+        count = room_for(state, requirements.requests, one)
         return NodeSlots(count, room_rejection(one.trigger, _with_many(state, requirements.requests, count), one))
 
     return on_node
@@ -140,34 +139,47 @@ def runs_of(pods: Sequence[PendingPod]) -> tuple[tuple[PendingPod, ...], ...]:
 
 
 def _on_node(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
-    reason = static_rejection(runs[0][0], state, prepared)
-    if reason is not None:
-        return NodeSlots(0, reason)
-    if prepared.counts_only_room and state.node.name not in prepared.nominated and state.node.metric is None:
+    if prepared.counts_only_room and state.node.name not in prepared.nominated:
         return _by_room(state, runs, prepared)
-    return _one_by_one(state.copy(), [pod for run in runs for pod in run], prepared)
+    return _one_by_one(state, [pod for run in runs for pod in run], prepared)
 
 
 def _one_by_one(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> NodeSlots:
+    left = state
     for count, pod in enumerate(pods):
-        reason = rejection(pod, state, prepared)
+        reason = rejection(pod, left, prepared)
         if reason is not None:
             return NodeSlots(count, reason)
-        state.add(pod)
+        if left is state:
+            left = state.copy()
+        left.add(pod)
+    return NodeSlots(len(pods), None)
+
+
+def places(state: NodeState, pods: Sequence[PendingPod], prepared: Prepared) -> NodeSlots:
+    """Return how many pods a node takes when each is placed with all that is booked for it, before the next is tried.
+
+    Unlike offer slots, this is what becomes of pods that are scheduled one by one.
+    """
+    left = state.copy()
+    for count, pod in enumerate(pods):
+        found = rejection(pod, left, prepared) or reserve(pod, left, prepared)
+        if not isinstance(found, PendingPod):
+            return NodeSlots(count, found)
+        left.add(found)
     return NodeSlots(len(pods), None)
 
 
 def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> NodeSlots:
-    """Count like `_one_by_one`, by division: only resources and places can run out."""
-    need = prepared.trigger.requirements.requests
+    """Count like `_one_by_one`, by division: only room can run out."""
     total = 0
     left = state
     for run in runs:
-        reason = static_rejection(run[0], left, prepared)
+        reason = rejection_as_is(run[0], left, prepared)
         if reason is not None:
             return NodeSlots(total, reason)
         each = run[0].requirements.requests
-        count = min(len(run), how_many(need, each, left))
+        count = min(len(run), room_for(left, each, prepared))
         left = _with_many(left, each, count)
         total += count
         if count < len(run):

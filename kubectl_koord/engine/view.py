@@ -1,7 +1,7 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
@@ -23,7 +23,7 @@ Occupant: TypeAlias = Pod | ReservedRoom
 class NodeState:
     """A private copy of one node to try pods on: what is free, and who is there."""
 
-    __slots__ = ("free", "node", "occupants", "places", "ports")
+    __slots__ = ("_booked", "free", "node", "occupants", "places", "ports")
 
     def __init__(self, node: Node, occupants: Iterable[Occupant]) -> None:
         """Compute what the occupants leave free."""
@@ -32,6 +32,7 @@ class NodeState:
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
         self.occupants: list[Occupant] = []
+        self._booked: dict[object, Any] = {}
         if isinstance(occupants, NodePods):
             for resource, amount in occupants.requested.items():
                 self.free[resource] = self.free.get(resource, 0) - amount
@@ -50,10 +51,24 @@ class NodeState:
         twin.places = self.places
         twin.ports = list(self.ports)
         twin.occupants = list(self.occupants)
+        twin._booked = self._booked  # noqa: SLF001 - one of its own kind
         return twin
 
+    def booked(self, compute: "Callable[[NodeState], T]") -> T:
+        """Return what a plugin's books say of the node, computed once for those who are in them.
+
+        Args:
+            self: the node.
+            compute: makes it of the node and its occupants, reading no pod that nothing is booked for.
+
+        """
+        if compute not in self._booked:
+            self._booked[compute] = compute(self)
+        found: T = self._booked[compute]
+        return found
+
     def add(self, occupant: Occupant) -> None:
-        """Put one more there."""
+        """Put one more there; for a pending pod without allocations, nothing is booked."""
         self._shift(occupant, -1)
         self.occupants.append(occupant)
         self.ports.extend(occupant.requirements.ports)
@@ -70,6 +85,8 @@ class NodeState:
         for resource, amount in occupant.requirements.requests:
             free[resource] = free.get(resource, 0) + sign * amount
         self.places += sign
+        if occupant.allocations is not None:
+            self._booked = {}  # a new one, as copies of the node share what it was
 
 
 class View(Memo):

@@ -322,9 +322,10 @@ def _never_words(simulation: Simulation, first: Attempt) -> str:
 def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
     pods = simulation.subject.pending
     noun = layer_noun(simulation.must_gather) if simulation.must_gather else "cluster"
-    if first.invalid:
-        message = f"every attempt fails: {first.invalid} does not fit on its planned node."
-        return Cause("insufficient-slots", message, (first.invalid,))
+    if first.failed_seat is not None:
+        failing = first.failed_seat.pod
+        message = f"every attempt fails: {failing} does not fit on its planned node."
+        return Cause("insufficient-slots", message, (failing,))
     best, raw = _best(plan)
     if _is_indivisible(simulation, plan):
         message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."

@@ -5,12 +5,12 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model import quantity
+from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
-Resources: TypeAlias = tuple[tuple[str, int], ...]
-"""Amounts by resource, sorted by name, zero amounts left out."""
-
+Resources: TypeAlias = quantity.Resources
 
 EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
 
@@ -81,7 +81,8 @@ class RunningPod(Struct, frozen=True, gc=False):
 
     `gang` is the gang's id or empty; `job` the victim's job key (label
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
-    API prints them; `gone_by` when one that terminates must have ended, its grace period over.
+    API prints them; `gone_by` when one that terminates must have ended, its grace period over;
+    `allocations` what the scheduler wrote that its plugins booked for it.
     """
 
     namespace: str
@@ -100,6 +101,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     scheduled: str = ""
     gone_by: str = ""
+    allocations: Allocations = NOTHING
 
     @property
     def key(self) -> str:
@@ -129,13 +131,14 @@ class ReservedRoom(Struct, frozen=True, gc=False):
     """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
 
     The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default nobody preempts it.
+    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it.
     """
 
     name: str
     node: str
     requirements: PodRequirements = PodRequirements()
     priority: int = 2**31 - 1
+    allocations: Allocations = NOTHING
 
 
 class Condition(Struct, frozen=True, gc=False):
@@ -161,6 +164,8 @@ class PendingPod(Struct, frozen=True, gc=False):
     """A pod without a node that is not finished, with all that decides about it.
 
     `foreign_gang` names the label or annotation of another gang scheduler where that is its only one.
+    `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
+    a member that is only put on a node to count, for which upstream's plugins book nothing.
     """
 
     namespace: str
@@ -184,6 +189,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     resource_version: str = ""
     foreign_gang: str = ""
+    allocations: Allocations | None = None
 
     @property
     def key(self) -> str:

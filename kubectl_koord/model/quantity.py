@@ -6,6 +6,10 @@ of containers are exact; `milli` and `whole` round up as the scheduler does.
 
 import re
 from functools import lru_cache
+from typing import TypeAlias
+
+Resources: TypeAlias = tuple[tuple[str, int], ...]
+"""Amounts by resource, sorted by name, zero amounts left out."""
 
 NANO = 1_000_000_000
 

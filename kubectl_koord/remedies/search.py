@@ -128,7 +128,8 @@ class Search:
     @property
     def counts_exactly(self) -> bool:
         """Whether counting slots finds all that helps: for pods of one kind that ask for nothing but room."""
-        return len(self.slot_counts) == 1 and self.first.prepared.counts_only_room
+        prepared = self.first.prepared
+        return len(self.slot_counts) == 1 and prepared.counts_only_room and not prepared.books
 
     def fewest(self, pieces: Sequence[tuple[int, tuple[Edit, ...]]], missing: int) -> tuple[Edit, ...]:
         """Return the edits of as few pieces as it takes, none when not even all of them work.

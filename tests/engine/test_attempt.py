@@ -6,7 +6,7 @@ from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, tr
 from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient, NotPlanned
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
-from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, having, jobs_of, rules, short
+from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
 
 MIXED = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 0).with_pod("master", gang="job", cpu=12)
 MIXED = MIXED.with_members(("worker-0", "worker-1"), "job", cpu=2)
@@ -57,14 +57,14 @@ def test_a_plan_fails_on_execution_where_a_pods_own_filters_refuse() -> None:
     drawing = drawing.with_pod("a-small", gang="job", cpu=2).with_pod("b-small", gang="job", cpu=2)
     drawing = drawing.with_pod("c-large", gang="job", cpu=6)
     failed = with_trigger(drawing, "a-small")
-    assert (failed.placement, failed.invalid) == (None, "default/c-large")
+    assert (failed.placement, failing_pod(failed)) == (None, "default/c-large")
     assert failed.plan is not None
     assert set((failed.plan.assignments or {}).values()) == {"n1"}
 
 
 def test_a_plan_of_unequal_pods_may_hold_on_execution() -> None:
     drawing = MIXED.with_group("job", 3, topology=rules(f"MustGather {SPINE}"))
-    assert with_trigger(drawing, "worker-0").invalid == ""
+    assert with_trigger(drawing, "worker-0").failed_seat is None
 
 
 def test_members_that_repel_each_other_are_tried_with_their_own_state() -> None:
@@ -72,7 +72,7 @@ def test_members_that_repel_each_other_are_tried_with_their_own_state() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, must_gather=SPINE)
     drawing = drawing.change_pods(labels=(("app", "web"),))
     repelling = drawing.with_members(("job-0", "job-1"), "job", labels=(("app", "web"),), pod_anti_affinity=(apart,))
-    assert attempt_of(repelling).invalid == "default/job-1"
+    assert failing_pod(attempt_of(repelling)) == "default/job-1"
 
 
 def test_a_plain_gang_is_placed_when_its_minimum_fits() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.fit import Prepared, prepare, rejection, room_rejection, static_rejection
+from kubectl_koord.engine.fit import prepare, rejection, room_rejection
 from kubectl_koord.engine.reasons import (
     Cordoned,
     Insufficient,
@@ -164,10 +164,3 @@ def test_a_nominated_pod_of_the_same_job_does_not_count() -> None:
 def test_a_node_with_room_is_not_refused_for_want_of_room() -> None:
     view, pod = of(ONE), pending("p", 8)
     assert room_rejection(pod, view.state("n1"), prepare(pod, view, rules("1.8"))) is None
-
-
-def test_where_only_the_node_itself_is_looked_at_an_open_node_is_not_refused() -> None:
-    view, pod = of(ONE), pending("p", 99)
-    checks = prepare(pod, view, rules("1.8")).checks
-    of_node = Prepared(pod, tuple(check for check in checks if check.depends_on == "node"))
-    assert static_rejection(pod, view.state("n1"), of_node) is None

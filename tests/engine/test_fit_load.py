@@ -10,7 +10,7 @@ from kubectl_koord.engine.slots import NodeSlots, offer_slots
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.objects import NodeMetric
 from kubectl_koord.model.pods import PodRequirements
-from tests.build import SPINE, attempt_of, cluster, pending
+from tests.build import SPINE, attempt_of, cluster, failing_pod, pending
 
 BUSY = Usage("cpu", 5000, 8000, 65)
 ESTIMATE = (("cpu", 1000),)
@@ -51,7 +51,7 @@ def test_members_that_are_assumed_on_a_node_count_when_the_plan_is_carried_out()
     failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, estimate=ESTIMATE))
     assert failed.plan is not None
     assert failed.plan.nodes["n1"].slots == 2
-    assert failed.invalid == "default/job-1"
+    assert failing_pod(failed) == "default/job-1"
 
 
 def test_a_what_if_keeps_what_was_estimated_of_the_cluster_as_it_is() -> None:

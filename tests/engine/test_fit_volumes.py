@@ -9,7 +9,7 @@ from kubectl_koord.engine.view import of
 from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import NodeTerm
 from kubectl_koord.model.selectors import Requirement
-from tests.build import Drawing, attempt_of, cluster, pending, preempt_of
+from tests.build import Drawing, attempt_of, cluster, failing_pod, pending, preempt_of
 
 ZONE = "topology.kubernetes.io/zone"
 TWO = cluster("s0: b0[n1 n2]").label("n1", **{ZONE: "a"}).label("n2", **{ZONE: "b"})
@@ -82,7 +82,7 @@ def test_a_volume_that_is_there_already_or_of_another_driver_counts_for_nothing(
 def test_members_that_share_a_claim_of_one_pod_fail_on_execution() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
     drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
-    assert attempt_of(drawing).invalid == "default/job-1"
+    assert failing_pod(attempt_of(drawing)) == "default/job-1"
 
 
 def test_a_node_offers_one_slot_for_members_that_share_a_claim_of_one_pod() -> None:

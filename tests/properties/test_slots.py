@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
-from kubectl_koord.engine.fit import Prepared, prepare, rejection, static_rejection
+from kubectl_koord.engine.fit import Prepared, prepare, rejection
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import _by_room, _one_by_one, in_index_order, runs_of
 from kubectl_koord.engine.tree import Tree, build
@@ -98,7 +98,7 @@ def test_counting_by_division_equals_counting_one_by_one(drawing: Drawing) -> No
             prepared = job.prepared(trigger, view)
             for name in view.names():
                 state = view.state(name)
-                if static_rejection(pods[0], state, prepared) is None and _divisible(prepared, name):
+                if _divisible(prepared, name):
                     assert _by_room(state, runs_of(pods), prepared) == _one_by_one(state.copy(), pods, prepared)
 
 

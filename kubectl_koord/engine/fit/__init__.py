@@ -4,7 +4,7 @@ Each filter is a module with a `prepare`, which returns a check, and an entry in
 filters of one round share, the state that PreFilter prepares for the trigger pod, is `Prepared`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct, structs
@@ -22,13 +22,14 @@ from kubectl_koord.engine.fit import (
     volumes,
 )
 from kubectl_koord.engine.fit.check import Check, Cluster
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, Resources
 
-Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | None]
+Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
 
 FILTERS: tuple[Prepare, ...] = (
     cordon.prepare,
@@ -42,24 +43,33 @@ FILTERS: tuple[Prepare, ...] = (
     interpod_affinity.prepare,
     load_aware.prepare,
 )
-"""In the order of the default profile. Each returns None where it has nothing to say of this trigger."""
+"""In the order of the default profile.
+
+Each returns None where it has nothing to say of this trigger, or why PreFilter refuses the trigger for all nodes.
+"""
 
 
 class Prepared(Struct, frozen=True):
     """What PreFilter leaves for all members of a round: the state of the trigger pod alone.
 
     `checks` are the filters that have a say, in order; `nominated` holds, by node, the pods of other
-    jobs that are nominated there.
+    jobs that are nominated there; `refusal` is why no node is asked, None where they are.
     """
 
     trigger: PendingPod
     checks: tuple[Check, ...]
     nominated: Mapping[str, tuple[PendingPod, ...]] = {}
+    refusal: PreFilterRefusal | None = None
 
     @property
     def counts_only_room(self) -> bool:
         """Whether members added to a node change nothing there but its room."""
         return not any(check.depends_on == "pods" for check in self.checks)
+
+    @property
+    def books(self) -> bool:
+        """Whether what is booked on a node counts: members that are placed there then count for the next one."""
+        return any(check.depends_on == "books" for check in self.checks)
 
     @property
     def follows_members(self) -> bool:
@@ -84,7 +94,6 @@ def prepare(
     nominated: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
-    assumed: Mapping[str, Sequence[PendingPod]] | None = None,
 ) -> Prepared:
     """Return the prepared state of the trigger.
 
@@ -95,7 +104,6 @@ def prepare(
         nominated: the pods that are nominated to nodes.
         same_job: the trigger's own job, whose nominations do not count.
         claims: the volume claims, by `namespace/name`.
-        assumed: members that were just assumed on nodes, by node.
 
     """
     job = {pod.key for pod in same_job} | {trigger.key}
@@ -103,21 +111,18 @@ def prepare(
     for pod in nominated:
         if pod.key not in job:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    cluster = Cluster(view, rules, claims or {}, assumed or {})
-    checks = (prepare_one(trigger, cluster) for prepare_one in FILTERS)
-    return Prepared(trigger, tuple(check for check in checks if check is not None), by_node)
+    cluster = Cluster(view, rules, claims or {})
+    found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
+    refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
+    checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
+    return Prepared(trigger, checks, by_node, refusal)
 
 
-def static_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
-    """Return why the node refuses the pod whoever is on it, by the filters before any that looks at room or pods."""
+def room_for(state: NodeState, each: Resources, prepared: Prepared) -> int:
+    """Return how many pods that take up `each` the room of a node takes, one after the other."""
     trigger = prepared.trigger.requirements
-    for check in prepared.checks:
-        if check.depends_on != "node":
-            return None
-        reason = check.reject(pod, state, trigger)
-        if reason is not None:
-            return reason
-    return None
+    limits = (check.most(state, trigger, each) for check in prepared.checks)
+    return min((most for most in limits if most is not None), default=0)
 
 
 def room_rejection(pod: PendingPod, state: NodeState, prepared: Prepared) -> Reason | None:
@@ -156,3 +161,22 @@ def rejection_as_is(pod: PendingPod, state: NodeState, prepared: Prepared) -> Re
         if reason is not None:
             return reason
     return None
+
+
+def reserve(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod | Reason:
+    """Return the pod with all that is booked for it on a node that takes it, or why that cannot be booked.
+
+    The filters must have been prepared for this pod. Mirrors `RunReservePluginsReserve`.
+    """
+    booked = NOTHING
+    for check in prepared.checks:
+        found = check.reserve(pod, state, booked)
+        if not isinstance(found, Allocations):
+            return found
+        booked = found
+    return structs.replace(pod, allocations=booked)
+
+
+def placed(pod: PendingPod, state: NodeState, prepared: Prepared) -> PendingPod | Reason | PreFilterRefusal:
+    """Return the pod as it is placed on the node, with all that is booked for it, or why it is not."""
+    return prepared.refusal or rejection(pod, state, prepared) or reserve(pod, state, prepared)

@@ -1,6 +1,6 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -8,23 +8,24 @@ from msgspec import Struct
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
-DependsOn: TypeAlias = Literal["node", "room", "pods"]
-"""What of a node can change an answer: the node alone, the room that is left on it, or the pods on it."""
+DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
+"""What of a node can change an answer.
+
+`node`: the node alone. `room`: its free resources and pod places. `books`: what plugins have booked there
+(cards, CPUs, load), which members that are put on a node to count do not change. `pods`: who is on it.
+"""
 
 
 class Cluster(Struct, frozen=True):
-    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
-
-    `assumed` are the members that the scheduler has just assumed on nodes, by node; the view holds them, too.
-    """
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`."""
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
-    assumed: Mapping[str, Sequence[PendingPod]] = {}
 
 
 class Check(Protocol):
@@ -39,15 +40,37 @@ class Check(Protocol):
         a round with the state that was prepared for the trigger.
         """
 
+    def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
+        """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
+
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell whether members that were placed on any node change what is prepared for the next one."""
 
+    def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return what is booked for a pod that takes its place on the node, or why it cannot be.
+
+        Args:
+            self: the filter, prepared for this pod.
+            pod: the pod, which all filters let pass.
+            state: the node, before the pod.
+            booked: what the filters before this one have booked for it.
+
+        """
+
 
 class Stateless:
-    """The part of a check that members change nothing of."""
+    """The part of a check that room does not limit, that members change nothing of, and that books nothing."""
 
     __slots__ = ()
+
+    def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources) -> int | None:
+        """Tell that room does not limit it."""
+        return None
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that they do not."""
         return False
+
+    def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Book nothing more."""
+        return booked

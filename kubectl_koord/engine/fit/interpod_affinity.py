@@ -6,7 +6,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
 from kubectl_koord.engine.view import NodeState, Occupant, Pod, View
 from kubectl_koord.model.memo import memoised
@@ -29,7 +29,7 @@ class _Part(Struct, frozen=True):
     pod_anti_affinity: _Pairs
 
 
-class InterPodAffinity(Struct, frozen=True):
+class InterPodAffinity(Stateless, Struct, frozen=True):
     """The filter: what PreFilter prepares for the trigger, the sums over the cluster and each node's part in them."""
 
     depends_on: ClassVar[DependsOn] = "pods"

@@ -2,7 +2,7 @@
 
 Mirrors pkg/scheduler/plugins/loadaware with the chart's settings (65 % CPU, 95 % memory, stale
 metrics used as if fresh). Counting slots adds no members to what a node uses, as upstream's cache does
-not know of them yet; when a plan is carried out, those that are assumed on a node count.
+not know of them yet; when a plan is carried out, those that are placed on a node count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.reasons import Overloaded, Reason
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node, NodeMetric
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
@@ -35,28 +35,22 @@ _ByNode: TypeAlias = Mapping[str, tuple[Usage, ...]]
 class LoadAware(Stateless, Struct, frozen=True):
     """The filter: what nodes use, to which a member's own estimate is added."""
 
-    depends_on: ClassVar[DependsOn] = "node"
+    depends_on: ClassVar[DependsOn] = "books"
     usage: Identity[_ByNode]
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
         if state.node.metric is None:
             return None
-        return overloaded(pod.requirements, self.usage.value.get(state.node.name, ()))
+        usage = self.usage.value.get(state.node.name, ())
+        placed = state.booked(_of_placed)
+        return overloaded(pod.requirements, _with(usage, placed) if placed else usage)
 
 
 def prepare(_trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
     """Return the filter; None where no node is measured against a threshold."""
     usage = estimated(cluster.view.snapshot)
-    if not usage:
-        return None
-    assumed = {name: _with_assumed(usage[name], pods) for name, pods in cluster.assumed.items() if name in usage}
-    return LoadAware(Identity({**usage, **assumed} if assumed else usage))
-
-
-def is_measured(view: View, name: str) -> bool:
-    """Tell whether the load of a node may refuse a pod."""
-    return view.node(name).metric is not None and name in estimated(view.snapshot)
+    return LoadAware(Identity(usage)) if usage else None
 
 
 @memoised
@@ -64,7 +58,7 @@ def estimated(snapshot: Snapshot) -> _ByNode:
     """Return what nodes use, as far as they are measured and have a threshold.
 
     It is made of the pods of the snapshot itself. A what-if keeps it: nobody measured the node without the pods that
-    go there, and pods that come count as soon as they are assumed, see `prepare`.
+    go there, and pods that come count once they are placed.
     """
     configured = snapshot.config.usage_thresholds
     found = {
@@ -110,12 +104,18 @@ def _is_new(pod: RunningPod, since: datetime | None) -> bool:
         return False
 
 
-def _with_assumed(usage: Iterable[Usage], pods: Iterable[PendingPod]) -> tuple[Usage, ...]:
-    estimates = [dict(pod.requirements.estimate) for pod in pods]
-    return tuple(
-        structs.replace(one, used=one.used + sum(estimate.get(one.resource, 0) for estimate in estimates))
-        for one in usage
-    )
+def _of_placed(state: NodeState) -> Mapping[str, int]:
+    """Return what is expected of the members that were placed on a node, by resource."""
+    expected: dict[str, int] = {}
+    for pod in state.occupants:
+        if isinstance(pod, PendingPod) and pod.allocations is not None:
+            for resource, amount in pod.requirements.estimate:
+                expected[resource] = expected.get(resource, 0) + amount
+    return expected
+
+
+def _with(usage: Iterable[Usage], more: Mapping[str, int]) -> tuple[Usage, ...]:
+    return tuple(structs.replace(one, used=one.used + more.get(one.resource, 0)) for one in usage)
 
 
 def overloaded(requirements: PodRequirements, usage: Iterable[Usage]) -> Overloaded | None:

@@ -29,6 +29,10 @@ class NodeResources(Stateless, Struct, frozen=True):
             return Insufficient(tuple(short), oversized and self.rules.oversized_is_unresolvable, no_place)
         return TooManyPods(dict(state.node.allocatable).get("pods", 0)) if no_place else None
 
+    def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int:
+        """Return how many pods there are resources and places for."""
+        return how_many(trigger.requests, each, state)
+
 
 def how_many(need: Resources, each: Resources, state: NodeState) -> int:
     """Return how many pods go in one after the other, each asking `need` and taking up `each`."""

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.node_affinity import is_selected
 from kubectl_koord.engine.fit.taints import untolerated
 from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSkewed
@@ -23,7 +23,7 @@ class _Counts(Struct, frozen=True):
     by_node: Mapping[str, int]
 
 
-class TopologySpread(Struct, frozen=True):
+class TopologySpread(Stateless, Struct, frozen=True):
     """The filter: what PreFilter prepares for the trigger, one count per constraint over the whole cluster."""
 
     depends_on: ClassVar[DependsOn] = "pods"

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.node_affinity import term_matches
 from kubectl_koord.engine.reasons import ClaimInUse, NoClaim, Reason, TooManyVolumes, VolumeElsewhere
 from kubectl_koord.engine.view import NodeState, Occupant
@@ -24,7 +24,7 @@ _ZONES = (
 )
 
 
-class Volumes(Struct, frozen=True):
+class Volumes(Stateless, Struct, frozen=True):
     """The filter: the trigger's claims, and how often its claims of one pod only are held, by node."""
 
     depends_on: ClassVar[DependsOn] = "pods"

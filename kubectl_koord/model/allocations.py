@@ -1,0 +1,36 @@
+"""What the scheduler's plugins book for a pod on its node, beyond requests: cards, CPUs, amounts of zones.
+
+Running pods and reservations carry it in annotations; a plan that is carried out books it anew.
+"""
+
+from msgspec import Struct
+
+from kubectl_koord.model.quantity import Resources
+
+
+class DeviceAllocation(Struct, frozen=True, gc=False):
+    """What is taken of one device: its type (`gpu`, `rdma`, `fpga`), its minor, the amounts, its virtual functions."""
+
+    type: str
+    minor: int
+    resources: Resources
+    virtual_functions: tuple[str, ...] = ()
+
+
+class CPUAllocation(Struct, frozen=True, gc=False):
+    """The CPUs of a pod that binds them, by their numbers in order, and amounts by NUMA zone."""
+
+    cpus: tuple[int, ...] = ()
+    zones: tuple[tuple[int, Resources], ...] = ()
+
+
+class Allocations(Struct, frozen=True, gc=False):
+    """All that is booked for one pod. `reservation` is the uid of the Reservation that it draws on."""
+
+    devices: tuple[DeviceAllocation, ...] = ()
+    cpus: CPUAllocation | None = None
+    reservation: str = ""
+
+
+NOTHING = Allocations()
+"""No plugin has booked anything."""
