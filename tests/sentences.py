@@ -25,7 +25,7 @@ from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Subject
-from tests.conformance import read_cases, snapshot_of
+from tests.conformance import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -56,7 +56,7 @@ _COLUMNS = "   "
 def screens() -> Iterator[_Screen]:
     """Yield each screen: the command line that prints it, what it shows, and the options of `topo`."""
     yield from _of_demo(source.demo("1.8"), source.demo("1.8", traced=True))
-    clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases") if case.name in CASES}
+    clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases", PLAIN) if case.name in CASES}
     for name in CASES:
         yield from _of_case(snapshot_of(clusters[name], "1.8"), name)
 

@@ -6,15 +6,12 @@ tables and histograms name the others. Where even the empty nodes are too small,
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from kubectl_koord.explain.why import why
 from kubectl_koord.reports.codes import CauseCode
-from tests.conformance import VERSIONS, Case, read_cases, snapshot_of, subject_of
-
-FOLDER = Path(__file__).parents[1] / "cases"
+from tests.conformance import CASES, PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
 
 Expected = dict[str, tuple[str, CauseCode | None]]
 
@@ -79,7 +76,7 @@ SILENT = {
 @cache
 def cases() -> dict[str, Case]:
     families = ("gang-", "topology-", "gated", "nominated-")
-    return {case.name: case for case in read_cases(FOLDER) if case.name.startswith(families)}
+    return {case.name: case for case in read_cases(CASES, PLAIN) if case.name.startswith(families)}
 
 
 def test_the_table_has_every_recorded_case_of_these_families() -> None:

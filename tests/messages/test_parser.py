@@ -22,10 +22,10 @@ from kubectl_koord.messages.parser import (
     read,
 )
 from kubectl_koord.messages.phrases import Phrase
-from tests.conformance import VERSIONS, Case, read_cases, slots_shown, snapshot_of, subject_of
+from tests.conformance import PLAIN, VERSIONS, Case, read_cases, slots_shown, snapshot_of, subject_of
 
 FOLDER = Path(__file__).parents[1] / "cases"
-CASES = list(read_cases(FOLDER))
+CASES = list(read_cases(FOLDER, PLAIN))
 SPINES = "topology topologyNode SpineLayer/s0: 3;topology topologyNode SpineLayer/s1: 2"
 S0, S1 = DomainSlots("SpineLayer", "s0", 3), DomainSlots("SpineLayer", "s1", 2)
 CPU = ParsedMessage(nodes=12, counts=((7, "Insufficient cpu"),))

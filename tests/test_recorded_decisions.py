@@ -1,0 +1,33 @@
+"""Every recorded cluster: our answers are what tests/cases/differences.json says, agreement where it says nothing."""
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from tests.conformance import CASES, Case, known, names_of, read_cases
+from tests.conformance.grading import judge
+
+FAMILIES = names_of(CASES)
+LISTED = known.read(CASES)
+
+
+@cache
+def of_family(family: str) -> dict[str, Case]:
+    return {case.name: case for case in read_cases(CASES, (family,))}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_answers_are_neither_worse_nor_better_than_listed(name: str) -> None:
+    results = judge(of_family(FAMILIES[name])[name])
+
+    assert list(known.complaints(LISTED, results)) == []
+
+
+def test_the_list_names_each_result_once_and_gives_every_family_a_reason() -> None:
+    keys = Counter((entry.case, version) for entry in LISTED.results for version in entry.versions)
+
+    assert [key for key, times in keys.items() if times > 1] == []
+    assert {case for case, _ in keys} <= set(FAMILIES)
+    assert {FAMILIES[case] for case, _ in keys} == set(LISTED.families)
+    assert all(LISTED.families.values())
