@@ -28,7 +28,7 @@ from kubectl_koord.cluster.kinds import (
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
-from kubectl_koord.cluster.objects import version
+from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.cluster.stream import ListMeta, read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
@@ -259,7 +259,7 @@ def _crd_version(transport: Transport) -> str | None:
         body = transport.open(_CRD)
         try:
             content = body.read(BOUNDS.object_bytes)
-            return version.from_explanation_schema(content) if body.status == _OK else None
+            return scheduler.from_explanation_schema(content) if body.status == _OK else None
         finally:
             body.close()
     except KoordError:

@@ -22,7 +22,7 @@ from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.kinds import KINDS, LEASE, POD, POD_GROUP, VOLUME_KINDS
 from kubectl_koord.cluster.lists import ListRequest, Lists, in_namespace
-from kubectl_koord.cluster.objects import wire
+from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 from kubectl_koord.cluster.source import Part
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -32,7 +32,7 @@ _EXPIRED = {"Expired", "Gone"}
 _SERVER_SECONDS = 300
 _GRACE_SECONDS = 30.0
 _CLOSING_SECONDS = 2.0
-_EVENTS_PER_MEMO = 100_000
+_EVENTS_PER_POOL = 100_000
 _ESSENTIAL = POD.name
 
 
@@ -184,12 +184,12 @@ class _State:
     def put(self, kind: str, written: Any) -> None:  # noqa: ANN401
         with self._lock:
             self._events += 1
-            if self._events % _EVENTS_PER_MEMO == 0:
-                self.collector.forget_shapes()
+            if self._events % _EVENTS_PER_POOL == 0:
+                self.collector.renew_pool()
             self.collector.add(kind, written)
             self._ring()
 
-    def remove(self, kind: str, meta: wire.Meta) -> None:
+    def remove(self, kind: str, meta: Meta) -> None:
         with self._lock:
             self.collector.remove(kind, meta)
             self._ring()
@@ -366,7 +366,7 @@ class _Follower:
         event = _EVENT.decode(line)
         if event.type == "ERROR":
             raise self._told(bytes(event.object))
-        meta: wire.Meta
+        meta: Meta
         if event.type in {"ADDED", "MODIFIED"}:
             written = self._decoder.decode(event.object)
             self._state.put(self.kind, written)
@@ -398,7 +398,7 @@ PATIENCE = Patience()
 """About three quarters of a minute: an API server that restarts is waited for."""
 
 _EVENT = decoder(_Event)
-_NAMED = decoder(wire.Named)
+_NAMED = decoder(Named)
 
 
 def lines(pieces: Iterable[bytes], bounds: Bounds = BOUNDS) -> Iterator[bytes]:
