@@ -14,7 +14,7 @@ from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import SILENCE, Connection, take_connection
 from kubectl_koord.cluster.api.limits import Deadline, Limits
 from kubectl_koord.cluster.api.transport import TooLate
-from kubectl_koord.cluster.watch import ClusterWatch
+from kubectl_koord.cluster.watching.watch import ClusterWatch
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import pod
 
