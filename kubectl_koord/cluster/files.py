@@ -16,7 +16,8 @@ import msgspec
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
-from kubectl_koord.cluster.stream import LONGEST_HEAD, SLICE, Rejoined, Slice, Source, beginning, read_slices
+from kubectl_koord.cluster.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.stream import SLICE, Slice, read_slices
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')

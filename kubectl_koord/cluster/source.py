@@ -27,9 +27,10 @@ from kubectl_koord.cluster.kinds import (
     POD_GROUP,
     VOLUME_KINDS,
 )
+from kubectl_koord.cluster.list_head import ListMeta
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler
-from kubectl_koord.cluster.stream import ListMeta, read_page
+from kubectl_koord.cluster.stream import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot

@@ -15,8 +15,9 @@ import yaml
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, resident
 from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.list_head import Rejoined
 from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.stream import Rejoined, read_page
+from kubectl_koord.cluster.stream import read_page
 from kubectl_koord.cluster.watching.streams import lines
 from kubectl_koord.cluster.yaml_objects import read_objects
 from kubectl_koord.errors import KoordError

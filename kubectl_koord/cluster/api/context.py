@@ -93,7 +93,7 @@ class _ConfigView:
     def __init__(self, kubectl: str, connection: Connection, wanted: str) -> None:
         """Start kubectl; its errors are left unheard: the proxy tells of real faults."""
         self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
-        with leaving.NodePods():
+        with leaving.SignalsBlocked():
             self._pid, self._output = _start(kubectl, connection, wanted)
             leaving.first(self._kill)
 
