@@ -114,7 +114,7 @@ class Collector:
             store.clear()
 
     def renew_pool(self) -> None:
-        """Drop values that no object has any more: objects to come share theirs anew."""
+        """Drop values that no object has any more: objects to come share new ones."""
         self._pool = PodPool()
 
     def part(self) -> "Collector":

@@ -43,7 +43,7 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
         names: paths, read in this order: of two objects of one name the later counts.
         collector: takes the objects.
         size: how many bytes of a JSON List to decode at once.
-        bounds: what is borne, of all the files together.
+        bounds: those of all the files together.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -177,8 +177,8 @@ class _File:
         except (yaml.YAMLError, RecursionError, ValueError) as problem:
             mark = getattr(problem, "problem_mark", None)
             where = f" line {mark.line + 1}" if mark else ""
-            said = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-            raise KoordError(f"error: {self._name}:{where} not YAML: {said}") from None
+            message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+            raise KoordError(f"error: {self._name}:{where} not YAML: {message}") from None
 
     def _take_whole(self, content: bytes) -> None:
         """Take a JSON object, or a List that is not read in slices."""

@@ -23,7 +23,7 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     Timestamps stay text, as in the API.
 
     Raises:
-        TooLargeError: when an object, or all of them, are larger than what is borne.
+        TooLargeError: when an object, or all of them, are larger than the bounds.
         yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
 
     """
@@ -34,7 +34,7 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """Return the value of a text that is one YAML document, None of an empty one.
 
     Raises:
-        TooLargeError: when it has more values than is borne.
+        TooLargeError: when it has more values than the bounds allow.
         yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
 
     """

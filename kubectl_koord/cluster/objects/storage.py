@@ -92,7 +92,7 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
 
 
 def volume_limits(written: CSINode | None) -> pods.Resources:
-    """Return attachable volumes by CSI driver, for the drivers that tell."""
+    """Return attachable volumes by CSI driver, for the drivers that report them."""
     drivers = (written.spec.drivers if written else None) or ()
     counts = ((driver.name, driver.allocatable.count if driver.allocatable else None) for driver in drivers)
     return tuple(sorted((name, count) for name, count in counts if count is not None))

@@ -50,7 +50,7 @@ class ClientBody:
             raise unable("unexpected EOF") from None
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the body take so many seconds from now, and be silent meanwhile."""
+        """Let the rest of the body take so many seconds from now, with or without progress."""
         self._deadline.prolong(seconds)
 
     def interrupt(self) -> None:

@@ -12,7 +12,7 @@ from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.direct import credentials, failures, kubeconfig, tls
 from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
 from kubectl_koord.cluster.api.direct.credentials import Credentials
-from kubectl_koord.cluster.api.limits import NOTICE, Deadline, Limits, Tell, TimedReader
+from kubectl_koord.cluster.api.limits import NOTICE, Deadline, Limits, Notify, TimedReader
 from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
 from kubectl_koord.cluster.bounds import BOUNDS
 
@@ -31,11 +31,11 @@ class ClientTransport:
         pool: Any,  # noqa: ANN401
         target: tuple[str, str],
         methods: frozenset[str],
-        tell: Tell | None = None,
+        notify: Notify | None = None,
     ) -> None:
         """Keep the pool; `target` is the server's address and our token."""
         self._connection = connection
-        self._limits = Limits(connection, tell)
+        self._limits = Limits(connection, notify)
         self._current = _CurrentRequest()
         self._pool = pool
         timed = {scheme: _timed(kind, self._current) for scheme, kind in pool.pool_classes_by_scheme.items()}
@@ -152,7 +152,7 @@ def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
 
     class Timed(kind.ConnectionCls):  # type: ignore[misc]
         def connect(self) -> None:
-            notice = threading.Timer(NOTICE, current.deadline.tell)
+            notice = threading.Timer(NOTICE, current.deadline.notify)
             notice.daemon = True
             notice.start()
             try:
@@ -164,7 +164,7 @@ def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
     return type(kind.__name__, (kind,), {"ConnectionCls": Timed})
 
 
-def start(connection: Connection, *, writes: bool, tell: Tell | None = None) -> ClientTransport:
+def start(connection: Connection, *, writes: bool, notify: Notify | None = None) -> ClientTransport:
     """Return a way to the cluster of the kubeconfig or of the pod; nothing is sent yet.
 
     Unless `writes`, nothing but GET is sent; with it, PATCH and POST as well.
@@ -177,7 +177,7 @@ def start(connection: Connection, *, writes: bool, tell: Tell | None = None) -> 
     who = credentials.of(access)
     server = str(access.cluster["server"]).rstrip("/")
     pool = _pool(access.cluster, server, who)
-    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS, tell)
+    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS, notify)
 
 
 def _pool(cluster: dict[str, Any], server: str, who: Credentials) -> Any:  # noqa: ANN401

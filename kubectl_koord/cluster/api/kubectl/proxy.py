@@ -12,7 +12,7 @@ from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.context import NamespaceLookup
 from kubectl_koord.cluster.api.kubectl import guard, http1, startup
 from kubectl_koord.cluster.api.kubectl.http1 import SocketBody
-from kubectl_koord.cluster.api.limits import Deadline, Limits, Tell
+from kubectl_koord.cluster.api.limits import Deadline, Limits, Notify
 from kubectl_koord.cluster.api.replies import LONGEST_REPLY
 from kubectl_koord.cluster.api.transport import (
     USER_AGENT,
@@ -49,12 +49,12 @@ class KubectlProxy:
         folder: str,
         connection: Connection,
         lookup: NamespaceLookup,
-        tell: Tell | None = None,
+        notify: Notify | None = None,
     ) -> None:
         """Keep the child; the first request waits until it serves."""
         self._child: guard.Guarded | None = child
         self._socket_path = startup.socket_path(folder)
-        self._limits = Limits(connection, tell)
+        self._limits = Limits(connection, notify)
         self._lookup = lookup
         self._lock = threading.Lock()
         self._relay: threading.Thread | None = None
@@ -192,8 +192,8 @@ class KubectlProxy:
             raise
 
 
-def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | None = None) -> KubectlProxy:
-    """Start `kubectl proxy` and return at once; `tell` is as `Limits` has it.
+def start(kubectl: str, connection: Connection, *, writes: bool, notify: Notify | None = None) -> KubectlProxy:
+    """Start `kubectl proxy` and return at once; `notify` is as `Limits` has it.
 
     Unless `writes`, it refuses every method but GET; with it, PATCH and POST pass as well.
 
@@ -205,18 +205,18 @@ def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | No
         folder = startup.private_folder()
         child = startup.start_guarded(folder, kubectl, connection, writes=writes)
         leaving.first(child.end)
-    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection), tell)
+    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection), notify)
 
 
 def _relay(errors: int, limits: Limits) -> None:
     """Pass on what a credential plugin prints for the user, such as where to log in, but none of kubectl's log.
 
-    The user may have to act on it: from then on the server may be silent for as long as that takes.
+    The user may have to act on it: from then on the server may send nothing for as long as that takes.
     """
     while piece := os.read(errors, 65536):
         logged = _LOG_LINE.search(piece)
         if printed := piece[: logged.start()] if logged else piece:
-            limits.silence = None
+            limits.idle_limit = None
             os.write(2, printed)
     os.close(errors)
 
