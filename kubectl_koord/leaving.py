@@ -58,11 +58,11 @@ def no_more(action: "Callable[[], None]") -> None:
         _LEAVING.actions.remove(action)
 
 
-class NodePods:
-    """Holds signals back within the block: what it makes is known to be removed when they come."""
+class SignalsBlocked:
+    """Blocks signals within the block: what it makes is known to be removed when they come."""
 
     def __enter__(self) -> "Self":
-        """Hold them back for this thread."""
+        """Block them for this thread."""
         self._before = signal.pthread_sigmask(signal.SIG_BLOCK, _NUMBERS)
         return self
 

@@ -8,25 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.run import (
-    LARGE,
-    OURS,
-    READ_LIMIT,
-    SMALL,
-    START_LIMIT,
-    TABLE,
-    environment,
-    measure,
-    measure_start,
-    ratio,
-    seconds,
-    serving,
-)
+from benchmarks.figures import OURS, READ_LIMIT, START_LIMIT, TABLE
+from benchmarks.measure import environment, measure, measure_start, ratio, seconds, serving
+from benchmarks.run import LARGE, SMALL
 from kubectl_koord.cluster.api.connect import find_kubectl
 
 TOLERANCE = 1.5
 CLIENTS = {"kubernetes", "urllib3", "requests", "http.client", "ssl", "asyncio"}
-HEAVY = {"rich", "pydantic", "numpy", "kubectl_koord.cluster.api.client", "kubectl_koord.cluster.apply"}
+HEAVY = {"rich", "pydantic", "numpy", "kubectl_koord.cluster.api.direct", "kubectl_koord.cluster.apply"}
 IMPORTED = """
 import json, sys
 from kubectl_koord.cli.main import run

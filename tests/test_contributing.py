@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md tells is so: its toy filter works, its files and targets exist, hooks run what CI runs."""
+"""What CONTRIBUTING.md says is so: its toys work, its files and targets exist, hooks run what CI runs."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.cli import world
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-(TOY_FILTER,) = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TOYS = TOY_FILTER, TOY_KIND = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 
@@ -65,16 +65,39 @@ def test_the_toy_filter_is_a_new_file_and_its_rows_and_refuses_what_it_says(pack
     ]
 
 
-def test_the_toy_filter_keeps_to_the_rules_of_the_code(package: Path) -> None:
-    ran(package, "git", "apply", "-", stdin=TOY_FILTER)
+def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> None:
+    ran(package, "git", "apply", "-", stdin=TOY_KIND)
 
-    ran(package, BIN / "ruff", "check", "--no-cache", "kubectl_koord/engine")
-    ran(package, BIN / "ruff", "format", "--no-cache", "--check", "kubectl_koord/engine")
+    read = """
+from kubectl_koord.cluster import files, kinds
+from kubectl_koord.cluster.collect import Collector
+
+collector = Collector()
+content = '{"kind": "Switch", "metadata": {"name": "s1"}, "spec": {"ports": 48}}'
+files.take("f", content.encode(), collector)
+print(collector.values(kinds.SWITCH), kinds.REQUESTS["Switch"].path)
+"""
+    printed = ran(package, sys.executable, "-c", f"import sys; sys.path[0] = ''{read}")
+    assert printed == "{'s1': 48} /apis/scheduling.koordinator.sh/v1alpha1/switches\n"
+    assert re.findall(r"^\+\+\+ b/(.*)$", TOY_KIND, re.MULTILINE) == [
+        "kubectl_koord/cluster/objects/switches.py",
+        "kubectl_koord/cluster/kinds.py",
+    ]
+
+
+def test_the_toys_keep_to_the_rules_of_the_code(package: Path) -> None:
+    for toy in TOYS:
+        ran(package, "git", "apply", "-", stdin=toy)
+
+    ran(package, BIN / "ruff", "check", "--no-cache", "kubectl_koord")
+    ran(package, BIN / "ruff", "format", "--no-cache", "--check", "kubectl_koord")
     ran(package, BIN / "lint-imports", "--no-cache")
 
 
 def test_every_file_that_is_named_is_there() -> None:
-    named = re.findall(r"(?<![\w/.])(?:kubectl_koord|tests|docs)/[\w./-]+", TEXT.replace(TOY_FILTER, ""))
+    named = re.findall(
+        r"(?<![\w/.])(?:kubectl_koord|tests|docs)/[\w./-]+", TEXT.replace(TOY_FILTER, "").replace(TOY_KIND, "")
+    )
     files = {name.rstrip(".") for name in named if not re.search("[A-Z]{2}", name.removesuffix("README.md"))}
 
     assert len(files) > 20

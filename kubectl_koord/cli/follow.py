@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.watch import ClusterWatch
+    from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.explain.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report

@@ -89,7 +89,7 @@ def _completed(words: Sequence[str]) -> int:
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.api.connect import connect
 
-    return connect(connection, writes=verbs.may_send(words), tell=_waiting)
+    return connect(connection, writes=verbs.may_send(words), notify=_waiting)
 
 
 def _waiting(what: str) -> None:

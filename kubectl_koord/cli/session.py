@@ -14,7 +14,7 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
     from kubectl_koord.cluster.source import EarlyLook
-    from kubectl_koord.cluster.watch import ClusterWatch
+    from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
@@ -75,7 +75,7 @@ class Session:
             KoordError: when this run reads a file.
 
         """
-        from kubectl_koord.cluster.watch import ClusterWatch
+        from kubectl_koord.cluster.watching.watch import ClusterWatch
 
         return ClusterWatch(self.live_transport(), kinds, self.namespace, self.options.version)
 

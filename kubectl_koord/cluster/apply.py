@@ -83,13 +83,13 @@ def evict_dry_run(transport: Transport, namespace: str, name: str, uid: str = ""
 
 def _verdict(reply: Reply) -> Verdict | None:
     """Return what the answer means, None when it is a failure."""
-    told = status_of(reply.body)
+    status = status_of(reply.body)
     if reply.status in _DONE:
         return "allowed"
     if reply.status == _TOO_MANY:
-        causes = (told.details.causes if told and told.details else None) or []
+        causes = (status.details.causes if status and status.details else None) or []
         return "refused" if any(cause.reason == _BUDGET_CAUSE for cause in causes) else "throttled"
-    if reply.status == _SERVER_FAULT and told and _SEVERAL_BUDGETS in (told.message or ""):
+    if reply.status == _SERVER_FAULT and status and _SEVERAL_BUDGETS in (status.message or ""):
         return "refused"
     # 409: the uid asked for is no longer the pod's.
     known: dict[int, Verdict] = {_FORBIDDEN: "forbidden", _NOT_FOUND: "gone", _CONFLICT: "gone"}

@@ -27,18 +27,18 @@ class Bounds(Struct, frozen=True):
 
 
 BOUNDS = Bounds()
-"""What is borne unless somebody asks for less."""
+"""The bounds, unless the caller sets lower ones."""
 
 
 class TooLargeError(Exception):
-    """An input with more than is borne; the text says of what, for whoever knows the input's name."""
+    """An input beyond the bounds; the text says of what, and who knows the input's name adds it."""
 
 
 def resident() -> int:
-    """Return how much memory the process has, in bytes; where that is not told, the most that it ever had."""
+    """Return how much memory the process has, in bytes; where the system does not say, the most that it ever had."""
     try:
-        with open("/proc/self/statm", "rb") as told:  # noqa: PTH123 - pathlib costs start-up time
-            return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - pathlib costs start-up time
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
         import resource  # noqa: PLC0415
         import sys  # noqa: PLC0415
@@ -75,7 +75,7 @@ class Meter:
 
 
 def too_large_object(bounds: Bounds) -> TooLargeError:
-    """Return what is said of an object with too much text."""
+    """Return the error for an object with too much text."""
     return TooLargeError(f"one object is larger than {_shown(bounds.object_bytes)}")
 
 

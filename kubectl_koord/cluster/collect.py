@@ -8,7 +8,12 @@ from msgspec import structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.kinds import Kind
-from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
+from kubectl_koord.cluster.objects import metrics, nodes, reservations, scheduler, storage
+from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
+from kubectl_koord.cluster.objects.pods.decode import pod
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
@@ -38,23 +43,23 @@ class Collector:
     """
 
     def __init__(
-        self, memo: decode.ShapeMemo | None = None, seen: dict[str, int] | None = None, *, traced: bool = False
+        self, pool: PodPool | None = None, seen: dict[str, int] | None = None, *, traced: bool = False
     ) -> None:
         """Start with an empty cluster.
 
         Args:
-            memo: what was seen of shapes; parts of one cluster share it.
+            pool: the values that objects have in common; parts of one cluster share it.
             seen: is counted up, by kind, for who watches the reading.
             traced: whether every pod is also kept as a trace.
 
         """
-        self._memo = memo or decode.ShapeMemo()
+        self._pool = pool or PodPool()
         self._seen = {} if seen is None else seen
         self._traced = traced
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
         self._pods = PodStore()
         self._allocated: dict[tuple[str, str], str] = {}
-        self._node_annotations: dict[str, decode.Strings] = {}
+        self._node_annotations: dict[str, Strings] = {}
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
@@ -62,7 +67,7 @@ class Collector:
             kinds.NODE.name: self._take_node,
             kinds.POD.name: self._take_pod,
         }
-        self._held: dict[str, tuple[_Store, ...]] = {
+        self._stores: dict[str, tuple[_Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
             kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
             kinds.POD.name: (self._pods, self._allocated, self._traces),
@@ -97,30 +102,30 @@ class Collector:
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
                 raise KoordError(f"error: {kind} {name}: {problem}") from None
 
-    def remove(self, kind: str, meta: wire.Meta) -> None:
+    def remove(self, kind: str, meta: Meta) -> None:
         """Forget the object of this name; one that was never taken is no fault."""
         key = kinds.KINDS[kind].key(meta)
-        for store in self._held[kind]:
+        for store in self._stores[kind]:
             store.pop(key, None)
 
     def forget(self, kind: str) -> None:
         """Forget every object of a kind."""
-        for store in self._held[kind]:
+        for store in self._stores[kind]:
             store.clear()
 
-    def forget_shapes(self) -> None:
-        """Let go of shapes that no pod has any more: those to come share theirs anew."""
-        self._memo = decode.ShapeMemo()
+    def renew_pool(self) -> None:
+        """Drop values that no object has any more: objects to come share new ones."""
+        self._pool = PodPool()
 
     def part(self) -> "Collector":
         """Return an empty collector for a part of this cluster, to be merged when it is complete."""
-        return Collector(self._memo, self._seen, traced=self._traced)
+        return Collector(self._pool, self._seen, traced=self._traced)
 
     def merge(self, part: "Collector") -> None:
         """Take over everything that a part has taken."""
         self.kinds |= part.kinds
-        for kind, stores in self._held.items():
-            for mine, theirs in zip(stores, part._held[kind], strict=True):  # noqa: SLF001
+        for kind, stores in self._stores.items():
+            for mine, theirs in zip(stores, part._stores[kind], strict=True):  # noqa: SLF001
                 mine.update(theirs)
 
     def _keep(self, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
@@ -128,24 +133,24 @@ class Collector:
         if value is not None:
             self._values[kind.name][kind.key(written.metadata)] = value
 
-    def _take_node(self, written: wire.Node) -> None:
+    def _take_node(self, written: nodes.Node) -> None:
         name = written.metadata.name
-        self.values(kinds.NODE)[name] = decode.node(written, self._memo)
+        self.values(kinds.NODE)[name] = nodes.node(written, self._pool)
         self._node_annotations.pop(name, None)
-        told = node_load.annotations_of(written.metadata.annotations)
-        if told:
-            self._node_annotations[name] = told
+        annotations = metrics.annotations_of(written.metadata.annotations)
+        if annotations:
+            self._node_annotations[name] = annotations
 
-    def _take_pod(self, written: wire.Pod) -> None:
-        pod = decode.pod(written, self._memo)
-        self._pods.add(pod)
+    def _take_pod(self, written: Pod) -> None:
+        taken = pod(written, self._pool)
+        self._pods.add(taken)
         if self._traced:
-            self._traces[pod.namespace, pod.name] = preemption_records.trace(written)
-        reservation = decode.reservation_of(written)
-        if reservation and isinstance(pod, pods.RunningPod):
-            self._allocated[pod.namespace, pod.name] = reservation
+            self._traces[taken.namespace, taken.name] = trace(written)
+        reservation = reservations.reservation_of(written.metadata)
+        if reservation and isinstance(taken, pods.RunningPod):
+            self._allocated[taken.namespace, taken.name] = reservation
         elif self._allocated:
-            self._allocated.pop((pod.namespace, pod.name), None)
+            self._allocated.pop((taken.namespace, taken.name), None)
 
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""
@@ -154,7 +159,7 @@ class Collector:
 
     @property
     def nodes(self) -> Mapping[str, objects.Node]:
-        """The nodes taken so far, by name, without what other objects tell of them."""
+        """The nodes taken so far, by name, without what other objects say of them."""
         return self.values(kinds.NODE)
 
     @property
@@ -177,14 +182,14 @@ class Collector:
         namespace_only: str = "",
         lease_seen: str | None = None,
     ) -> Snapshot:
-        """Return all that was taken as one value; `chosen_version` beats what the cluster tells.
+        """Return all that was taken as one value; `chosen_version` beats what the cluster says.
 
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
         running, waiting, finished = self._pods.sorted()
         volumes = self.values(kinds.VOLUME)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
-        config = version.config(
+        config = scheduler.config(
             *self._version(chosen_version), config_map, list(self.values(kinds.DEPLOYMENT).values())
         )
         return Snapshot(
@@ -201,11 +206,11 @@ class Collector:
             reservations=tuple(
                 found
                 for _, reserved in sorted(self.values(kinds.RESERVATION).items())
-                if (found := decode.reservation(reserved)) is not None
+                if (found := reservations.reservation(reserved)) is not None
             ),
             reserved=self._reserved(),
             claims={
-                name: decode.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
+                name: storage.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
             },
             leases=None
@@ -216,34 +221,34 @@ class Collector:
             source=source,
             namespace_only=namespace_only,
             events=tuple(event for _, event in sorted(self.values(kinds.EVENT).items(), key=lambda item: item[0])),
-            traces=tuple(trace for _, trace in sorted(self._traces.items(), key=lambda item: item[0])),
+            traces=tuple(one for _, one in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
-        """Return the node with what other objects tell of it: its metric and its volume limits."""
+        """Return the node with what other objects say of it: its metric and its volume limits."""
         metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
         if metric is None and limits is None:
             return node
         annotations = self._node_annotations.get(node.name, {})
         is_open = False
         if metric is not None:
-            metric = node_load.with_annotations(metric, annotations)
-            is_set_otherwise = config.load_unevaluated or node_load.is_customised(annotations)
+            metric = metrics.with_annotations(metric, annotations)
+            is_set_otherwise = config.load_unevaluated or metrics.is_customised(annotations)
             is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
         more = (NodeSetting("load-thresholds"),) if is_open else ()
         return structs.replace(
-            node, metric=metric, volume_limits=decode.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
+            node, metric=metric, volume_limits=storage.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
         )
 
     def _reserved(self) -> tuple[pods.ReservedRoom, ...]:
-        held = [
+        available = [
             name
             for name, reserved in sorted(self.values(kinds.RESERVATION).items())
-            if decode.reservation(reserved) is not None
+            if reservations.reservation(reserved) is not None
         ]
-        owners = self._pods.find(self._allocated) if held and self._allocated else {}
-        reservations = self.values(kinds.RESERVATION)
-        return tuple(decode.reserved_room(reservations[name], self._drawn_from(name, owners)) for name in held)
+        owners = self._pods.find(self._allocated) if available and self._allocated else {}
+        known = self.values(kinds.RESERVATION)
+        return tuple(reservations.reserved_room(known[name], self._drawn_from(name, owners)) for name in available)
 
     def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
         """Return what the owners of a reservation request together."""
@@ -257,10 +262,10 @@ class Collector:
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:
             return chosen, "as requested"
-        image = version.scheduler_image(list(self.values(kinds.DEPLOYMENT).values()))
-        by_image = version.from_image(image) if image else None
+        image = scheduler.scheduler_image(list(self.values(kinds.DEPLOYMENT).values()))
+        by_image = scheduler.from_image(image) if image else None
         if by_image:
             return by_image, "from the image tag"
         if self.crd_version:
             return self.crd_version, "from the CRDs"
-        return version.NEWEST_RELEASE, "assumed: newest known release"
+        return scheduler.NEWEST_RELEASE, "assumed: newest known release"

@@ -16,7 +16,8 @@ import msgspec
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
-from kubectl_koord.cluster.stream import LONGEST_HEAD, SLICE, Rejoined, Slice, Source, beginning, read_slices
+from kubectl_koord.cluster.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.stream import SLICE, Slice, read_slices
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
@@ -42,7 +43,7 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
         names: paths, read in this order: of two objects of one name the later counts.
         collector: takes the objects.
         size: how many bytes of a JSON List to decode at once.
-        bounds: what is borne, of all the files together.
+        bounds: those of all the files together.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -176,8 +177,8 @@ class _File:
         except (yaml.YAMLError, RecursionError, ValueError) as problem:
             mark = getattr(problem, "problem_mark", None)
             where = f" line {mark.line + 1}" if mark else ""
-            said = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-            raise KoordError(f"error: {self._name}:{where} not YAML: {said}") from None
+            message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
+            raise KoordError(f"error: {self._name}:{where} not YAML: {message}") from None
 
     def _take_whole(self, content: bytes) -> None:
         """Take a JSON object, or a List that is not read in slices."""

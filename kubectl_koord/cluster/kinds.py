@@ -11,7 +11,20 @@ from msgspec import Struct
 
 from kubectl_koord.cluster.api.replies import CRD_GROUPS
 from kubectl_koord.cluster.lists import ListRequest
-from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
+from kubectl_koord.cluster.objects import (
+    disruption,
+    events,
+    gangs,
+    metrics,
+    nodes,
+    quotas,
+    reservations,
+    scheduler,
+    storage,
+    topology,
+)
+from kubectl_koord.cluster.objects.fields.meta import Meta, Named, namespace
+from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
 
@@ -21,19 +34,19 @@ V = TypeVar("V")
 Need: TypeAlias = Literal["topology", "gangs", "disruption", "volumes", "traces"]
 
 
-def bare_name(meta: wire.Meta) -> str:
+def bare_name(meta: Meta) -> str:
     """Return the name."""
     return meta.name
 
 
-def whole_name(meta: wire.Meta) -> str:
+def whole_name(meta: Meta) -> str:
     """Return namespace/name."""
-    return f"{decode.namespace(meta)}/{meta.name}"
+    return f"{namespace(meta)}/{meta.name}"
 
 
-def pair(meta: wire.Meta) -> tuple[str, str]:
+def pair(meta: Meta) -> tuple[str, str]:
     """Return namespace and name."""
-    return decode.namespace(meta), meta.name
+    return namespace(meta), meta.name
 
 
 class Kind(Struct, Generic[W, V], frozen=True):
@@ -52,7 +65,7 @@ class Kind(Struct, Generic[W, V], frozen=True):
     wire_type: type[W]
     api: str
     plural: str
-    key: Callable[[wire.Meta], Hashable]
+    key: Callable[[Meta], Hashable]
     needed_by: Need
     value: Callable[[W], V | None] | None = None
     home: str = ""
@@ -74,21 +87,16 @@ class Kind(Struct, Generic[W, V], frozen=True):
     def request(self, query: str | None = None) -> ListRequest:
         """Return how it is listed, perhaps with another query."""
         wanted = self.query if query is None else query
-        asked = f"?{wanted}" if wanted else ""
-        narrowed = f"{self.api}/namespaces/{{namespace}}/{self.plural}{asked}" if self.narrows else None
-        return ListRequest(self.name, f"{self.path(self.home)}{asked}", narrowed)
+        suffix = f"?{wanted}" if wanted else ""
+        narrowed = f"{self.api}/namespaces/{{namespace}}/{self.plural}{suffix}" if self.narrows else None
+        return ListRequest(self.name, f"{self.path(self.home)}{suffix}", narrowed)
 
 
-def _name(written: wire.Named) -> str:
+def _name(written: Named) -> str:
     return written.metadata.name
 
 
-def _reservation(written: wire.Reservation) -> wire.Reservation:
-    decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
-    return written
-
-
-def _config_map(written: wire.ConfigMap) -> wire.ConfigMap | None:
+def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
     return written if written.metadata.name == _CONFIG else None
 
 
@@ -105,20 +113,20 @@ def _only(name: str) -> str:
     return f"fieldSelector=metadata.name%3D{name}"
 
 
-NODE: Kind[wire.Node, objects.Node] = Kind("Node", wire.Node, _CORE, "nodes", bare_name, "topology")
-POD: Kind[wire.Pod, AnyPod] = Kind("Pod", wire.Pod, _CORE, "pods", pair, "topology", query=_UNFINISHED, narrows=True)
+NODE: Kind[nodes.Node, objects.Node] = Kind("Node", nodes.Node, _CORE, "nodes", bare_name, "topology")
+POD: Kind[Pod, AnyPod] = Kind("Pod", Pod, _CORE, "pods", pair, "topology", query=_UNFINISHED, narrows=True)
 NETWORK_TOPOLOGY = Kind(
     "ClusterNetworkTopology",
-    wire.NetworkTopology,
+    topology.NetworkTopology,
     _SCHEDULING,
     "clusternetworktopologies",
     bare_name,
     "topology",
-    decode.topology,
+    topology.topology,
 )
-DEPLOYMENT: Kind[wire.Deployment, wire.Deployment] = Kind(
+DEPLOYMENT: Kind[scheduler.Deployment, scheduler.Deployment] = Kind(
     "Deployment",
-    wire.Deployment,
+    scheduler.Deployment,
     "/apis/apps/v1",
     "deployments",
     pair,
@@ -129,7 +137,7 @@ DEPLOYMENT: Kind[wire.Deployment, wire.Deployment] = Kind(
 )
 CONFIG_MAP = Kind(
     "ConfigMap",
-    wire.ConfigMap,
+    scheduler.ConfigMap,
     _CORE,
     "configmaps",
     bare_name,
@@ -137,67 +145,69 @@ CONFIG_MAP = Kind(
     _config_map,
     home=_INSTALLED_IN,
     query=_only(_CONFIG),
-    is_gap=False,  # told by assumed-config
+    is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
-POD_GROUP = Kind("PodGroup", wire.PodGroup, _SIGS, "podgroups", whole_name, "gangs", decode.pod_group, narrows=True)
-ELASTIC_QUOTA = Kind("ElasticQuota", wire.Quota, _SIGS, "elasticquotas", pair, "gangs", decode.quota)
-DEVICE = Kind("Device", wire.Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
-RESERVATION = Kind("Reservation", wire.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", _reservation)
+POD_GROUP = Kind("PodGroup", gangs.PodGroup, _SIGS, "podgroups", whole_name, "gangs", gangs.pod_group, narrows=True)
+ELASTIC_QUOTA = Kind("ElasticQuota", quotas.Quota, _SIGS, "elasticquotas", pair, "gangs", quotas.quota)
+DEVICE = Kind("Device", Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
+RESERVATION = Kind(
+    "Reservation", reservations.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", reservations.readable
+)
 NODE_METRIC = Kind(
     "NodeMetric",
-    wire.NodeMetric,
+    metrics.NodeMetric,
     "/apis/slo.koordinator.sh/v1alpha1",
     "nodemetrics",
     bare_name,
     "gangs",
-    node_load.metric,
+    metrics.metric,
 )
 LEASE = Kind(
     "Lease",
-    wire.Lease,
+    scheduler.Lease,
     "/apis/coordination.k8s.io/v1",
     "leases",
     bare_name,
     "gangs",
-    decode.lease,
+    scheduler.lease,
     home=_INSTALLED_IN,
-    query=f"{_only(version.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
+    query=f"{_only(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
     is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
 )
 DISRUPTION_BUDGET = Kind(
     "PodDisruptionBudget",
-    wire.Budget,
+    disruption.Budget,
     "/apis/policy/v1",
     "poddisruptionbudgets",
     pair,
     "disruption",
-    decode.budget,
+    disruption.budget,
     narrows=True,
 )
-VOLUME_CLAIM: Kind[wire.PersistentVolumeClaim, wire.PersistentVolumeClaim] = Kind(
+VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim] = Kind(
     "PersistentVolumeClaim",
-    wire.PersistentVolumeClaim,
+    storage.PersistentVolumeClaim,
     _CORE,
     "persistentvolumeclaims",
     whole_name,
     "volumes",
     narrows=True,
 )
-VOLUME: Kind[wire.PersistentVolume, wire.PersistentVolume] = Kind(
+VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
     "PersistentVolume",
-    wire.PersistentVolume,
+    storage.PersistentVolume,
     _CORE,
     "persistentvolumes",
     bare_name,
     "volumes",
     in_files=False,
 )
-CSI_NODE: Kind[wire.CSINode, wire.CSINode] = Kind(
-    "CSINode", wire.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
+CSI_NODE: Kind[storage.CSINode, storage.CSINode] = Kind(
+    "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
 )
-EVENT = Kind("Event", wire.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", preemption_records.event)
+EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 
 KINDS: dict[str, Kind[Any, Any]] = {row.name: row for row in list(vars().values()) if isinstance(row, Kind)}
 """The rows above by name, in their order, in which lists are begun."""
@@ -213,7 +223,7 @@ def _needed_by(need: Need) -> tuple[str, ...]:
 TOPOLOGY_KINDS = _needed_by("topology")
 GANG_KINDS = (*TOPOLOGY_KINDS, *_needed_by("gangs"))
 DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
-"""What is read where running pods may be told to go: by preemption, or to make room."""
+"""What is read where running pods may have to go: by preemption, or to make room."""
 VOLUME_KINDS = _needed_by("volumes")
 """What is read besides where a pending pod uses a volume claim."""
 

@@ -70,7 +70,7 @@ class Pages:
         """Return the next page.
 
         Raises:
-            Expired: when the list has to be begun anew.
+            Expired: when the list has to be begun again.
             KoordError: when the page cannot be had.
 
         """
@@ -105,7 +105,7 @@ def read_lists(
     """Read all the lists, each in a thread of its own.
 
     `namespace` is only looked at when a cluster-wide list is forbidden; `decode` is called in
-    the threads. Lists that may not be read or are not served become a `Gap`. `arrived` is told
+    the threads. Lists that may not be read or are not served become a `Gap`. `arrived` is called with
     each kind as soon as it is there, while others may still come.
 
     Raises:
@@ -172,7 +172,7 @@ class _Stoppable:
 
 
 class _Reader(Generic[T]):
-    """Reads one list: in the namespace after a refusal, anew when it has expired or the connection broke."""
+    """Reads one list: in the namespace after a refusal, again when it has expired or the connection broke."""
 
     def __init__(
         self,

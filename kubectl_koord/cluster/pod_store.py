@@ -76,7 +76,7 @@ class PodStore:
     """Takes pods one by one.
 
     API servers list in name order, mostly: then they are in order when the last one is there, nobody waits until
-    hundreds of thousands of them are sorted, and no index of their names is held. The first pod that is not in
+    hundreds of thousands of them are sorted, and no index of their names is kept. The first pod that is not in
     order, or that goes, makes it one.
     """
 

@@ -27,9 +27,10 @@ from kubectl_koord.cluster.kinds import (
     POD_GROUP,
     VOLUME_KINDS,
 )
+from kubectl_koord.cluster.list_head import ListMeta
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
-from kubectl_koord.cluster.objects import version
-from kubectl_koord.cluster.stream import ListMeta, read_page
+from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.stream import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -44,7 +45,7 @@ EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Nod
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
-    """Return the lists of the kinds: who asks about gangs needs their finished pods, too."""
+    """Return the lists of the kinds: questions about gangs need their finished pods, too."""
     asks_about_gangs = POD_GROUP.name in kinds
     return [KINDS[kind].request("" if kind == POD.name and asks_about_gangs else None) for kind in kinds]
 
@@ -99,13 +100,13 @@ def read(
     """
 
     def decode(kind: str, pages: Pages) -> Part:
-        part = collector.part()  # a list that expires is read anew, into a part of its own
+        part = collector.part()  # a list that expires is read again, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            told = read_page(page, KINDS[kind].wire_type, partial(part.add_all, kind), meter=meter)
-            if told.kind != f"{kind}List":
-                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(told.kind)}")
-            meta = told.meta
+            listed = read_page(page, KINDS[kind].wire_type, partial(part.add_all, kind), meter=meter)
+            if listed.kind != f"{kind}List":
+                raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
+            meta = listed.meta
             pages.continue_token = meta.continue_ or ""
             date = page.headers.get("date", "")
         return Part(part, meta.resource_version or "", date)
@@ -144,7 +145,7 @@ def _is_missing(transport: Transport, path: str) -> bool:
 
 
 def no_namespace(transport: Transport, namespace: str) -> KoordError | None:
-    """Return the server's word that there is no such namespace, None where there is one, or it may not be looked at."""
+    """Return the server's message that there is no such namespace, None where there is one or it may not be read."""
     path = f"/api/v1/namespaces/{quote(namespace, safe='')}"
     body = transport.open(path)
     try:
@@ -165,7 +166,7 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
-    """Look at the CRDs where neither the user nor the scheduler's Deployment tells the version."""
+    """Look at the CRDs where neither the user nor the scheduler's Deployment shows the version."""
     if not chosen_version and DEPLOYMENT.name not in collector.kinds:
         collector.crd_version = _crd_version(transport)
 
@@ -259,7 +260,7 @@ def _crd_version(transport: Transport) -> str | None:
         body = transport.open(_CRD)
         try:
             content = body.read(BOUNDS.object_bytes)
-            return version.from_explanation_schema(content) if body.status == _OK else None
+            return scheduler.from_explanation_schema(content) if body.status == _OK else None
         finally:
             body.close()
     except KoordError:

@@ -7,97 +7,27 @@ list is decoded at once, with the same result. What does decode is right, whatev
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
+from kubectl_koord.cluster.list_head import FIRST_KEY, Opening, Outside, Rejoined, Source, beginning
 
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
-LONGEST_HEAD = 4096
-"""Bytes within which a list must have begun its first item, if it is to be read in slices."""
 
-_ITEMS = re.compile(rb'"items"\s*:\s*\[')
-_FIRST = re.compile(rb'(\s*)\{\s*"\w+"\s*:( ?)')
-# An item tells its kind, if anything, and then its metadata; nothing within a Pod or Node begins like that.
+# An item says its kind, if anything, and then its metadata; nothing within a Pod or Node begins like that.
 _ITEM = re.compile(rb'\s*\{(?:\s*"\w+"\s*:\s*"[^"\\]*"\s*,)*\s*"metadata"\s*:\s*\{')
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[][{}]', re.DOTALL)
 _COMMA = re.compile(rb"\s*,")
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _REST = b'{"items":'
-_NO_ITEMS = b'"items":[]}'
 
 Slice: TypeAlias = bytes | memoryview
 TakeSlice: TypeAlias = Callable[[Slice], None]
 """Takes a JSON array of whole items, of which it keeps nothing; with a `DecodeError` it has taken no item of it."""
-
-
-class Source(Protocol):
-    """What bytes come from; see `transport.Body`."""
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes; fewer than asked for come only at the end."""
-
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:
-        """Fill the buffer; fewer bytes come only at the end."""
-
-
-class Rejoined:
-    """A source of which the first bytes were read already."""
-
-    def __init__(self, first: bytes, rest: Source) -> None:
-        """Put them in front again."""
-        self._first = first
-        self._rest = rest
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Return the next bytes."""
-        first = self._first if size < 0 else self._first[:size]
-        self._first = self._first[len(first) :]
-        if size < 0 or len(first) < size:
-            first += self._rest.read(size if size < 0 else size - len(first))
-        return first
-
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:
-        """Fill the buffer."""
-        view = memoryview(buffer)
-        count = min(len(self._first), len(view))
-        view[:count] = self._first[:count]
-        self._first = self._first[count:]
-        return count + (self._rest.readinto(view[count:]) if count < len(view) else 0)
-
-
-class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
-    """What a list says of itself: the token of its next page, and the version that a watch goes on from."""
-
-    continue_: str | None = msgspec.field(default=None, name="continue")
-    resource_version: str | None = None
-
-
-class Outside(msgspec.Struct, frozen=True):
-    """What a list tells besides its items: its kind, such as `PodList`, and what it says of itself."""
-
-    kind: str | None = None
-    metadata: ListMeta | None = None
-
-    def beside(self, other: "Outside") -> "Outside":
-        """Return what is told here or, where nothing is, there."""
-        return Outside(self.kind or other.kind, self.metadata or other.metadata)
-
-    @property
-    def meta(self) -> ListMeta:
-        """What the list says of itself."""
-        return self.metadata or ListMeta()
-
-
-class Opening(NamedTuple):
-    """Where the bracket before the items stands, what was told before it, and what parts two items."""
-
-    start: int
-    outside: Outside
-    border: bytes
 
 
 class _Whole(Outside, frozen=True):
@@ -110,45 +40,7 @@ class _Whole(Outside, frozen=True):
         return b"[]" if items == b"null" else items
 
 
-_OUTSIDE, _WHOLE = decoder(Outside), decoder(_Whole)
-
-
-def opening(head: bytes) -> Opening | None:
-    """Return how a list begins; None where these bytes do not show it, or it is no list, or an empty one."""
-    items = _ITEMS.search(head)
-    first = _FIRST.match(head, items.end()) if items else None
-    if items is None or first is None:
-        return None
-    try:
-        # With its last field instead of the list: that there is one comma before it is the decoder's to see.
-        outside = _OUTSIDE.decode(head[: items.start()] + _NO_ITEMS)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
-    # Whoever puts blanks behind colons puts them behind commas too.
-    gap = first[1] or first[2]
-    key = head[first.end(1) : first.end() - len(first[2])]
-    return Opening(items.end() - 1, outside, b"}," + gap + key)
-
-
-def beginning(source: Source, bounds: Bounds) -> tuple[bytes, Opening | None]:
-    """Read how a list begins; where no list begins, all of the source, which may then be one object.
-
-    Raises:
-        TooLargeError: when it is neither.
-
-    """
-    head = source.read(LONGEST_HEAD)
-    found = opening(head)
-    if found is None:
-        more = bytearray(head)
-        while len(more) <= bounds.object_bytes and (piece := source.read(SLICE)):
-            more += piece
-        head = bytes(more)
-        if len(head) > bounds.object_bytes:
-            found = opening(head)
-            if found is None:
-                raise too_large_object(bounds)
-    return head, found
+_WHOLE = decoder(_Whole)
 
 
 def read_page(
@@ -158,7 +50,7 @@ def read_page(
     size: int = SLICE,
     meter: Meter | None = None,
 ) -> Outside:
-    """Hand the items of a list to `take`, in order, and return what the list tells besides.
+    """Hand the items of a list to `take`, in order, and return what the list says besides.
 
     A list without items, or with null for them, is an empty one: Go writes and reads them so.
 
@@ -170,7 +62,7 @@ def read_page(
         meter: counts the items of all pages of a list.
 
     Raises:
-        TooLargeError: when an item, or all of them, are larger than what is borne.
+        TooLargeError: when an item, or all of them, are larger than the bounds.
         msgspec.MsgspecError: when it is no list, an item is none of the kind, or the end is missing.
 
     """
@@ -191,17 +83,17 @@ def read_page(
 
 
 def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE, bounds: Bounds = BOUNDS) -> Outside:
-    """Hand a list's items to `take` as JSON arrays, in order, and return what the list tells besides.
+    """Hand a list's items to `take` as JSON arrays, in order, and return what the list says besides.
 
     Args:
         source: the bytes of the list, from the beginning.
         found: how it begins.
         take: called with some items as soon as they are there.
         size: how many bytes to hand on at once, unless a single item has more.
-        bounds: what is borne.
+        bounds: how large an item may be.
 
     Raises:
-        TooLargeError: when an item is larger than what is borne.
+        TooLargeError: when an item is larger than the bounds.
         msgspec.DecodeError: when it is no JSON up to its end; the position is that in the source.
 
     """
@@ -248,7 +140,7 @@ def _handed_on(buffer: bytearray, border: bytes, begin: int, take: TakeSlice) ->
             raise
         except msgspec.DecodeError as problem:
             raise _moved(problem, begin) from None
-        first = _FIRST.match(buffer, comma + 1)
+        first = FIRST_KEY.match(buffer, comma + 1)
         border = b"}," + buffer[comma + 1 : first.end() - len(first[2])] if first else border
     return comma, border
 
@@ -288,7 +180,7 @@ def _hand_on(buffer: bytearray, comma: int, take: TakeSlice) -> None:
 
 
 def _end(rest: bytearray, begin: int, take: TakeSlice) -> Outside:
-    """Take the last items and return what is told behind them: the list must be complete, and may hold more fields."""
+    """Take the last items and return what is said behind them: the list must be complete, and may hold more fields."""
     try:
         whole: _Whole = _WHOLE.decode(_REST + rest)
         take(whole.array)

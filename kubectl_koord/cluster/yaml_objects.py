@@ -11,7 +11,7 @@ import yaml
 from yaml.composer import Composer, ComposerError
 
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.stream import Source
+from kubectl_koord.cluster.list_head import Source
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
@@ -23,7 +23,7 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     Timestamps stay text, as in the API.
 
     Raises:
-        TooLargeError: when an object, or all of them, are larger than what is borne.
+        TooLargeError: when an object, or all of them, are larger than the bounds.
         yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
 
     """
@@ -34,7 +34,7 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """Return the value of a text that is one YAML document, None of an empty one.
 
     Raises:
-        TooLargeError: when it has more values than is borne.
+        TooLargeError: when it has more values than the bounds allow.
         yaml.YAMLError: when it is no YAML, or several documents; RecursionError and ValueError likewise.
 
     """

@@ -37,7 +37,7 @@ def test_what_is_waited_for_is_told_and_the_request_timeout_ends_it(koord: Run, 
 
 
 def test_without_a_limit_a_silence_ends_it(koord: Run, server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "SILENCE", 2.0)
+    monkeypatch.setattr(connection, "IDLE_LIMIT", 2.0)
     server.rules.append(Rule(PODS, hang=NEVER))
     (said,) = ended(koord, "topo")
     assert said == (

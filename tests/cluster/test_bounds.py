@@ -15,9 +15,10 @@ import yaml
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, resident
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.objects import wire
-from kubectl_koord.cluster.stream import Rejoined, read_page
-from kubectl_koord.cluster.watch import lines
+from kubectl_koord.cluster.list_head import Rejoined
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.stream import read_page
+from kubectl_koord.cluster.watching.streams import lines
 from kubectl_koord.cluster.yaml_objects import read_objects
 from kubectl_koord.errors import KoordError
 
@@ -107,16 +108,16 @@ def test_the_objects_of_all_pages_count_together() -> None:
     page = json.dumps({"items": [POD] * 30}).encode()
 
     for _ in range(3):
-        read_page(io.BytesIO(page), wire.Pod, lambda _: None, 1000, meter)
+        read_page(io.BytesIO(page), Pod, lambda _: None, 1000, meter)
     with pytest.raises(TooLargeError, match=r"^more than 100 objects$"):
-        read_page(io.BytesIO(page), wire.Pod, lambda _: None, 1000, meter)
+        read_page(io.BytesIO(page), Pod, lambda _: None, 1000, meter)
 
 
 def test_an_object_may_be_as_large_as_is_borne() -> None:
-    found: list[wire.Pod] = []
+    found: list[Pod] = []
     large = {"metadata": {"name": "p", "annotations": {"x": "y" * 15_000}}}
 
-    read_page(io.BytesIO(json.dumps({"items": [large] * 9}).encode()), wire.Pod, found.extend, 1000, Meter(SMALL))
+    read_page(io.BytesIO(json.dumps({"items": [large] * 9}).encode()), Pod, found.extend, 1000, Meter(SMALL))
 
     assert len(found) == 9
 

@@ -79,7 +79,7 @@ def test_what_an_object_said_before_is_not_kept() -> None:
 def test_pods_to_come_share_shapes_anew_when_the_old_ones_are_let_go() -> None:
     collector = Collector()
     collector.add("Pod", written("Pod", "a"))
-    collector.forget_shapes()
+    collector.renew_pool()
     collector.add("Pod", written("Pod", "b"))
     collector.add("Pod", written("Pod", "c"))
     a, b, c = seen(collector).running["n1"]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api import kubeconfig
 from kubectl_koord.cluster.api.connect import current_namespace
 from kubectl_koord.cluster.api.connection import Connection, take_connection
+from kubectl_koord.cluster.api.direct import kubeconfig
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Tls
 from tests.cluster.conftest import Reach, pod
@@ -146,7 +146,7 @@ def test_a_pod_uses_its_service_account(
     (account / "token").write_text("secret\n")
     (account / "namespace").write_text("mine")
     (account / "ca.crt").write_bytes(tls.certificate.read_bytes())
-    for module in ("kubeconfig", "context"):
+    for module in ("direct.kubeconfig", "context"):
         monkeypatch.setattr(f"kubectl_koord.cluster.api.{module}.SERVICE_ACCOUNT", str(account))
     with ApiServer({"items": [pod("a")]}, token="secret", tls=tls) as api:  # noqa: S106
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")

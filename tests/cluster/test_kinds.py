@@ -9,7 +9,7 @@ from kubectl_koord.cluster import files, kinds, source
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import Kind
 from kubectl_koord.cluster.lists import ListRequest
-from kubectl_koord.cluster.objects import wire
+from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 
 UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
@@ -77,7 +77,7 @@ def test_a_name_is_no_part_of_a_path_but_one() -> None:
 
 def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     row: Kind[Any, Any] = Kind(
-        "Switch", wire.Named, KOORDINATOR, "switches", kinds.bare_name, "gangs", lambda one: one.metadata.uid
+        "Switch", Named, KOORDINATOR, "switches", kinds.bare_name, "gangs", lambda one: one.metadata.uid
     )
     monkeypatch.setitem(kinds.KINDS, row.name, row)
     monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)
@@ -86,7 +86,7 @@ def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     items = [{"kind": "Switch", "metadata": {"name": name, "uid": f"u{name}"}} for name in ("a", "b")]
     part = collector.part()
     files.take("f", json.dumps({"items": items}).encode(), part)
-    part.remove("Switch", wire.Meta("a"))
+    part.remove("Switch", Meta("a"))
     collector.merge(part)
     assert "Switch" not in files.missing_kinds(collector)
     assert collector.values(row) == {"b": "ub"}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api import kubectl_proxy
 from kubectl_koord.cluster.api.connect import connect, find_kubectl, target
 from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.kubectl import proxy, startup
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
@@ -156,7 +156,7 @@ def test_nothing_of_kubectls_log_reaches_our_stderr(server: ApiServer, capfd: py
         with pytest.raises(KoordError):
             transport.open(PODS).read()
         with pytest.raises(KoordError):
-            kubectl_proxy.start(find_kubectl(), Connection((f"--server={server.url}1",)), writes=False).open(PODS)
+            proxy.start(find_kubectl(), Connection((f"--server={server.url}1",)), writes=False).open(PODS)
     assert capfd.readouterr() == ("", "")
 
 
@@ -169,7 +169,7 @@ def test_a_long_or_relative_temporary_folder_is_passed_by(
     for unfit in (str(long), "relative", "/no/such/folder"):
         monkeypatch.setenv("TMPDIR", unfit)
         monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-        made = Path(kubectl_proxy.private_folder())
+        made = Path(startup.private_folder())
         made.rmdir()
         assert made.parent == Path("/tmp")  # noqa: S108
     reach().open(PODS).close()
@@ -206,7 +206,7 @@ def test_a_kubectl_that_never_serves_is_given_up(
     script.write_text("#!/bin/sh\ntrap '' TERM\nsleep 60 & wait; sleep 60\n")
     script.chmod(0o755)
     monkeypatch.setenv("KUBECTL_PATH", str(script))
-    monkeypatch.setattr(kubectl_proxy, "_SHORTEST_START", 0.2)
+    monkeypatch.setattr(proxy, "_SHORTEST_START", 0.2)
     with (
         pytest.raises(KoordError, match="kubectl proxy did not start within"),
         connect(Connection(namespace="x", request_timeout=0.2), writes=False) as transport,

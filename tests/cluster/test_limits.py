@@ -11,22 +11,22 @@ import pytest
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.api import limits
 from kubectl_koord.cluster.api.connect import connect
-from kubectl_koord.cluster.api.connection import SILENCE, Connection, take_connection
+from kubectl_koord.cluster.api.connection import IDLE_LIMIT, Connection, take_connection
 from kubectl_koord.cluster.api.limits import Deadline, Limits
 from kubectl_koord.cluster.api.transport import TooLate
-from kubectl_koord.cluster.watch import ClusterWatch
+from kubectl_koord.cluster.watching.watch import ClusterWatch
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import pod
 
 PODS = "/api/v1/pods"
 NEVER = threading.Event()
-SHORT = Connection(silence=0.3)
+SHORT = Connection(idle_limit=0.3)
 OF_REQUEST = "Unable to connect to the server: net/http: request canceled (Client.Timeout "
 
 
-def ended(connection: Connection, bound: float = 0, tell: Callable[[str], None] | None = None) -> str:
+def ended(connection: Connection, bound: float = 0, notify: Callable[[str], None] | None = None) -> str:
     """The sentence with which reading the pods ends."""
-    with connect(connection, writes=False, tell=tell) as transport:
+    with connect(connection, writes=False, notify=notify) as transport:
         if bound:
             transport.open("/version").close()
             transport.bound(bound)
@@ -57,13 +57,13 @@ def test_a_server_that_stops_or_drips_within_a_list_is_given_up_after_a_silence(
 @pytest.mark.parametrize("drips", [False, True], ids=["stops", "drips"])
 def test_the_request_timeout_is_for_the_whole_answer(server: ApiServer, *, drips: bool) -> None:
     server.rules.append(Rule(PODS, stall=NEVER, drips=drips))
-    assert ended(Connection(request_timeout=0.3, silence=None)).startswith(OF_REQUEST)
+    assert ended(Connection(request_timeout=0.3, idle_limit=None)).startswith(OF_REQUEST)
 
 
 @pytest.mark.usefixtures("way")
 def test_who_follows_bounds_everything(server: ApiServer) -> None:
     server.rules.append(Rule(PODS, stall=NEVER, drips=True))
-    assert ended(Connection(silence=None), bound=0.3) == (
+    assert ended(Connection(idle_limit=None), bound=0.3) == (
         "Unable to connect to the server: no complete answer came within 0.3 s (pods)"
     )
 
@@ -73,12 +73,12 @@ def test_a_drip_is_told_like_a_silence(server: ApiServer, monkeypatch: pytest.Mo
     monkeypatch.setattr(limits, "NOTICE", 0.02)
     server.rules.append(Rule(PODS, stall=NEVER, drips=True))
     told: list[str] = []
-    ended(SHORT, tell=told.append)
+    ended(SHORT, notify=told.append)
     assert told == ["pods"]
 
 
 def test_a_drip_of_100_bytes_a_second_is_no_word() -> None:
-    assert SILENCE * 100 < limits.WORD
+    assert IDLE_LIMIT * 100 < limits.PROGRESS_BYTES
 
 
 @pytest.mark.usefixtures("way")
@@ -87,7 +87,7 @@ def test_what_is_waited_for_is_told_once(server: ApiServer, monkeypatch: pytest.
     server.rules.append(Rule("/api/v1/namespaces/red/pods", hang=NEVER))
     server.rules.append(Rule(PODS, hang=NEVER))
     told: list[str] = []
-    with connect(SHORT, writes=False, tell=told.append) as transport:
+    with connect(SHORT, writes=False, notify=told.append) as transport:
         for path in ("/api/v1/namespaces/red/pods?limit=1", PODS):
             with pytest.raises(TooLate):
                 transport.open(path)
@@ -100,7 +100,7 @@ def test_an_answer_that_goes_on_after_a_while_is_whole(server: ApiServer, monkey
     goes_on = threading.Event()
     server.rules.append(Rule(PODS, stall=goes_on))
     with (
-        connect(Connection(), writes=False, tell=lambda _: goes_on.set()) as transport,
+        connect(Connection(), writes=False, notify=lambda _: goes_on.set()) as transport,
         closing(transport.open(PODS)) as body,
     ):
         assert body.read().count(b'"kind": "Pod"') == 3
@@ -111,7 +111,7 @@ def test_a_watch_that_does_not_begin_is_given_up_at_once(server: ApiServer) -> N
     server.rules.append(Rule(PODS, hang=NEVER, watch=True))
     server.put(pod("d"))
     with (
-        connect(Connection(silence=2.0), writes=False) as transport,
+        connect(Connection(idle_limit=2.0), writes=False) as transport,
         ClusterWatch(transport, kinds.GANG_KINDS, lambda: "red", "") as watch,
     ):
         watch.snapshot()
@@ -121,7 +121,7 @@ def test_a_watch_that_does_not_begin_is_given_up_at_once(server: ApiServer) -> N
 
 
 def test_a_body_that_is_prolonged_may_be_silent() -> None:
-    bounded = Limits(Connection(silence=0.001))
+    bounded = Limits(Connection(idle_limit=0.001))
     bounded.bound(0.001)
     deadline = Deadline(bounded, PODS)
     deadline.prolong(60)
@@ -131,15 +131,15 @@ def test_a_body_that_is_prolonged_may_be_silent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "seconds", "silence"),
-    [((), None, SILENCE), (("--request-timeout=3s",), 3.0, None), (("--request-timeout=0",), None, None)],
+    ("words", "seconds", "idle_limit"),
+    [((), None, IDLE_LIMIT), (("--request-timeout=3s",), 3.0, None), (("--request-timeout=0",), None, None)],
     ids=["not-given", "given", "none"],
 )
 def test_a_limit_that_is_given_takes_the_place_of_the_silence(
-    words: tuple[str, ...], seconds: float | None, silence: float | None
+    words: tuple[str, ...], seconds: float | None, idle_limit: float | None
 ) -> None:
     connection, _ = take_connection(words)
-    assert (connection.request_timeout, connection.silence) == (seconds, silence)
+    assert (connection.request_timeout, connection.idle_limit) == (seconds, idle_limit)
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_a_limit_that_is_given_takes_the_place_of_the_silence(
 )
 def test_what_is_waited_for_is_named_as_kubectl_does(path: str, what: str) -> None:
     told: list[str] = []
-    Deadline(Limits(Connection(), told.append), path).tell()
+    Deadline(Limits(Connection(), told.append), path).notify()
     assert told == [what]

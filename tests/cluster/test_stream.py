@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster.objects import wire
+from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.stream import read_page
 
 HOSTILE = ['},{"metadata":{', '"items":[', "]}", "\\", "ä\u202e", '},\n        {\n            "metadata": {', ""]
@@ -38,8 +38,8 @@ def compact(value: object) -> bytes:
 
 
 def read(content: bytes, size: int) -> tuple[list[str], str]:
-    found: list[wire.Pod] = []
-    told = read_page(io.BytesIO(content), wire.Pod, found.extend, size)
+    found: list[Pod] = []
+    told = read_page(io.BytesIO(content), Pod, found.extend, size)
     return [pod.metadata.name for pod in found], told.meta.continue_ or ""
 
 
@@ -101,13 +101,13 @@ class Plain(msgspec.Struct):
     """A list as a plain decode sees it."""
 
     metadata: dict[str, str] = {}
-    items: list[wire.Pod] | None = None
+    items: list[Pod] | None = None
 
 
 def test_slices_are_handed_on_before_the_last_bytes_are_there() -> None:
     source = io.BytesIO(compact(listed([f"p{number}" for number in range(100)], padding=1000)))
     positions: list[int] = []
-    read_page(source, wire.Pod, lambda _: positions.append(source.tell()), 8192)
+    read_page(source, Pod, lambda _: positions.append(source.tell()), 8192)
     assert len(positions) > 10
     assert positions[0] < 20_000
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster import kinds, source
-from kubectl_koord.cluster.watch import ClusterWatch, Patience
+from kubectl_koord.cluster.watching.follower import Backoff
+from kubectl_koord.cluster.watching.watch import ClusterWatch
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from tests.apiserver import ApiServer, Rule, Tls
@@ -20,7 +21,7 @@ PODS = "/api/v1/pods"
 NODES = "/api/v1/nodes"
 OWN_PODS = "/api/v1/namespaces/default/pods"
 GROUPS = "/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups"
-QUICK = Patience(first=0.01, most=0.02, failures=3, healthy=5)
+QUICK = Backoff(first=0.01, most=0.02, failures=3, healthy=5)
 SECONDS = 20
 
 
@@ -184,7 +185,7 @@ def test_failures_are_borne_as_long_as_they_do_not_go_on(api: ApiServer, watch: 
 
 
 def test_a_quiet_watch_that_was_open_for_long_is_no_failure_though_it_is_cut(api: ApiServer, reach: Reach) -> None:
-    patience = Patience(first=0.01, most=0.02, failures=1, healthy=0.05)
+    patience = Backoff(first=0.01, most=0.02, failures=1, healthy=0.05)
     with ClusterWatch(reach(), ("Node", "Pod"), lambda: "default", "1.8", patience) as watch:
         watch.snapshot()
         for number in range(1, 6):

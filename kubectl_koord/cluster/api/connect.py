@@ -2,30 +2,31 @@
 
 import os
 
-from kubectl_koord.cluster.api import context, kubectl_proxy
+from kubectl_koord.cluster.api import context
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.context import NamespaceLookup, Target
-from kubectl_koord.cluster.api.limits import Tell
+from kubectl_koord.cluster.api.kubectl import proxy
+from kubectl_koord.cluster.api.limits import Notify
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.errors import KoordError
 
 
-def connect(connection: Connection, *, writes: bool, tell: Tell | None = None) -> Transport:
+def connect(connection: Connection, *, writes: bool, notify: Notify | None = None) -> Transport:
     """Return a way to the cluster, at once: the first request waits for what it needs.
 
     With kubectl this starts two children, `kubectl proxy` and `kubectl config view`, and forks:
     call it first, before threads and large imports. Unless `writes`, nothing but GET gets through.
-    `tell` is called once, with what is waited for, when the server has sent nothing for a second.
+    `notify` is called once, with what is waited for, when the server has sent nothing for a second.
 
     Raises:
         KoordError: when there is no such way.
 
     """
     if kubectl := find_kubectl():
-        return kubectl_proxy.start(kubectl, connection, writes=writes, tell=tell)
-    from kubectl_koord.cluster.api import client  # noqa: PLC0415 - start-up time
+        return proxy.start(kubectl, connection, writes=writes, notify=notify)
+    from kubectl_koord.cluster.api.direct import client  # noqa: PLC0415 - start-up time
 
-    return client.start(connection, writes=writes, tell=tell)
+    return client.start(connection, writes=writes, notify=notify)
 
 
 def current_namespace(connection: Connection, transport: Transport | None = None) -> str:
@@ -47,7 +48,7 @@ def current_namespace(connection: Connection, transport: Transport | None = None
             return lookup.namespace()
         finally:
             lookup.close()
-    from kubectl_koord.cluster.api import kubeconfig  # noqa: PLC0415 - start-up time
+    from kubectl_koord.cluster.api.direct import kubeconfig  # noqa: PLC0415 - start-up time
 
     return kubeconfig.namespace(connection)
 
@@ -62,7 +63,7 @@ def target(connection: Connection) -> Target:
     if kubectl := find_kubectl():
         found = context.target(kubectl, connection)
     else:
-        from kubectl_koord.cluster.api import kubeconfig  # noqa: PLC0415 - start-up time
+        from kubectl_koord.cluster.api.direct import kubeconfig  # noqa: PLC0415 - start-up time
 
         found = kubeconfig.target(connection)
     given = connection.value("server") or connection.value("cluster")

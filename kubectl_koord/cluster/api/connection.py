@@ -35,7 +35,7 @@ FLAGS_WITH_VALUE = frozenset(
 FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
 SHORT_FLAGS = {"n": "namespace", "s": "server"}
 
-SILENCE = 30.0
+IDLE_LIMIT = 30.0
 
 _TRUE = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE = frozenset({"0", "f", "F", "false", "FALSE", "False"})
@@ -51,14 +51,14 @@ class Connection(NamedTuple):
     """How the user wants to reach the cluster.
 
     `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);
-    `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit. `silence` is how
+    `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit. `idle_limit` is how
     many seconds a server may send nothing, None for any: it holds where no time limit is given.
     """
 
     flags: tuple[str, ...] = ()
     namespace: str = ""
     request_timeout: float | None = None
-    silence: float | None = SILENCE
+    idle_limit: float | None = IDLE_LIMIT
 
     def value(self, name: str) -> str:
         """Return the last value given for a flag such as `context`, empty when not given."""
@@ -88,8 +88,8 @@ def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
             rest.append(word)
     bare = Connection(tuple(flags))
     timeout = bare.value("request-timeout")
-    silence = None if timeout else SILENCE
-    return Connection(tuple(flags), bare.value("namespace"), request_timeout(timeout), silence), rest
+    idle_limit = None if timeout else IDLE_LIMIT
+    return Connection(tuple(flags), bare.value("namespace"), request_timeout(timeout), idle_limit), rest
 
 
 def request_timeout(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""What the current context says, asked of kubectl while other things go on."""
+"""What the current context says, from a kubectl that runs beside the rest."""
 
 import os
 import select
@@ -91,9 +91,9 @@ class _ConfigView:
     """One `kubectl config view`, which ends with us."""
 
     def __init__(self, kubectl: str, connection: Connection, wanted: str) -> None:
-        """Start kubectl; its errors are left unheard: the proxy tells of real faults."""
+        """Start kubectl; its errors are dropped: the proxy reports real faults."""
         self._limit = time.monotonic() + max(connection.request_timeout or _SECONDS, _SHORTEST)
-        with leaving.NodePods():
+        with leaving.SignalsBlocked():
             self._pid, self._output = _start(kubectl, connection, wanted)
             leaving.first(self._kill)
 
@@ -106,14 +106,14 @@ class _ConfigView:
         """
         poll = select.poll()
         poll.register(self._output, select.POLLIN)
-        said = b""
+        output = b""
         while True:
             if not poll.poll(max(0.0, self._limit - time.monotonic()) * 1000):
                 raise KoordError("error: kubectl config view did not answer in time")
             piece = os.read(self._output, 4096)
             if not piece:
-                return said.decode("utf-8", "replace")
-            said += piece
+                return output.decode("utf-8", "replace")
+            output += piece
 
     def close(self) -> None:
         """End kubectl, if it has not ended yet."""

@@ -71,10 +71,10 @@ def status_of(body: bytes) -> Status | None:
 
 def failure(status: int, body: bytes, path: str) -> KoordError:
     """Return the one line that kubectl would print for this answer to a request of `path`."""
-    told = status_of(body)
+    status_object = status_of(body)
     reason, message = _GENERIC.get(status, ("", ""))
-    if told:
-        reason, message = told.reason or reason, told.message or message
+    if status_object:
+        reason, message = status_object.reason or reason, status_object.message or message
     elif not message:
         reason, message = _unexpected(status, body, path)
     message = " ".join(message.split())
@@ -85,9 +85,9 @@ def failure(status: int, body: bytes, path: str) -> KoordError:
 
 def message_of(status: int, body: bytes, path: str) -> str:
     """Return the server's own message alone, on one line."""
-    told = status_of(body)
-    if told and told.message:
-        return " ".join(told.message.split())
+    status_object = status_of(body)
+    if status_object and status_object.message:
+        return " ".join(status_object.message.split())
     return failure(status, body, path).message
 
 
@@ -96,12 +96,14 @@ def gap_of(kind: str, status: int, body: bytes, path: str) -> Gap | None:
     code = _GAPS.get(status)
     if code is None:
         return None
-    told = status_of(body)
-    said = " ".join((told.message or "").split()) if told else ""
-    if code == "missing" and said in {"", _GENERIC[_NOT_FOUND][1]}:
+    status_object = status_of(body)
+    message = " ".join((status_object.message or "").split()) if status_object else ""
+    if code == "missing" and message in {"", _GENERIC[_NOT_FOUND][1]}:
         is_crd = path.startswith(CRD_GROUPS)
-        said = f"the {kind} CRD is not installed" if is_crd else f"the server does not serve {path.partition('?')[0]}"
-    return Gap(kind, code, said or _unexpected(status, body, path)[1])
+        message = (
+            f"the {kind} CRD is not installed" if is_crd else f"the server does not serve {path.partition('?')[0]}"
+        )
+    return Gap(kind, code, message or _unexpected(status, body, path)[1])
 
 
 def not_read(gap: Gap) -> KoordError:
@@ -114,9 +116,9 @@ def not_read(gap: Gap) -> KoordError:
 def _unexpected(status: int, body: bytes, path: str) -> tuple[str, str]:
     """Return reason and message for an answer that does not come from the API itself."""
     text = " ".join(body.decode("utf-8", "replace").split())[:_SHOWN]
-    said = "unknown" if not text or text[0] == "{" else text
+    message = "unknown" if not text or text[0] == "{" else text
     if status == 403:  # noqa: PLR2004
-        return "Forbidden", f"{path.partition('?')[0]} is forbidden ({said})"
+        return "Forbidden", f"{path.partition('?')[0]} is forbidden ({message})"
     if status >= _SERVER_FAULT:
-        return "InternalError", f'an error on the server ("{said}") has prevented the request from succeeding'
+        return "InternalError", f'an error on the server ("{message}") has prevented the request from succeeding'
     return "", f"the server answered {path.partition('?')[0]} with the unexpected status {status}"

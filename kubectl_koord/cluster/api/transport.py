@@ -16,7 +16,7 @@ _FAILED = "Unable to connect to the server: "
 
 
 class Interrupted(KoordError):  # noqa: N818
-    """The connection broke within an answer: who asks again may get all of it."""
+    """The connection broke within an answer: another request may get all of it."""
 
 
 class TooLate(KoordError):  # noqa: N818
@@ -85,7 +85,7 @@ class Transport(Protocol):
         """Let every request, but not the body of a watch, end within so many seconds from now."""
 
     def namespace(self) -> str:
-        """Return the namespace that kubectl would use; raise KoordError when it cannot be told."""
+        """Return the namespace that kubectl would use; raise KoordError when it cannot be read."""
 
     def close(self) -> None:
         """Give everything back: connections, processes, files. May be called twice."""
@@ -132,7 +132,7 @@ def no_body_in_time() -> TooLate:
     return TooLate(f"{_FAILED}net/http: request canceled (Client.Timeout or context cancellation while reading body)")
 
 
-def silent(what: str, count: int, seconds: float) -> TooLate:
+def idle(what: str, count: int, seconds: float) -> TooLate:
     """Return the sentence for a server that sends nothing, or so few bytes that it might go on for ever."""
     came = f"no more than {count} bytes" if count else "nothing"
     return TooLate(f"{_FAILED}{came} came for {seconds:g} s ({what}); --request-timeout sets another limit")

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.objects import version, wire
+from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing
 
@@ -31,7 +31,7 @@ from tests.cluster.objects.wire import collect, thing
     ],
 )
 def test_the_image_tag_tells_the_version(image: str, found: str | None) -> None:
-    assert version.from_image(image) == found
+    assert scheduler.from_image(image) == found
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_the_image_tag_tells_the_version(image: str, found: str | None) -> None:
     [({"questionObjectKey": {}}, "1.8"), ({"questionObjectReference": {}}, "1.7"), ({}, None)],
 )
 def test_the_schema_of_explanations_tells_the_version(schema: dict[str, Any], found: str | None) -> None:
-    assert version.from_explanation_schema({"spec": {"properties": schema}}) == found
+    assert scheduler.from_explanation_schema({"spec": {"properties": schema}}) == found
 
 
 def deployment(name: str, *containers: tuple[str, str]) -> dict[str, Any]:
@@ -82,8 +82,8 @@ def test_the_best_evidence_for_the_version_wins(
 
 def configured(text: str | None) -> SchedulerConfig:
     data = None if text is None else {"koord-scheduler-config": text}
-    written = msgspec.convert({"metadata": {"name": "koord-scheduler-config"}, "data": data}, wire.ConfigMap)
-    return version.config("1.8", "asked", written)
+    written = msgspec.convert({"metadata": {"name": "koord-scheduler-config"}, "data": data}, scheduler.ConfigMap)
+    return scheduler.config("1.8", "asked", written)
 
 
 ASSUMED = SchedulerConfig("1.8", "asked")

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.cluster.objects import decode, wire
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.pool import PodPool
 
 
 def structs(info: Any) -> set[type]:  # noqa: ANN401 - any of msgspec's descriptions
@@ -44,8 +45,8 @@ def test_telling_the_shape_of_a_pod_leaves_the_pod_as_it_was() -> None:
         "metadata": {"name": "p"},
         "spec": {"nodeName": "n", "volumes": [{"name": "plain"}, {"name": "tied", "csi": {"driver": "d"}}]},
     }
-    first, second = (msgspec.convert(written, wire.Pod) for _ in range(2))
+    first, second = (msgspec.convert(written, Pod) for _ in range(2))
 
-    decode.ShapeMemo().requirements(first, (None, None))
+    PodPool().requirements(first, (None, None))
 
     assert first == second

@@ -1,31 +1,24 @@
-"""The way to the API server through kubectl itself: `kubectl proxy` on a private socket.
-
-Whatever kubectl knows of identity and networks (several files, exec plugins, impersonation,
-proxies, CAs) is thereby right. It costs 90 ms, most of it while we import.
-"""
+"""The transport over the socket of a `kubectl proxy` of our own."""
 
 import os
 import re
-import select
 import socket
 import threading
-import time
 from types import TracebackType
 from typing import Self
 
 from kubectl_koord import leaving
-from kubectl_koord.cluster.api import guard, http1
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.context import NamespaceLookup
-from kubectl_koord.cluster.api.http1 import SocketBody
-from kubectl_koord.cluster.api.limits import Deadline, Limits, Tell
+from kubectl_koord.cluster.api.kubectl import guard, http1, startup
+from kubectl_koord.cluster.api.kubectl.http1 import SocketBody
+from kubectl_koord.cluster.api.limits import Deadline, Limits, Notify
 from kubectl_koord.cluster.api.replies import LONGEST_REPLY
 from kubectl_koord.cluster.api.transport import (
     USER_AGENT,
     Reply,
     checked,
     is_loopback,
-    no_credentials,
     no_headers_in_time,
     refused,
     unable,
@@ -40,17 +33,10 @@ _HEADERS = {
     "Accept": "application/json",
     "Connection": "close",
 }
-# Go's expressions know no negation, and kubectl splits the list at commas.
-_ALL_BUT_GET = "^([^G].*|G|G[^E].*|GE|GE[^T].*|GET.+)$"
-_ALL_BUT_GET_PATCH_POST = "^([^GP].*|G|G[^E].*|GE|GE[^T].*|GET.+|P|P[^AO].*|PUT)$"
 _START_SECONDS = 30.0
 _SHORTEST_START = 5.0
-_READY = b"Starting to serve"
-_PROMPT = b"Please enter "
-_LONGEST_SOCKET_PATH = 99
 _LOG_LINE = re.compile(rb"^(?:[IWEF]\d{4} \d\d:|\d{4}/\d\d/\d\d \d\d:)", re.MULTILINE)
 _REFUSED = re.compile(r"dial tcp (?P<address>\S+): connect(?:ex)?: connection refused")
-_SENTENCE = re.compile(r"error\b", re.IGNORECASE)
 _PROXY_FAULT = 500
 
 
@@ -63,12 +49,12 @@ class KubectlProxy:
         folder: str,
         connection: Connection,
         lookup: NamespaceLookup,
-        tell: Tell | None = None,
+        notify: Notify | None = None,
     ) -> None:
         """Keep the child; the first request waits until it serves."""
         self._child: guard.Guarded | None = child
-        self._socket_path = _socket_path(folder)
-        self._limits = Limits(connection, tell)
+        self._socket_path = startup.socket_path(folder)
+        self._limits = Limits(connection, notify)
         self._lookup = lookup
         self._lock = threading.Lock()
         self._relay: threading.Thread | None = None
@@ -164,8 +150,8 @@ class KubectlProxy:
     def _common(self) -> dict[str, str]:
         """Return the headers of every request.
 
-        Where nothing is said of packing, kubectl asks the server for it, unpacks, and leaves it alone when its user
-        forbids it; only a server on this machine is told not to pack.
+        Where no encoding is named, kubectl asks the server for gzip, unpacks, and leaves it alone when its user
+        forbids it; only a server on this machine is asked not to pack.
         """
         if self._headers is None:
             near = is_loopback(self._server or self._lookup.server())
@@ -197,17 +183,17 @@ class KubectlProxy:
                 self._relay.start()
 
     def _await_start(self, child: guard.Guarded) -> None:
-        """Wait for kubectl; its last words are the failure of every later request as well."""
+        """Wait for kubectl; the reason of its end is the failure of every later request as well."""
         try:
             # The limit is for the server; kubectl itself may start slowly on a busy machine.
-            _await_start(child, max(self._limits.request or _START_SECONDS, _SHORTEST_START))
+            startup.await_start(child, max(self._limits.request or _START_SECONDS, _SHORTEST_START))
         except KoordError as error:
             self._failed = error.message
             raise
 
 
-def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | None = None) -> KubectlProxy:
-    """Start `kubectl proxy` and return at once; `tell` is as `Limits` has it.
+def start(kubectl: str, connection: Connection, *, writes: bool, notify: Notify | None = None) -> KubectlProxy:
+    """Start `kubectl proxy` and return at once; `notify` is as `Limits` has it.
 
     Unless `writes`, it refuses every method but GET; with it, PATCH and POST pass as well.
 
@@ -215,101 +201,23 @@ def start(kubectl: str, connection: Connection, *, writes: bool, tell: Tell | No
         KoordError: when there is no place for a private socket, or no process to be had.
 
     """
-    with leaving.NodePods():
-        folder = private_folder()
-        child = _start_guarded(folder, kubectl, connection, writes=writes)
+    with leaving.SignalsBlocked():
+        folder = startup.private_folder()
+        child = startup.start_guarded(folder, kubectl, connection, writes=writes)
         leaving.first(child.end)
-    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection), tell)
-
-
-def _start_guarded(folder: str, kubectl: str, connection: Connection, *, writes: bool) -> guard.Guarded:
-    argv = (
-        kubectl,
-        "proxy",
-        f"--unix-socket={_socket_path(folder)}",
-        f"--reject-methods={_ALL_BUT_GET_PATCH_POST if writes else _ALL_BUT_GET}",
-        # Otherwise the path of a server such as https://host/k8s/clusters/c-1 is dropped.
-        "--append-server-path=true",
-        *connection.flags,
-    )
-    try:
-        return guard.start(argv, folder)
-    except OSError as error:
-        os.rmdir(folder)  # noqa: PTH106
-        raise KoordError(f"error: unable to start kubectl: {error.strerror}") from None
-
-
-def private_folder() -> str:
-    """Return a new folder that only we can enter, with a path short enough for a socket.
-
-    Raises:
-        KoordError: when none can be made.
-
-    """
-    name = f"kubectl-koord-{os.urandom(8).hex()}"
-    for parent in (os.environ.get("TMPDIR"), os.environ.get("XDG_RUNTIME_DIR"), "/tmp"):  # noqa: S108
-        folder = os.path.join(parent or "", name)  # noqa: PTH118
-        if not os.path.isabs(folder) or len(os.fsencode(_socket_path(folder))) > _LONGEST_SOCKET_PATH:  # noqa: PTH117
-            continue
-        try:
-            os.mkdir(folder, 0o700)  # noqa: PTH102
-        except OSError:
-            continue
-        return folder
-    raise KoordError("error: no folder for a private socket: neither TMPDIR, XDG_RUNTIME_DIR nor /tmp can be used")
-
-
-def _socket_path(folder: str) -> str:
-    return f"{folder}/s"
-
-
-def _await_start(child: guard.Guarded, seconds: float) -> None:
-    """Wait until kubectl says that it listens."""
-    limit = time.monotonic() + seconds
-    said = b""
-    while _READY not in said:
-        piece = _read_before(limit, child.output)
-        if piece is None:
-            raise unable(f"kubectl proxy did not start within {seconds:g} s")
-        said += piece
-        if _PROMPT in said:
-            raise no_credentials()
-        if not piece:
-            raise _last_words(child, limit)
-
-
-def _last_words(child: guard.Guarded, limit: float) -> KoordError:
-    """Return the sentence with which kubectl has ended."""
-    said = b""
-    while piece := _read_before(limit, child.errors):
-        said += piece
-    lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    at = next((at for at in reversed(range(len(lines))) if _SENTENCE.match(lines[at])), len(lines) - 1)
-    sentence = lines[at].rstrip() if lines else "error: kubectl proxy ended without a word"
-    # Several faults of a configuration come as a list: the first is enough for one line.
-    more = lines[at + 1].removeprefix("* ") if sentence.endswith(":") and lines[at + 1 :] else ""
-    return KoordError(f"{sentence} {more}".rstrip())
-
-
-def _read_before(limit: float, descriptor: int) -> bytes | None:
-    """Return what the pipe holds, b"" at its end, None when nothing came in time."""
-    poll = select.poll()
-    poll.register(descriptor, select.POLLIN)
-    if not poll.poll(max(0.0, limit - time.monotonic()) * 1000):
-        return None
-    return os.read(descriptor, 65536)
+    return KubectlProxy(child, folder, connection, NamespaceLookup(kubectl, connection), notify)
 
 
 def _relay(errors: int, limits: Limits) -> None:
-    """Pass on what a credential plugin tells the user, such as where to log in, but none of kubectl's log.
+    """Pass on what a credential plugin prints for the user, such as where to log in, but none of kubectl's log.
 
-    Who is told something may be asked to do it: from then on the server may be silent for as long as that takes.
+    The user may have to act on it: from then on the server may send nothing for as long as that takes.
     """
     while piece := os.read(errors, 65536):
         logged = _LOG_LINE.search(piece)
-        if told := piece[: logged.start()] if logged else piece:
-            limits.silence = None
-            os.write(2, told)
+        if printed := piece[: logged.start()] if logged else piece:
+            limits.idle_limit = None
+            os.write(2, printed)
     os.close(errors)
 
 

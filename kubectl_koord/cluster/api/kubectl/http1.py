@@ -77,7 +77,7 @@ class SocketBody:
             yield bytes(buffer[:count])
 
     def prolong(self, seconds: float) -> None:
-        """Let the rest of the body take so many seconds from now, and be silent meanwhile."""
+        """Let the rest of the body take so many seconds from now, with or without progress."""
         self._deadline.prolong(seconds)
 
     def interrupt(self) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord import leaving
-from kubectl_koord.cluster.api.kubeconfig import Access, data_or_file, needs_kubectl
+from kubectl_koord.cluster.api.direct.kubeconfig import Access, data_or_file, needs_kubectl
 from kubectl_koord.cluster.api.transport import no_credentials, unable
 from kubectl_koord.errors import KoordError
 

@@ -1,17 +1,88 @@
-"""Which Koordinator this is, and how its scheduler is configured: image tag, CRD shape, ConfigMap."""
+"""Which Koordinator this is, how its scheduler is configured, and who leads: image tag, CRD, ConfigMap, Lease."""
 
 import re
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec import Struct, field
+
 from kubectl_koord.cluster.bounds import TooLargeError
-from kubectl_koord.cluster.objects import wire
+from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.model import objects
 from kubectl_koord.model.snapshot import SchedulerConfig
 
-KNOWN = ("1.7", "1.8", "main")
 NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
+
+
+class ImageContainer(Struct, gc=False):
+    """A container's image and how it is started."""
+
+    image: str = ""
+    name: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class ImageSpec(Struct, gc=False):
+    """A pod template's spec."""
+
+    containers: list[ImageContainer] | None = None
+
+
+class Template(Struct, gc=False):
+    """A pod template."""
+
+    spec: ImageSpec = field(default_factory=ImageSpec)
+
+
+class DeploymentSpec(Struct, gc=False):
+    """spec of a Deployment."""
+
+    template: Template = field(default_factory=Template)
+
+
+class Deployment(Struct, gc=False):
+    """One Deployment, for the scheduler's image."""
+
+    metadata: Meta
+    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+
+
+class ConfigMap(Struct, gc=False):
+    """One ConfigMap, for the scheduler's configuration."""
+
+    metadata: Meta
+    data: dict[str, str] | None = None
+
+
+class LeaseSpec(Struct, gc=False, rename="camel"):
+    """spec of a Lease."""
+
+    holder_identity: str | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: Int32 | None = None
+
+
+class Lease(Struct, gc=False):
+    """One Lease, for the scheduler's leader."""
+
+    metadata: Meta
+    spec: LeaseSpec = field(default_factory=LeaseSpec)
+
+
+def lease(written: Lease) -> objects.Lease:
+    """Return the Lease."""
+    spec = written.spec
+    return objects.Lease(
+        name=written.metadata.name,
+        holder=spec.holder_identity or "",
+        renewed=spec.renew_time or "",
+        acquired=spec.acquire_time or "",
+        seconds=spec.lease_duration_seconds or 0,
+    )
 
 
 def from_image(image: str) -> str | None:
@@ -29,14 +100,14 @@ def from_image(image: str) -> str | None:
 
 
 def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
-    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not tell."""
+    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not say."""
     written = str(crd)
     if "questionObjectKey" in written:
         return "1.8"
     return "1.7" if "questionObjectReference" in written else None
 
 
-def scheduler_image(deployments: Iterable[wire.Deployment]) -> str | None:
+def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
     """Return the image of the koord-scheduler Deployment's scheduler container."""
     for deployment in deployments:
         if deployment.metadata.name == "koord-scheduler":
@@ -46,7 +117,7 @@ def scheduler_image(deployments: Iterable[wire.Deployment]) -> str | None:
     return None
 
 
-def _is_told_not_to_elect(deployments: Iterable[wire.Deployment]) -> bool:
+def _has_election_disabled(deployments: Iterable[Deployment]) -> bool:
     containers = [
         container
         for deployment in deployments
@@ -57,12 +128,12 @@ def _is_told_not_to_elect(deployments: Iterable[wire.Deployment]) -> bool:
 
 
 def config(
-    version: str, version_from: str, config_map: wire.ConfigMap | None, deployments: Iterable[wire.Deployment] = ()
+    version: str, version_from: str, config_map: ConfigMap | None, deployments: Iterable[Deployment] = ()
 ) -> SchedulerConfig:
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
     parsed = _parse(written) if written else None
-    elects = _elects_leader(parsed or {}) and not _is_told_not_to_elect(deployments)
+    elects = _elects_leader(parsed or {}) and not _has_election_disabled(deployments)
     profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
         return SchedulerConfig(version=version, version_from=version_from, elects_leader=elects)

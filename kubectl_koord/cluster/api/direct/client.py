@@ -1,0 +1,197 @@
+"""The transport over the `kubernetes` client's pool of connections."""
+
+import io
+import threading
+from types import TracebackType
+from typing import Any, Self
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from kubectl_koord.cluster.api.connection import Connection
+from kubectl_koord.cluster.api.direct import credentials, failures, kubeconfig, tls
+from kubectl_koord.cluster.api.direct.body import PIECE, ClientBody, Forbidden
+from kubectl_koord.cluster.api.direct.credentials import Credentials
+from kubectl_koord.cluster.api.limits import NOTICE, Deadline, Limits, Notify, TimedReader
+from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
+from kubectl_koord.cluster.bounds import BOUNDS
+
+_READS = frozenset({"GET"})
+_WRITES = frozenset({"GET", "PATCH", "POST"})
+_DIAL_SECONDS = 30.0
+_CONNECTIONS = 64
+
+
+class ClientTransport:
+    """A `Transport` over the `kubernetes` client's pool of connections."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        pool: Any,  # noqa: ANN401
+        target: tuple[str, str],
+        methods: frozenset[str],
+        notify: Notify | None = None,
+    ) -> None:
+        """Keep the pool; `target` is the server's address and our token."""
+        self._connection = connection
+        self._limits = Limits(connection, notify)
+        self._current = _CurrentRequest()
+        self._pool = pool
+        timed = {scheme: _timed(kind, self._current) for scheme, kind in pool.pool_classes_by_scheme.items()}
+        pool.pool_classes_by_scheme = timed
+        self._server, token = target
+        self._methods = methods
+        self._headers = {"User-Agent": USER_AGENT, "Accept": "application/json", "Accept-Encoding": "identity"}
+        if token:
+            self._headers["Authorization"] = f"Bearer {token}"
+
+    def open(self, path: str) -> ClientBody:
+        """Send a GET and return once the status is known.
+
+        Raises:
+            KoordError: in kubectl's words, when the API server cannot be reached.
+
+        """
+        return self._request("GET", path, {}, None)
+
+    def watch(self, path: str, seconds: float) -> ClientBody:
+        """Send a GET whose body may take so many seconds, whatever the time limit of requests is.
+
+        Raises:
+            KoordError: in kubectl's words, when the API server cannot be reached.
+
+        """
+        answer = self.open(path)
+        answer.prolong(seconds)
+        return answer
+
+    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
+        """Send a request with a body and return the whole answer.
+
+        Raises:
+            KoordError: in kubectl's words, when the API server cannot be reached.
+
+        """
+        answer = self._request(method, path, {"Content-Type": content_type}, body)
+        try:
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
+        finally:
+            answer.close()
+
+    def bound(self, seconds: float) -> None:
+        """Let every request, but not the body of a watch, end within so many seconds from now."""
+        self._limits.bound(seconds)
+
+    def namespace(self) -> str:
+        """Return the namespace that kubectl would use.
+
+        Raises:
+            KoordError: when the kubeconfig cannot be read.
+
+        """
+        return kubeconfig.namespace(self._connection)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
+    def __enter__(self) -> Self:
+        """Return the transport, to be closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> ClientBody:
+        deadline = self._current.deadline = Deadline(self._limits, path)
+        if method not in self._methods:
+            return ClientBody(Forbidden(), deadline)
+        try:
+            left = deadline.left()
+            response = self._pool.request(
+                method,
+                f"{self._server}{checked(path)}",
+                body=body,
+                headers=self._headers | headers,
+                timeout=urllib3.Timeout(connect=left or _DIAL_SECONDS, read=left),
+                retries=False,
+                redirect=False,
+                preload_content=False,
+            )
+        except (HTTPError, OSError) as problem:
+            raise failures.failure(problem, self._server, deadline) from None
+        return ClientBody(response, deadline)
+
+
+class _CurrentRequest(threading.local):
+    """The request that this thread waits for: urllib3 hands nothing down to the socket."""
+
+    deadline: Deadline
+
+
+class _Socket:
+    """A connected socket of which answers are read before their deadline."""
+
+    def __init__(self, connected: Any, current: _CurrentRequest) -> None:  # noqa: ANN401
+        self._connected = connected
+        self._current = current
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        return io.BufferedReader(TimedReader(self._connected, self._current.deadline), PIECE)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return getattr(self._connected, name)
+
+
+def _timed(kind: Any, current: _CurrentRequest) -> Any:  # noqa: ANN401
+    """Return a kind of pool whose connections know the deadline of the current request."""
+
+    class Timed(kind.ConnectionCls):  # type: ignore[misc]
+        def connect(self) -> None:
+            notice = threading.Timer(NOTICE, current.deadline.notify)
+            notice.daemon = True
+            notice.start()
+            try:
+                super().connect()
+            finally:
+                notice.cancel()
+            self.sock: Any = _Socket(self.sock, current)
+
+    return type(kind.__name__, (kind,), {"ConnectionCls": Timed})
+
+
+def start(connection: Connection, *, writes: bool, notify: Notify | None = None) -> ClientTransport:
+    """Return a way to the cluster of the kubeconfig or of the pod; nothing is sent yet.
+
+    Unless `writes`, nothing but GET is sent; with it, PATCH and POST as well.
+
+    Raises:
+        KoordError: when there is no such cluster, or when it needs kubectl to honour what is asked.
+
+    """
+    access = kubeconfig.load(connection)
+    who = credentials.of(access)
+    server = str(access.cluster["server"]).rstrip("/")
+    pool = _pool(access.cluster, server, who)
+    return ClientTransport(connection, pool, (server, who.token), _WRITES if writes else _READS, notify)
+
+
+def _pool(cluster: dict[str, Any], server: str, who: Credentials) -> Any:  # noqa: ANN401
+    from kubernetes import client  # noqa: PLC0415 - takes long, and a kubeconfig may be at fault before
+
+    configuration = client.Configuration()
+    configuration.host = server
+    configuration.connection_pool_maxsize = _CONNECTIONS
+    configuration.verify_ssl = not cluster.get("insecure-skip-tls-verify")
+    configuration.tls_server_name = cluster.get("tls-server-name") or None
+    if cluster.get("proxy-url"):
+        configuration.proxy = cluster["proxy-url"]
+    pool = client.rest.RESTClientObject(configuration).pool_manager
+    if server.startswith("https"):
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
+        pool.connection_pool_kw["ssl_context"] = tls.context_of(cluster, who)
+    return pool

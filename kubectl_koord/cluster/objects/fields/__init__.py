@@ -1,0 +1,1 @@
+"""What objects of many kinds have in common."""

@@ -1,0 +1,45 @@
+"""Lists of resources."""
+
+from typing import TypeAlias
+
+from kubectl_koord.model import pods, quantity
+
+Amounts: TypeAlias = dict[str, str | int | float]
+Nano: TypeAlias = dict[str, int]
+_RENAMED = {
+    "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
+    "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
+    "kubernetes.io/gpu": "koordinator.sh/gpu",
+    "kubernetes.io/gpu-core": "koordinator.sh/gpu-core",
+    "kubernetes.io/gpu-memory": "koordinator.sh/gpu-memory",
+    "kubernetes.io/gpu-memory-ratio": "koordinator.sh/gpu-memory-ratio",
+    "kubernetes.io/rdma": "koordinator.sh/rdma",
+    "kubernetes.io/fpga": "koordinator.sh/fpga",
+}
+
+
+def amounts(written: Amounts | None) -> Nano:
+    """Return a resource list in billionths, under the names that the scheduler uses.
+
+    Raises:
+        QuantityError: naming the resource whose amount is no quantity.
+
+    Mirrors the renames of pkg/util/transformer in Koordinator.
+
+    """
+    result: Nano = {}
+    for resource, text in (written or {}).items():
+        new = _RENAMED.get(resource, resource)
+        if new != resource and written is not None and new in written:
+            continue
+        try:
+            result[new] = quantity.parse(text)
+        except quantity.QuantityError as problem:
+            raise quantity.QuantityError(f"{resource}: {problem}") from None
+    return result
+
+
+def resources(nano: Nano) -> pods.Resources:
+    """Return rounded amounts in name order; zero amounts are left out."""
+    rounded = ((resource, quantity.amount(resource, value)) for resource, value in sorted(nano.items()))
+    return tuple((resource, number) for resource, number in rounded if number)

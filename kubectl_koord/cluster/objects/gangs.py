@@ -1,0 +1,107 @@
+"""PodGroups, and the labels and annotations by which pods belong to gangs."""
+
+import re
+from sys import intern
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, Strings, namespace, strings
+from kubectl_koord.model import objects, pods
+
+_GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
+_LIGHT_LABEL = "pod-group.scheduling.sigs.k8s.io/name"
+_GANG_PREFIX = "gang.scheduling.koordinator.sh/"
+_GANG_ANNOTATION = _GANG_PREFIX + "name"
+_TOPOLOGY_ANNOTATION = _GANG_PREFIX + "network-topology-spec"
+_INDEX_ANNOTATION = _GANG_PREFIX + "network-topology-index"
+_LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
+_LIGHT_MINIMUM = "pod-group.scheduling.sigs.k8s.io/min-available"
+_FOREIGN_LABEL = "scheduling.x-k8s.io/pod-group"
+_FOREIGN_ANNOTATION = "scheduling.k8s.io/group-name"
+
+
+class PodGroupSpec(Struct, gc=False, rename="camel"):
+    """spec of a PodGroup."""
+
+    min_member: Int32 | None = None
+    schedule_timeout_seconds: Int32 | None = None
+
+
+class PodGroupStatus(Struct, gc=False):
+    """status of a PodGroup."""
+
+    phase: str | None = None
+
+
+class PodGroup(Struct, gc=False):
+    """One PodGroup."""
+
+    metadata: Meta
+    spec: PodGroupSpec = field(default_factory=PodGroupSpec)
+    status: PodGroupStatus | None = None
+
+
+def pod_group(written: PodGroup) -> objects.PodGroup:
+    """Return the PodGroup with its gang annotations as written."""
+    meta = written.metadata
+    annotations = strings(meta.annotations)
+    return objects.PodGroup(
+        namespace=namespace(meta),
+        name=meta.name,
+        min_member=written.spec.min_member or 0,
+        timeout_seconds=written.spec.schedule_timeout_seconds,
+        mode=annotations.get(_GANG_PREFIX + "mode", ""),
+        match_policy=_match_policy(annotations),
+        groups=annotations.get(_GANG_PREFIX + "groups"),
+        topology=annotations.get(_TOPOLOGY_ANNOTATION),
+        total=annotations.get(_GANG_PREFIX + "total-number"),
+        annotations=tuple(sorted(annotations.items())),
+        phase=(written.status.phase if written.status else None) or "",
+        created=meta.creation_timestamp or "",
+        resource_version=meta.resource_version or "",
+    )
+
+
+def gang_of(meta: Meta) -> tuple[str, bool]:
+    """Return the id of the pod's gang (empty for none) and whether only a PodGroup can define it.
+
+    Mirrors `GetGangName` in pkg/scheduler/plugins/coscheduling/util/gang_helper.go.
+    """
+    labels, annotations = meta.labels, meta.annotations
+    by_label = labels.get(_GANG_LABEL) if labels else None
+    name = by_label or (labels and labels.get(_LIGHT_LABEL)) or (annotations and annotations.get(_GANG_ANNOTATION))
+    return (intern(f"{namespace(meta)}/{name}") if name else ""), bool(by_label)
+
+
+def gang_annotations(labels: Strings, annotations: Strings) -> pods.GangAnnotations:
+    """Return what labels and annotations of a pod say of its gang, as written."""
+    minimum = labels.get(_LIGHT_MINIMUM) or annotations.get(_GANG_PREFIX + "min-available")
+    return pods.GangAnnotations(
+        minimum=minimum,
+        total=annotations.get(_GANG_PREFIX + "total-number"),
+        mode=annotations.get(_GANG_PREFIX + "mode", ""),
+        match_policy=_match_policy(annotations),
+        groups=annotations.get(_GANG_PREFIX + "groups"),
+        topology=annotations.get(_TOPOLOGY_ANNOTATION),
+    )
+
+
+def _match_policy(annotations: Strings) -> str:
+    """Return the match policy as written, under either of its annotations."""
+    return annotations.get(_GANG_PREFIX + "match-policy") or annotations.get(_LIGHT_POLICY, "")
+
+
+def topology_index(annotations: Strings) -> int | None:
+    """Return a valid topology index (a non-negative integer as Go's Atoi reads it), else None."""
+    written = annotations.get(_INDEX_ANNOTATION)
+    if written is None or not re.fullmatch(r"[+-]?[0-9]{1,19}", written, re.ASCII):
+        return None
+    value = int(written)
+    return value if 0 <= value < 1 << 63 else None
+
+
+def foreign_gang(meta: Meta) -> str:
+    """Return the marker of another gang scheduler (scheduler-plugins, Volcano) that a pod carries, empty for none."""
+    if (meta.labels or {}).get(_FOREIGN_LABEL):
+        return _FOREIGN_LABEL
+    return _FOREIGN_ANNOTATION if (meta.annotations or {}).get(_FOREIGN_ANNOTATION) else ""

@@ -1,0 +1,1 @@
+"""Pods: the fields that are read, and the values that are kept."""

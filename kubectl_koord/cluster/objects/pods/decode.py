@@ -1,0 +1,120 @@
+"""A pod as what it is: running, pending or finished.
+
+Pods that merely run become compact records, whose requirements and strings are shared between equals.
+"""
+
+from sys import intern
+
+from kubectl_koord.cluster.objects import gangs
+from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.model import pods
+
+_SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
+_FINISHED = {"Succeeded", "Failed"}
+
+
+def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
+    """Return the pod as what it is: finished, running (bound), or pending.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
+    if written.status.phase in _FINISHED:
+        return _finished(written)
+    if written.spec.node_name:
+        return _running(written, pool)
+    return _pending(written, pool)
+
+
+def _finished(written: Pod) -> pods.FinishedPod:
+    meta = written.metadata
+    return pods.FinishedPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        gang=gangs.gang_of(meta)[0],
+        was_bound=bool(written.spec.node_name),
+        created=meta.creation_timestamp or "",
+        owner=owner(meta),
+    )
+
+
+def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
+    meta = written.metadata
+    shared = pool.pod_labels(meta.labels)
+    annotations = meta.annotations
+    created = meta.creation_timestamp or ""
+    scheduled, preempted = _history(written.status.conditions)
+    return pods.RunningPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        node=intern(written.spec.node_name or ""),
+        priority=written.spec.priority or 0,
+        requirements=pool.requirements(written, shared.qos),
+        gang=gangs.gang_of(meta)[0],
+        job=shared.job,
+        protected=shared.protected,
+        terminating=meta.deletion_timestamp is not None,
+        preempted=preempted,
+        created=created,
+        owner=owner(meta),
+        selector=(annotations.get(_SELECTOR_ANNOTATION) or "") if annotations else "",
+        labels=shared.labels,
+        scheduled=created if scheduled == created else scheduled,
+        gone_by=meta.deletion_timestamp or "",
+    )
+
+
+def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
+    """Return since when a pod has been scheduled (or nothing), and whether the scheduler has preempted it."""
+    scheduled, disruption = "", None
+    for condition in conditions or ():
+        kind = condition.type
+        if kind == "PodScheduled":
+            if condition.status == "True" and not scheduled:
+                scheduled = condition.last_transition_time or ""
+        elif kind == "DisruptionTarget" and disruption is None:
+            disruption = condition
+    return (
+        scheduled,
+        disruption is not None and disruption.status == "True" and disruption.reason == "PreemptionByScheduler",
+    )
+
+
+def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
+    meta, spec = written.metadata, written.spec
+    annotations = strings(meta.annotations)
+    gang, needs_group = gangs.gang_of(meta)
+    shared = pool.pod_labels(meta.labels)
+    return pods.PendingPod(
+        namespace=namespace(meta),
+        name=meta.name,
+        priority=spec.priority or 0,
+        requirements=pool.requirements(written, shared.qos),
+        scheduler=spec.scheduler_name or "default-scheduler",
+        gang=gang,
+        needs_pod_group=needs_group,
+        gang_terms=gangs.gang_annotations(strings(meta.labels), annotations),
+        never_preempts=spec.preemption_policy == "Never",
+        index=gangs.topology_index(annotations),
+        selector=annotations.get(_SELECTOR_ANNOTATION, ""),
+        job=shared.job,
+        nominated=written.status.nominated_node_name or "",
+        gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
+        terminating=meta.deletion_timestamp is not None,
+        condition=_scheduled_condition(written.status.conditions),
+        created=meta.creation_timestamp or "",
+        owner=owner(meta),
+        labels=shared.labels,
+        resource_version=meta.resource_version or "",
+        foreign_gang="" if gang else gangs.foreign_gang(meta),
+    )
+
+
+def _scheduled_condition(conditions: list[Condition] | None) -> pods.Condition | None:
+    for condition in conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return pods.Condition(condition.reason or "", condition.message or "", condition.last_transition_time or "")
+    return None

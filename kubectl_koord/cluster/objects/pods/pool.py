@@ -1,0 +1,81 @@
+"""Requirements and labels of pods, kept once."""
+
+from collections.abc import Mapping
+from copy import copy
+from sys import intern
+
+import msgspec
+
+from kubectl_koord.cluster.objects.fields.pool import Pool
+from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
+from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
+from kubectl_koord.model import pods, selectors
+
+_JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+class PodLabels(msgspec.Struct, frozen=True, gc=False):
+    """What a set of labels says of a pod."""
+
+    labels: selectors.Labels
+    job: str
+    protected: bool
+    qos: Qos
+
+
+class PodPool(Pool):
+    """Also the requirements of pods, and what their labels say."""
+
+    def __init__(self) -> None:
+        """Start with nothing seen."""
+        super().__init__()
+        self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
+        self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
+        self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
+
+    def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
+        """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
+        key = (_without_node(pod.spec), qos, other_fields(pod))
+        found = self._by_spec.get(key)
+        if found is None:
+            new = requirements(pod)
+            found = self._by_spec[key] = self._requirements.setdefault(new, new)
+        return found
+
+    def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
+        """Return what a pod's labels say."""
+        key = tuple(written.items()) if written else ()
+        found = self._pod_labels.get(key)
+        if found is None:
+            labels = written or {}
+            job = intern(labels.get(_JOB_LABEL) or "")
+            found = self._pod_labels[key] = PodLabels(self.labels(labels), job, _is_protected(labels), qos_of(labels))
+        return found
+
+
+def _without_node(spec: PodSpec) -> bytes:
+    """Return the spec as bytes, equal for pods that differ only in where they are and in names of volumes.
+
+    Volumes that tie a pod to no node are left out for good: each pod's service account volume has its own name.
+    """
+    alone = copy(spec)
+    alone.node_name = None
+    if spec.volumes:
+        alone.volumes = tying_volumes(spec.volumes)
+    try:
+        return _encode(alone)
+    except OverflowError:  # an amount that is a number beyond 64 bits
+        return msgspec.json.encode(alone)
+
+
+def _is_protected(labels: Mapping[str, str | None]) -> bool:
+    """Tell whether job preemption must spare the pod.
+
+    Mirrors `IsPodPreemptible` and `IsPodNonPreemptible` in apis/extension.
+    """
+    return (
+        labels.get("scheduling.koordinator.sh/disable-preemptible") == "true"
+        or labels.get("quota.scheduling.koordinator.sh/preemptible") == "false"
+    )

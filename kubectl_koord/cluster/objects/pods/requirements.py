@@ -1,0 +1,185 @@
+"""A pod's spec to what the filters read of it: requests, constraints, and what is not evaluated."""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector, node_terms
+from kubectl_koord.cluster.objects.pods.fields import (
+    Affinity,
+    NodeAffinity,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodSpec,
+    Volume,
+)
+from kubectl_koord.cluster.objects.pods.requests import estimate, requests
+from kubectl_koord.model import pods, selectors
+from kubectl_koord.model.unevaluated import (
+    AttachedVolume,
+    EphemeralVolume,
+    PodSetting,
+    PodUnevaluated,
+    WideningPodSetting,
+)
+
+_UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
+    "scheduling.koordinator.sh/reservation-affinity": WideningPodSetting("reservation-affinity"),
+    "scheduling.koordinator.sh/numa-topology-spec": PodSetting("numa-topology-spec"),
+    "scheduling.koordinator.sh/resource-spec": PodSetting("cpu-binding"),
+    "scheduling.koordinator.sh/device-allocate-hint": PodSetting("device-hint"),
+    "scheduling.koordinator.sh/device-joint-allocate": PodSetting("joint-devices"),
+    "scheduling.koordinator.sh/gpu-partition-spec": PodSetting("gpu-partition"),
+    "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
+    "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
+}
+_UNEVALUATED_NAMES = frozenset(_UNEVALUATED_ANNOTATIONS)
+_ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
+Qos: TypeAlias = tuple[str | None, str | None]
+
+
+def qos_of(labels: Mapping[str, str | None]) -> Qos:
+    """Return what a pod's labels say of its priority and QoS class."""
+    return labels.get("koordinator.sh/priority-class"), labels.get("koordinator.sh/qosClass")
+
+
+def other_fields(pod: Pod) -> tuple[object, ...]:
+    """Return what `requirements` reads of a pod besides its spec and its QoS; equal ones have equal requirements."""
+    meta = pod.metadata
+    labels, annotations, owners = meta.labels, meta.annotations, meta.owner_references
+    return (
+        pod.status.qos_class,
+        owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
+        ()
+        if not annotations or _UNEVALUATED_NAMES.isdisjoint(annotations)
+        else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
+        tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
+    )
+
+
+def tying_volumes(volumes: list[Volume]) -> list[Volume]:
+    """Return the volumes that can tie a pod to nodes."""
+    return [  # one by one: a loop over the names costs ten times as much, for six volumes of every pod
+        volume
+        for volume in volumes
+        if volume.persistent_volume_claim is not None
+        or volume.ephemeral is not None
+        or volume.csi is not None
+        or volume.gce_persistent_disk is not None
+        or volume.aws_elastic_block_store is not None
+        or volume.azure_disk is not None
+        or volume.rbd is not None
+        or volume.iscsi is not None
+    ]
+
+
+def requirements(pod: Pod) -> pods.PodRequirements:
+    """Return what the filters read of the pod.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
+    spec = pod.spec
+    affinity = spec.affinity or Affinity()
+    return pods.PodRequirements(
+        requests=requests(spec),
+        selector=tuple(sorted((spec.node_selector or {}).items())),
+        affinity=_node_terms(affinity.node_affinity),
+        tolerations=tuple(
+            selectors.Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect)
+            for t in spec.tolerations or ()
+        ),
+        ports=tuple(_ports(spec)),
+        spread=tuple(_spread(pod)),
+        pod_affinity=_pod_terms(affinity.pod_affinity),
+        pod_anti_affinity=_pod_terms(affinity.pod_anti_affinity),
+        claims=tuple(
+            volume.persistent_volume_claim.claim_name
+            for volume in spec.volumes or ()
+            if volume.persistent_volume_claim is not None
+        ),
+        estimate=estimate(pod),
+        of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
+        sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
+        unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
+    )
+
+
+def _node_terms(affinity: NodeAffinity | None) -> tuple[pods.NodeTerm, ...] | None:
+    return None if affinity is None or affinity.required is None else node_terms(affinity.required)
+
+
+def _ports(spec: PodSpec) -> Iterable[pods.HostPort]:
+    containers = [*(spec.containers or ()), *(c for c in spec.init_containers or () if c.restart_policy == "Always")]
+    for container in containers:
+        for port in container.ports or ():
+            if port.host_port > 0:
+                address = port.host_ip or pods.EVERY_ADDRESS
+                yield pods.HostPort(port.host_port, port.protocol or "TCP", address)
+
+
+def _spread(pod: Pod) -> Iterable[pods.Spread]:
+    labels = pod.metadata.labels or {}
+    for constraint in pod.spec.topology_spread_constraints or ():
+        if constraint.when_unsatisfiable != "DoNotSchedule":
+            continue
+        wanted = label_selector(constraint.label_selector)
+        if wanted is not None:
+            own = ((key, labels[key]) for key in constraint.match_label_keys or () if key in labels)
+            more = tuple(selectors.Requirement(key, "In", (value or "",)) for key, value in own)
+            wanted = selectors.Selector(wanted.requirements + more)
+        yield pods.Spread(
+            key=constraint.topology_key,
+            max_skew=constraint.max_skew,
+            selector=wanted,
+            min_domains=constraint.min_domains or 1,
+            honor_affinity=constraint.node_affinity_policy != "Ignore",
+            honor_taints=constraint.node_taints_policy == "Honor",
+        )
+
+
+def _pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
+    return tuple(
+        pods.PodTerm(
+            key=term.topology_key,
+            selector=label_selector(term.label_selector),
+            namespaces=tuple(sorted(term.namespaces or ())),
+            every_namespace=term.namespace_selector == LabelSelector(),
+        )
+        for term in (affinity.required if affinity else None) or ()
+    )
+
+
+def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
+    spec = pod.spec
+    yield from _unevaluated_volumes(spec)
+    if spec.resource_claims:
+        yield PodSetting("resource-claims")
+    if spec.resources and spec.resources.requests:
+        yield WideningPodSetting("pod-level-resources")
+    if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):
+        yield WideningPodSetting("namespace-selector")
+    for annotation in pod.metadata.annotations or ():
+        if annotation in _UNEVALUATED_ANNOTATIONS:
+            yield _UNEVALUATED_ANNOTATIONS[annotation]
+    if (pod.metadata.labels or {}).get("koordinator.sh/qosClass") in {"LSR", "LSE"}:
+        yield PodSetting("cpu-binding")
+
+
+def _unevaluated_volumes(spec: PodSpec) -> Iterable[PodUnevaluated]:
+    for volume in spec.volumes or ():
+        if volume.ephemeral is not None:
+            yield EphemeralVolume(volume.name)
+        elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
+            yield AttachedVolume(volume.name)
+
+
+def _pod_affinities(spec: PodSpec) -> Iterable[PodAffinityTerm]:
+    if spec.affinity:
+        for affinity in (spec.affinity.pod_affinity, spec.affinity.pod_anti_affinity):
+            yield from (affinity.required if affinity else None) or ()
+
+
+def _names_selected(term: PodAffinityTerm) -> bool:
+    return term.namespace_selector is not None and term.namespace_selector != LabelSelector()

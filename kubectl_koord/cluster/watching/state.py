@@ -1,0 +1,102 @@
+"""What is known of a cluster that is watched."""
+
+import os
+import threading
+from typing import Any
+
+from kubectl_koord.cluster import source
+from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kinds import LEASE
+from kubectl_koord.cluster.lists import Lists
+from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.source import Part
+from kubectl_koord.model.snapshot import Gap, Snapshot
+
+_EVENTS_PER_POOL = 100_000
+
+
+class State:
+    """What is known of the cluster: written by the followers, read by whoever asks for a snapshot."""
+
+    def __init__(self) -> None:
+        """Start with nothing known; `changed` is the descriptor that is readable after a change."""
+        self.collector = Collector()
+        self.narrowed = False
+        self.changed, self._write_end = os.pipe()
+        self._lock = threading.Lock()
+        self._gaps: dict[str, Gap] = {}
+        self._failure: Exception | None = None
+        self._is_notified = False
+        self._events = 0
+
+    def has_claims(self) -> bool:
+        """Tell whether any pending pod uses a volume claim."""
+        with self._lock:
+            return self.collector.has_claims
+
+    def snapshot(self, chosen_version: str, namespace_only: str) -> Snapshot:
+        """Return the cluster as it is known now.
+
+        Raises:
+            KoordError: that of the follower that gave up.
+
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._is_notified:
+                os.read(self.changed, 1)
+                self._is_notified = False
+            lease_seen = None if LEASE.name in self._gaps else ""  # its list is of another moment
+            gaps = self._gaps.values()
+            return source.at_this_moment(self.collector, gaps, chosen_version, namespace_only, lease_seen)
+
+    def take(self, found: Lists[Part]) -> None:
+        """Replace the kinds that were listed by what their lists hold."""
+        with self._lock:
+            for kind in found.values:
+                self.collector.forget(kind)
+            for gap in source.absorb(found, self.collector):
+                self._gaps[gap.kind] = gap
+            self.narrowed = self.narrowed or bool(found.namespace_only)
+            self._notify()
+
+    def put(self, kind: str, written: Any) -> None:  # noqa: ANN401
+        """Take an object that was added or has changed."""
+        with self._lock:
+            self._events += 1
+            if self._events % _EVENTS_PER_POOL == 0:
+                self.collector.renew_pool()
+            self.collector.add(kind, written)
+            self._notify()
+
+    def remove(self, kind: str, meta: Meta) -> None:
+        """Forget an object that was deleted."""
+        with self._lock:
+            self.collector.remove(kind, meta)
+            self._notify()
+
+    def lose(self, gap: Gap) -> None:
+        """Name a kind that can be watched no longer: what was read of it grows old."""
+        with self._lock:
+            self._gaps[gap.kind] = gap
+            self._notify()
+
+    def fail(self, problem: Exception) -> None:
+        """Raise this at the next snapshot."""
+        with self._lock:
+            self._failure = self._failure or problem
+            self._notify()
+
+    def close(self) -> None:
+        """Close the descriptor. May be called twice."""
+        with self._lock:
+            if self._write_end >= 0:
+                os.close(self.changed)
+                os.close(self._write_end)
+                self._write_end, self._is_notified = -1, True
+
+    def _notify(self) -> None:
+        if not self._is_notified:
+            os.write(self._write_end, b"!")
+            self._is_notified = True
