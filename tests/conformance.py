@@ -21,6 +21,7 @@ import msgspec
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
@@ -77,14 +78,14 @@ def snapshot_of(cluster: Json, version: str) -> Snapshot:
     return collector.snapshot(moment="2026-11-21T00:00:00Z", source="file", chosen_version=version)
 
 
-def subject_of(snapshot: Snapshot) -> subjects.Subject:
+def subject_of(snapshot: Snapshot) -> Subject:
     """Return whom a case is about: the gang group (or pod) that waits with the highest priority."""
     pending = subjects.pending_subjects(snapshot)
     named = [s for s in pending if s.key.endswith(("/job", "/hp-job"))]
     return (named or sorted(pending, key=lambda s: (-max(p.priority for p in s.pending), s.key)))[0]
 
 
-def real(record: Json, subject: subjects.Subject) -> Json:
+def real(record: Json, subject: Subject) -> Json:
     """Return what the scheduler did, as far as it came out the same when it was recorded again."""
     # Nobody watched for longer than a few attempts: a job with victims that is not bound is no "no".
     unstable = set(record.get("unstable") or ())
@@ -106,9 +107,9 @@ def real(record: Json, subject: subjects.Subject) -> Json:
     return found
 
 
-def _is_tried_with(subject: subjects.Subject, gang: str) -> bool:
+def _is_tried_with(subject: Subject, gang: str) -> bool:
     """Tell whether a gang names the same group as the one asked for: else it goes its own way."""
-    if isinstance(subject, subjects.PodSubject):
+    if isinstance(subject, PodSubject):
         return True
     asked, other = subject.group.gangs.get(subject.group.own.key), subject.group.gangs.get(gang)
     return asked is not None and other is not None and asked.group == other.group
