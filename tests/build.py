@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
+from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.preemption import Preemption, VictimOrder, by_name
 from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
@@ -37,7 +39,6 @@ from kubectl_koord.reports.disruption import FreedPod
 from kubectl_koord.reports.pending import WhyReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.subjects import Subject, jobs
 
 MOMENT = "2026-11-20T10:00:00Z"
 SPINE, BLOCK, NODE, ROOT = "SpineLayer", "BlockLayer", "NodeTopologyLayer", "ClusterTopologyLayer"

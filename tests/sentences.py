@@ -14,6 +14,7 @@ from pathlib import Path
 from kubectl_koord.changes.annotate import Wanted, pod_group_plan
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import source
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
@@ -24,7 +25,6 @@ from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.subjects import Subject
 from tests.conformance import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import PendingPod
@@ -17,7 +18,6 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.wording.suggestions import near
 
 PREFIX = "gang.scheduling.koordinator.sh/"

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watching.watch import ClusterWatch
+    from kubectl_koord.engine.subjects import Subject
     from kubectl_koord.explain.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
     from kubectl_koord.reports.pending import WhyReport
-    from kubectl_koord.simulation.subjects import Subject
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
@@ -155,8 +155,9 @@ class _Gang:
         return bool(self._options.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
+        from kubectl_koord.engine.subjects import PodSubject
         from kubectl_koord.explain.progress import gone
-        from kubectl_koord.simulation.subjects import PodSubject, again
+        from kubectl_koord.simulation.subjects import again
 
         found = again(snapshot, subject.key, lone_pod=isinstance(subject, PodSubject))
         if found is None:

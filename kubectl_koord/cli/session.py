@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from kubectl_koord.cluster.source import EarlyLook
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
+    from kubectl_koord.engine.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.simulation.subjects import Subject
 
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
@@ -94,8 +94,8 @@ class Session:
             KoordError: with the nearest names, when it means nobody.
 
         """
+        from kubectl_koord.engine.subjects import Subject
         from kubectl_koord.simulation import subjects
-        from kubectl_koord.simulation.subjects import Subject
 
         found = subjects.find(snapshot, name, self.namespace())
         if not isinstance(found, Subject) and self.transport is None and not self.connection.namespace:

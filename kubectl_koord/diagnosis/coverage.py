@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
@@ -23,7 +24,6 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
-from kubectl_koord.simulation.subjects import GangSubject, Subject
 from kubectl_koord.wording.words import listed
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")

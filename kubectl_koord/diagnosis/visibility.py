@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
 from kubectl_koord.diagnosis import coverage
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.wording.words import listed
 
 About: TypeAlias = Literal["tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted"]

@@ -12,7 +12,8 @@ from msgspec import Struct
 from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
-from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
@@ -38,10 +39,9 @@ class Job(Struct, frozen=True):
 
     topology is None for a job without one; `needed` is how many pods must find a place
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
-    `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
-    claims by `namespace/name`; `never` the members that are planned for but never tried (of another
-    scheduler, held by a gate, being deleted), by `namespace/name`; `prefilter` is why every member is
-    refused before a node is looked at, None where nodes decide.
+    `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
+    `never` the members that are planned for but never tried (of another scheduler, held by a gate, being
+    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide.
     """
 
     pods: tuple[PendingPod, ...]
@@ -77,8 +77,8 @@ class Attempt(Struct, frozen=True, dict=True):
 
     placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
     node_answers: the slots of nodes, or why they refused; see `rejections`.
-    waiting: members that had found a node before the trigger failed, by node.
-    left: the members that had none. failed_seat: where the plan failed as it was carried out, None where it did not.
+    waiting: members that had found a node before the trigger failed, by node; `left` those that had none.
+    failed_seat: where the plan failed as it was carried out, None where it did not.
     prefilter: why no node was asked, None where nodes were.
     """
 

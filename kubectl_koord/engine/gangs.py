@@ -7,7 +7,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
@@ -32,6 +32,10 @@ class GatherRule(Struct, frozen=True):
     multiple: int = 0
 
 
+Spec: TypeAlias = tuple[GatherRule, ...] | None
+"""The topology spec of a gang; None for a gang without a readable one."""
+
+
 class Gang(Struct, frozen=True):
     """One gang with its members.
 
@@ -47,7 +51,7 @@ class Gang(Struct, frozen=True):
     match_policy: str
     mode: str
     group: tuple[str, ...]
-    topology: tuple[GatherRule, ...] | None
+    topology: Spec
     unreadable: tuple[str, ...]
     pending: tuple[PendingPod, ...]
     running: tuple[RunningPod, ...]
@@ -111,7 +115,7 @@ class GangGroup(Struct, frozen=True):
         return sum(gang.bound for gang in self.tried)
 
     @property
-    def specs(self) -> tuple[tuple[GatherRule, ...] | None, ...]:
+    def specs(self) -> tuple[Spec, ...]:
         """The distinct topology specs within the group, in id order of their gangs."""
         return tuple(dict.fromkeys(gang.topology for gang in self.tried if gang.pending))
 
@@ -231,7 +235,7 @@ def _group_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
     return tuple(sorted(listed or [])) or (own,), ""
 
 
-def gather_rules(written: str | None) -> tuple[tuple[GatherRule, ...] | None, str]:
+def gather_rules(written: str | None) -> tuple[Spec, str]:
     """Return the rules of a topology spec, and `network-topology-spec` when it does not parse.
 
     Upstream logs such a spec and schedules the gang without topology. Keys match whatever their

@@ -32,7 +32,7 @@ class TopologyRequirements(Struct, frozen=True):
 class PlacementPlan(Struct, frozen=True):
     """The answer with its evidence.
 
-    tree: what it was made on; its domains have the indices below.
+    tree: what it was made on; its domains have the indices below. requirements: what the gang asked for.
     start: the domains of the start set (the must-gather layer, or the root).
     slots: the offer slots by domain index, rounded to the multiples; `raw` before rounding.
     nodes: the slots by node. `assignments` maps `ns/pod` to a node, None when no domain suffices;
@@ -40,6 +40,7 @@ class PlacementPlan(Struct, frozen=True):
     """
 
     tree: Tree
+    requirements: TopologyRequirements
     desired: int
     start: tuple[int, ...]
     slots: tuple[int, ...]
@@ -193,7 +194,7 @@ def gather(
     enough = sorted(candidates(tree, start, slots, desired), key=lambda index: order.key(index, fewer_first=True))
     assignments, chosen = _first_that_fits(order, enough, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
-    return PlacementPlan(tree, desired, start, slots, raw, nodes, assignments, chosen)
+    return PlacementPlan(tree, requirements, desired, start, slots, raw, nodes, assignments, chosen)
 
 
 def _first_that_fits(

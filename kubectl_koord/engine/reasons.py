@@ -1,7 +1,7 @@
-"""Every way in which a node can refuse a pod, and in which PreFilter can: one frozen class each, two closed unions.
+"""Every way in which a node can refuse a pod: one frozen class each, one closed union.
 
-Of a node's reasons `unresolvable` tells whether removing pods could help: preemption looks only at nodes
-where it is false (upstream's status codes Unschedulable and UnschedulableAndUnresolvable).
+`unresolvable` tells whether removing pods could help: preemption looks only at nodes where it is false (upstream's
+status codes Unschedulable and UnschedulableAndUnresolvable). What is refused before any node is in `prefilter`.
 """
 
 from typing import TypeAlias
@@ -150,15 +150,3 @@ Reason: TypeAlias = (
     | ExistingAntiAffinityViolated
 )
 """Why one node refuses a pod: what a Filter plugin returns."""
-
-
-class NotPlanned(Struct, frozen=True):
-    """The job has a topology spec, and no plan is made for it.
-
-    Without a tree the scheduler says "no cluster network topology"; where planning is switched off, "no planned
-    pods" of each member but the first.
-    """
-
-
-PreFilterRefusal: TypeAlias = NotPlanned
-"""Why a job is refused before any node is looked at: what a PreFilter plugin returns, or what goes before them."""

@@ -5,15 +5,16 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
+from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.model.moments import between
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
-from kubectl_koord.simulation.subjects import PodSubject, Subject
-from kubectl_koord.wording.ages import between
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, listed
 
@@ -22,16 +23,15 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts."""
     simulation = simulate(snapshot, subject)
     missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject), "PodDisruptionBudget"))
-    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, simulation.tree))
+    warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         return _nobody_pending(simulation, warnings)
-    stops = admission.before_trying(subject, snapshot, simulation.tree)
-    if stops:
-        is_open = admission.is_open(stops[0], subject, snapshot)
-        verdict: Verdict = "unknown" if is_open else "no"
-        return _idle(
-            simulation, warnings, stops[0].code, stops[0].message, verdict=verdict, helps=None if is_open else False
-        )
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    if blockers:
+        cause = admission.cause(blockers[0])
+        verdict: Verdict = "unknown" if is_open(blockers[0]) else "no"
+        helps = None if verdict == "unknown" else False
+        return _idle(simulation, warnings, cause.code, cause.message, verdict=verdict, helps=helps)
     blind = visibility.unread_for(subject, snapshot)
     if blind:
         return _idle(simulation, warnings, None, visibility.words(blind), verdict="unknown")

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.pending import PendingGangsReport, SlotRow, WhyReport
-from kubectl_koord.simulation.subjects import PodSubject, Subject, again
+from kubectl_koord.simulation.subjects import again
 from kubectl_koord.wording.words import count, layer_noun, listed
 
 

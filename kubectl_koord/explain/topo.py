@@ -7,6 +7,7 @@ from typing import NamedTuple
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.model import accelerators
@@ -16,7 +17,6 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
-from kubectl_koord.simulation.subjects import Subject
 from kubectl_koord.wording.words import count, listed, obstacle
 
 

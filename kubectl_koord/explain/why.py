@@ -5,11 +5,15 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
+from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
+from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.prefilter import unknown_layer
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -20,7 +24,7 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause, PendingGangsReport, SlotRow, WhyAlternative, WhyReport
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
-from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject, never_tried, pending_subjects
+from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.ages import told_overdue
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests
@@ -39,10 +43,10 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
 
     """
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
-    stops = admission.before_trying(subject, snapshot, simulation.tree)
+    blockers = before_trying(subject, snapshot, simulation.tree)
     blind = visibility.unread_for(subject, snapshot)
     missing = coverage.absent(snapshot, coverage.kinds_needed(subject))
-    warnings = (*coverage.general(snapshot), *missing, *admission.oddities(subject, snapshot, simulation.tree))
+    warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         unread = visibility.unread_members(subject, snapshot)
         return _report(
@@ -51,17 +55,18 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
             verdict="unknown" if unread else "yes",
             cause=_not_readable(unread) if unread else None,
         )
-    if stops:
+    if blockers:
         refused = _quota(simulation, coverage.not_evaluated(subject, snapshot))
-        others = [*(cause.code for cause in stops[1:] if cause.code != stops[0].code), *refused]
+        cause = admission.cause(blockers[0])
+        others = [*(other.code for other in blockers[1:] if other.code != cause.code), *refused]
         codes = tuple(dict.fromkeys(others))
-        proven, steps = ways_out.told_apart(simulation, next_steps.for_cause(simulation, stops[0]) if not brief else ())
-        verdict: Verdict = "unknown" if admission.is_open(stops[0], subject, snapshot) else "no"
+        proven, steps = ways_out.told_apart(simulation, next_steps.for_cause(simulation, cause) if not brief else ())
+        verdict: Verdict = "unknown" if is_open(blockers[0]) else "no"
         return _report(
             simulation,
             warnings,
             verdict=verdict,
-            cause=stops[0],
+            cause=cause,
             also_wrong=codes,
             unblock=proven,
             next_steps=steps,
@@ -95,7 +100,7 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
         warnings=warnings,
         items=items,
         causes=overview.by_cause(items),
-        contending=queue.contentions(cluster, startable),
+        contending=contention.contentions(cluster, startable),
         message=visibility.words(unread) if unread else "",
     )
 
@@ -120,7 +125,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
         if left_by_jobs_ahead is not None:
             return left_by_jobs_ahead
-        unread = queue.unread_higher_priority_jobs(simulation)
+        unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
             message = f"jobs of higher priority may take its place: {visibility.words(unread)}"
             return _report(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
@@ -157,13 +162,13 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
 def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
     """Yield who else wants the place that the subject would have, or what becomes free for it."""
     if first.placement is None:
-        before = [other.key for other in queue.higher_priority_jobs(simulation)]
+        before = [other.key for other in contention.higher_priority_jobs(simulation)]
         if before:
             verb = "has" if len(before) == 1 else "have"
             message = f"{listed(before)} {verb} higher priority and may take freed resources first."
             yield Notice("contended", message)
         return
-    others = queue.equals(simulation, first.placement)
+    others = contention.equals(simulation, first.placement)
     if others:
         verbs = ("has", "needs") if len(others) == 1 else ("have", "need")
         message = (
@@ -182,7 +187,7 @@ def _ways_out(simulation: Simulation, stuck: Outcome) -> ways_out.Found:
 def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Open) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     subject = simulation.subject
-    if verdict == "no" and isinstance(subject, GangSubject) and admission.is_satisfied_by_earlier_pods(subject.group):
+    if verdict == "no" and isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
         yield "satisfied-by-earlier-pods"
     if verdict == "no" and surplus.without(simulation):
         yield "surplus-pods"
@@ -230,7 +235,7 @@ def _replacement(simulation: Simulation, group: GangGroup, outcome: Outcome, war
 
 def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport | None:
     """Return the report when jobs of higher priority go first and leave no room, None when they do."""
-    left = queue.left_by_jobs_ahead(simulation)
+    left = contention.left_by_jobs_ahead(simulation)
     if left is None or left.leaves_room:
         return None
     alone = len(left.names) == 1
@@ -270,17 +275,15 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
 
 
 def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
-    return _refused(simulation, first.trigger) or _without_room(simulation, first)
+    return _refused(first) or _without_room(simulation, first)
 
 
-def _refused(simulation: Simulation, trigger: PendingPod) -> Cause | None:
-    """Return why the spec of the trigger's own gang lets nobody in, None for the usual case that it does."""
-    subject = simulation.subject
-    if isinstance(subject, PodSubject) or subject.group.is_satisfied():
-        return None
-    group = subject.group
-    gang = next(gang for gang in group.tried if gang.key == trigger.gang)
-    return admission.of_spec(gang.topology, group, simulation.snapshot, simulation.tree)
+def _refused(first: Attempt) -> Cause | None:
+    """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
+    if first.prefilter is not None:
+        return admission.cause(first.prefilter)
+    unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
+    return admission.cause(unknown) if unknown is not None else None
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:

@@ -9,13 +9,14 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preempted import Evidence, Fate, PreemptedPod, Preemptor, VictimState, WhyPreemptedReport
 from kubectl_koord.simulation import subjects
-from kubectl_koord.simulation.subjects import GangSubject, Subject, Unknown
+from kubectl_koord.simulation.subjects import Unknown
 from kubectl_koord.wording.suggestions import near
 from kubectl_koord.wording.words import listed
 

@@ -9,6 +9,7 @@ from itertools import islice
 from kubectl_koord.diagnosis import disruption, evidence
 from kubectl_koord.engine.reasons import Untolerated
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -20,7 +21,6 @@ from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import every_outcome
-from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.ages import overdue, told_overdue
 from kubectl_koord.wording.words import count, listed, paste
 

@@ -10,6 +10,7 @@ from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.gangs import Gang, GatherRule
 from kubectl_koord.engine.reasons import Insufficient
 from kubectl_koord.engine.slots import in_index_order
+from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
@@ -19,7 +20,6 @@ from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest,
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.words import amount_of, count, paste, resource_name
 
 _MEBI = 1 << 20

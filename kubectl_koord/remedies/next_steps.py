@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from difflib import get_close_matches
 
 from kubectl_koord.engine.gangs import Gang, GangGroup
+from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.codes import CauseCode
@@ -14,7 +15,6 @@ from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.words import count, listed, paste
 
 _INSTALLED_IN = "koordinator-system"

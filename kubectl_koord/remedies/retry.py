@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
+from kubectl_koord.engine.subjects import PodSubject
+from kubectl_koord.model.moments import between
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.subjects import PodSubject
-from kubectl_koord.wording.ages import between
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
 

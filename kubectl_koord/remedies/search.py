@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
-from kubectl_koord.diagnosis import admission, queue
+from kubectl_koord.diagnosis import contention
+from kubectl_koord.engine.admission import before_trying
 from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.queue import by_node
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
@@ -37,18 +39,16 @@ class SearchBudget:
 def is_placed(simulation: Simulation, budget: SearchBudget) -> bool:
     """Tell whether why-pending would answer yes; no when the budget is spent."""
     kinds = len({pod.requirements for pod in simulation.subject.pending})
-    if not budget.spend(max(1, kinds)) or admission.before_trying(
-        simulation.subject, simulation.snapshot, simulation.tree
-    ):
+    if not budget.spend(max(1, kinds)) or before_trying(simulation.subject, simulation.snapshot, simulation.tree):
         return False
     if not simulation.subject.pending or not _next_places(simulation, budget):
         return False
-    higher_priority_jobs = len(queue.higher_priority_jobs(simulation))
+    higher_priority_jobs = len(contention.higher_priority_jobs(simulation))
     if not higher_priority_jobs:
         return True
     if not budget.spend(higher_priority_jobs):
         return False
-    left_by_jobs_ahead = queue.left_by_jobs_ahead(simulation)
+    left_by_jobs_ahead = contention.left_by_jobs_ahead(simulation)
     return left_by_jobs_ahead is None or left_by_jobs_ahead.leaves_room
 
 
@@ -89,10 +89,10 @@ class Search:
     @cached_property
     def _standing(self) -> tuple[View, Attempt]:
         simulation = self.simulation
-        higher_priority_jobs = len(queue.higher_priority_jobs(simulation))
+        higher_priority_jobs = len(contention.higher_priority_jobs(simulation))
         if not higher_priority_jobs or not self.budget.spend(higher_priority_jobs):
             return simulation.view, self.stuck.first
-        before = queue.jobs_ahead(simulation).view
+        before = contention.jobs_ahead(simulation).view
         tried = (outcome.first for outcome in every_outcome(simulation, before, preemption=False))
         return next(
             ((before, first) for first in tried if first.placement is None), (simulation.view, self.stuck.first)
@@ -174,15 +174,15 @@ class Search:
         simulation = changed(self.simulation, edits)
         if not self.works(edits):
             return None
-        before = queue.jobs_ahead(simulation).view
+        before = contention.jobs_ahead(simulation).view
         assignments = next(outcome.first.placement for outcome in open_outcomes(simulation, before, preemption=False))
-        placed = queue.by_node(simulation.subject.pending, assignments or {})
+        placed = by_node(simulation.subject.pending, assignments or {})
         return before.with_pods(placed), tuple(placed)
 
     def course_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
         simulation = changed(self.simulation, edits)
-        if not self.budget.spend() or admission.before_trying(simulation.subject, simulation.snapshot, simulation.tree):
+        if not self.budget.spend() or before_trying(simulation.subject, simulation.snapshot, simulation.tree):
             return None
         return next_attempt(simulation)[0] if simulation.subject.pending else None
 

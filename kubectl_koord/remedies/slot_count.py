@@ -7,11 +7,11 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.attempt import Attempt, needed
 from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.simulation.subjects import PodSubject
 from kubectl_koord.wording.words import layer_noun
 
 

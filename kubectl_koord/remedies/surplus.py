@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from kubectl_koord.diagnosis import leader
 from kubectl_koord.engine.attempt import needed
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.leader import has_bound
+from kubectl_koord.engine.subjects import PodSubject, never_tried
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
@@ -13,7 +14,6 @@ from kubectl_koord.reports.edits import DeletePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
-from kubectl_koord.simulation.subjects import PodSubject, never_tried
 from kubectl_koord.wording.words import count
 
 LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
@@ -73,7 +73,7 @@ def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:
     A scheduler that has restarted may have forgotten, which is in no object; then the new pods wait
     for as many as the minimum. One that leads for longer than some member is bound remembers.
     """
-    if not group.is_satisfied() or leader.has_bound(group, snapshot):
+    if not group.is_satisfied() or has_bound(group, snapshot):
         return False
     return any(len(gang.pending) < needed(group)[gang.key] for gang in group.members)
 

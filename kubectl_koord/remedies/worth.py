@@ -5,7 +5,8 @@ from itertools import starmap
 from operator import add
 from typing import TypeAlias
 
-from kubectl_koord.diagnosis import disruption, queue
+from kubectl_koord.diagnosis import disruption
+from kubectl_koord.engine.queue import priority
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
 
@@ -27,7 +28,7 @@ class Worth:
     def __init__(self, simulation: Simulation) -> None:
         """Keep the simulation; each pod is looked at once."""
         self._snapshot = simulation.snapshot
-        self._own = queue.priority(simulation.subject)
+        self._own = priority(simulation.subject)
         self._known: dict[str, Cost] = {}
 
     def of(self, pod: RunningPod) -> Cost:

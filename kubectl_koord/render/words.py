@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from kubectl_koord.model.moments import between
 from kubectl_koord.render.document import Block, Gap, Line, Style
 from kubectl_koord.render.shown import Shown
 from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.pending import SchedulerSays
-from kubectl_koord.wording.ages import between, spelled
+from kubectl_koord.wording.ages import spelled
 from kubectl_koord.wording.words import amount_of, count, paste, unit
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen

@@ -10,15 +10,16 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.fit import Prepared, prepare
+from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, outcomes
 from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.simulation.subjects import GangSubject, Subject, jobs
 
 _Seen: TypeAlias = tuple[object, ...]
 

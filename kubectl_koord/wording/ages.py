@@ -1,20 +1,13 @@
 """How long ago something was, and who should have been gone by now."""
 
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
+from kubectl_koord.model.moments import between
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.wording.words import listed
 
 _SLACK = timedelta(minutes=1)
-
-
-def between(start: str, end: str) -> timedelta | None:
-    """Return the time from one RFC 3339 moment to another, None where one of them is none."""
-    try:
-        return datetime.fromisoformat(end) - datetime.fromisoformat(start)
-    except (ValueError, TypeError):  # not a time; one with and one without a time zone
-        return None
 
 
 def spelled(age: timedelta) -> str:

@@ -15,6 +15,7 @@ import msgspec
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation import subjects
 
@@ -124,7 +125,7 @@ def snapshot_of(cluster: Json, version: str) -> Snapshot:
     return collector.snapshot(moment="2026-11-21T00:00:00Z", source="file", chosen_version=version)
 
 
-def subject_of(snapshot: Snapshot) -> subjects.Subject:
+def subject_of(snapshot: Snapshot) -> Subject:
     """Return whom a case is about: the gang group (or pod) that waits with the highest priority."""
     pending = subjects.pending_subjects(snapshot)
     named = [s for s in pending if s.key.endswith(("/job", "/hp-job"))]

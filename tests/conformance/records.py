@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from kubectl_koord.simulation import subjects
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from tests.conformance.cases import Json
 
 PLAN_FAILS = "plan-not-executable"
@@ -72,7 +72,7 @@ _SILENT = frozenset(
 )
 
 
-def real(record: Json, subject: subjects.Subject) -> Json:
+def real(record: Json, subject: Subject) -> Json:
     """Return what the scheduler did with those asked about.
 
     `whole`: all of them were bound in the end. `planFails`: "at once", "after victims" or empty; `byTrigger`: only
@@ -107,21 +107,21 @@ def real(record: Json, subject: subjects.Subject) -> Json:
     }
 
 
-def has_topology(subject: subjects.Subject) -> bool:
+def has_topology(subject: Subject) -> bool:
     """Tell whether the scheduler plans seats for them."""
     return any(spec is not None for spec in subject.specs)
 
 
-def _is_by_trigger(subject: subjects.Subject, texts: list[str]) -> bool:
+def _is_by_trigger(subject: Subject, texts: list[str]) -> bool:
     # What the nodes' amounts allow is counted in every plan: it can only be wrong for pods unlike the trigger.
     refused = [text for text in texts if _SEAT.search(text)]
     are_unlike = len({pod.requirements for pod in subject.pending}) > 1
     return are_unlike and bool(refused) and all(map(_COUNTED.search, refused))
 
 
-def _is_tried_with(subject: subjects.Subject, gang: str) -> bool:
+def _is_tried_with(subject: Subject, gang: str) -> bool:
     """Tell whether a gang names the same group as the one asked for: else it goes its own way."""
-    if isinstance(subject, subjects.PodSubject):
+    if isinstance(subject, PodSubject):
         return True
     asked, other = subject.group.gangs.get(subject.group.own.key), subject.group.gangs.get(gang)
     return asked is not None and other is not None and asked.group == other.group

@@ -3,7 +3,9 @@
 import pytest
 
 from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
-from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient, NotPlanned
+from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
+from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.tree import NoTree
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
@@ -160,10 +162,19 @@ def test_members_of_a_group_are_tried_gang_by_gang() -> None:
 
 
 @pytest.mark.parametrize(
-    "drawing", [cluster("s0: b0[n1]").but(topologies={}), cluster("s0: b0[n1]").configured(aware_of_topology=False)]
+    ("drawing", "refusal"),
+    [
+        (
+            cluster("s0: b0[n1]").but(topologies={}),
+            NoTopologyTree(NoTree("no-topology", "there is no ClusterNetworkTopology default")),
+        ),
+        (cluster("s0: b0[n1]").configured(aware_of_topology=False), TopologyNotAware()),
+    ],
 )
-def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is_asked(drawing: Drawing) -> None:
+def test_without_a_plan_a_job_with_a_topology_spec_is_refused_before_any_node_is_asked(
+    drawing: Drawing, refusal: PreFilterRefusal
+) -> None:
     refused = attempt_of(drawing.with_gang("job", 2, must_gather=SPINE))
-    assert (refused.prefilter, refused.placement, refused.rejections) == (NotPlanned(), None, {})
+    assert (refused.prefilter, refused.placement, refused.rejections) == (refusal, None, {})
     assert [pod.name for pod in refused.left] == ["job-0", "job-1"]
     assert attempt_of(drawing.with_gang("job", 2)).prefilter is None

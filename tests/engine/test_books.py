@@ -10,7 +10,8 @@ from kubectl_koord.engine import fit
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resources import NodeResources
-from kubectl_koord.engine.reasons import NotPlanned, PreFilterRefusal, Reason, TooManyPods
+from kubectl_koord.engine.reasons import Reason, TooManyPods
+from kubectl_koord.engine.refusals import PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, places, slots_on
 from kubectl_koord.engine.view import NodeState, of
@@ -64,12 +65,12 @@ def test_what_cannot_be_booked_is_a_reason() -> None:
 
 def test_a_pod_that_prefilter_refuses_is_placed_nowhere() -> None:
     pod = pending("p")
-    assert placed(pod, of(ONE).state("n1"), Prepared(pod, (), refusal=NotPlanned())) == NotPlanned()
+    assert placed(pod, of(ONE).state("n1"), Prepared(pod, (), refusal=TopologyNotAware())) == TopologyNotAware()
 
 
 def _without_small(trigger: PendingPod, _cluster: Cluster) -> Licences | PreFilterRefusal | None:
     if dict(trigger.requirements.requests)["cpu"] < 2000:
-        return NotPlanned()
+        return TopologyNotAware()
     return Licences(9)
 
 
@@ -77,7 +78,12 @@ def _without_small(trigger: PendingPod, _cluster: Cluster) -> Licences | PreFilt
 def test_a_trigger_that_prefilter_refuses_asks_no_node(must_gather: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "FILTERS", (*fit.FILTERS, _without_small))
     refused = attempt_of(ONE.with_gang("job", 2, 1, must_gather=must_gather))
-    assert (refused.prefilter, refused.plan, refused.placement, refused.rejections) == (NotPlanned(), None, None, {})
+    assert (refused.prefilter, refused.plan, refused.placement, refused.rejections) == (
+        TopologyNotAware(),
+        None,
+        None,
+        {},
+    )
     large = attempt_of(ONE.with_gang("job", 2, 2, must_gather=must_gather))
     assert (large.prefilter, large.placement is not None) == (None, True)
 
@@ -86,7 +92,7 @@ def test_a_later_member_that_prefilter_refuses_fails_the_gang(monkeypatch: pytes
     monkeypatch.setattr(fit, "FILTERS", (*fit.FILTERS, _without_small))
     plain = ONE.with_gang("job", 1, 2, minimum=2).with_pod("job-small", cpu=1, gang="job")
     failed = attempt_of(plain, trigger="job-0")
-    assert (failed.prefilter, failed.placement) == (NotPlanned(), None)
+    assert (failed.prefilter, failed.placement) == (TopologyNotAware(), None)
     assert failed.trigger.name == "job-small"
     planned = ONE.with_gang("job", 1, 2, minimum=2, must_gather=SPINE).with_pod("job-small", cpu=1, gang="job")
     assert failing_pod(attempt_of(planned, trigger="job-0")) == "default/job-small"

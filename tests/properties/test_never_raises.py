@@ -12,13 +12,14 @@ from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
+from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.simulation.subjects import GangSubject, Subject, Unknown, find, pending_subjects
+from kubectl_koord.simulation.subjects import Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing
 from tests.properties.objects import objects_of
 from tests.properties.strategies import ODD, clusters

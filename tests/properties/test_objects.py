@@ -5,12 +5,13 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
 from kubectl_koord.model import quantity
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.simulation.subjects import Subject, find
+from kubectl_koord.simulation.subjects import find
 from tests.build import Drawing
 from tests.properties.objects import objects_of, read
 from tests.properties.strategies import clusters

@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.gangs import GatherRule
+from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.model.pods import GangAnnotations, PodRequirements
 from kubectl_koord.model.selectors import Toleration
 from kubectl_koord.reports.edits import (
@@ -19,7 +20,6 @@ from kubectl_koord.reports.edits import (
 )
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, simulate
-from kubectl_koord.simulation.subjects import GangSubject
 from tests.build import BLOCK, SPINE, SPINE_KEY, Drawing, cluster, cpus, node, rules
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3]")

@@ -2,17 +2,8 @@
 
 import pytest
 
-from kubectl_koord.simulation.subjects import (
-    GangSubject,
-    PodSubject,
-    Subject,
-    Unknown,
-    find,
-    find_anywhere,
-    homes,
-    pending_subjects,
-    pod_group_key,
-)
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.simulation.subjects import Unknown, find, find_anywhere, homes, pending_subjects, pod_group_key
 from tests.build import Drawing, cluster
 
 DRAWN = (

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.wording.ages import between, overdue, spelled, told_overdue
+from kubectl_koord.model.moments import between
+from kubectl_koord.wording.ages import overdue, spelled, told_overdue
 from tests.build import MOMENT, cluster
 
 DAY = "2026-11-19T10:00:00Z"

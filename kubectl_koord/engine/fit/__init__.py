@@ -22,7 +22,8 @@ from kubectl_koord.engine.fit import (
     volumes,
 )
 from kubectl_koord.engine.fit.check import Check, Cluster
-from kubectl_koord.engine.reasons import PreFilterRefusal, Reason
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import NOTHING, Allocations

@@ -1,0 +1,169 @@
+"""Pending jobs that want the same place: those tried before a gang, or perhaps before it, and what they leave.
+
+The order and what follows from it is in engine/queue.py; here, of which jobs enough was read to tell where they go.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.engine.admission import before_trying
+from kubectl_koord.engine.queue import (
+    JobsAhead,
+    Placed,
+    SchedulingQueue,
+    by_node,
+    by_priority_and_age,
+    fits_wherever,
+    higher_priority,
+    priority,
+)
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.reports.pending import Contention
+from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes
+from kubectl_koord.simulation.subjects import pending_subjects
+
+_MOST_EQUALS = 16
+_FEWEST_TRIED, _NODES_IN_ALL = 20, 300_000
+
+
+class LeftByJobsAhead(Struct, frozen=True):
+    """What the jobs that go first leave to a subject that would be placed alone.
+
+    view: the cluster once they are placed. outcome: what comes of the subject then. leaves_room: whether it
+    is placed wherever those before it go. certain: whether it is known where they go, or does not matter.
+    """
+
+    names: tuple[str, ...]
+    view: View
+    outcome: Outcome
+    leaves_room: bool
+    certain: bool
+
+
+@memoised
+def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> SchedulingQueue:
+    """Return the queue of one variant of the cluster."""
+    cluster = Cluster(snapshot.value, view, tree.value)
+    return SchedulingQueue(pending_subjects(snapshot.value), view, partial(_placed, cluster))
+
+
+def left_by_jobs_ahead(simulation: Simulation) -> LeftByJobsAhead | None:
+    """Return what jobs of strictly higher priority leave to the subject, which is tried after them; None for none."""
+    ahead = jobs_ahead(simulation)
+    if not ahead.names:
+        return None
+    left = open_outcomes(simulation, ahead.view, preemption=False)
+    stuck = next((outcome for outcome in left if not outcome.placed_at_once), None)
+    certain = not ahead.undetermined
+    leaves_room = stuck is None and (certain or _fits_wherever(simulation, ahead))
+    return LeftByJobsAhead(ahead.names, ahead.view, stuck or left[0], leaves_room, certain)
+
+
+def jobs_ahead(simulation: Simulation) -> JobsAhead:
+    """Return what jobs of strictly higher priority take before the subject is tried, as far as was read."""
+    queue = _scheduling_queue(simulation.view, Identity(simulation.snapshot), Identity(simulation.tree))
+    return queue.ahead_of(simulation.subject, is_planned=simulation.has_topology)
+
+
+def _fits_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
+    """Tell whether the subject is surely placed, whatever nodes the undetermined pods take."""
+    outcomes = open_outcomes(simulation, ahead.fixed, preemption=False)
+    return len(outcomes) == 1 and fits_wherever(simulation.subject, ahead, outcomes[0].first, simulation.multiples)
+
+
+def contentions(cluster: Cluster, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
+    """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
+
+    They are tried by priority, then age; which of equal priority goes first is in no object. Of very many in
+    a very large cluster only the first are tried.
+    """
+    found: list[Contention] = []
+    view = cluster.view
+    taken: dict[str, set[str]] = {}
+    most = max(_FEWEST_TRIED, _NODES_IN_ALL // max(1, len(view.names())))
+    for subject in by_priority_and_age(subjects)[:most]:
+        placed = _placed(cluster, subject, view)
+        if placed is None:
+            wanted = _wanted(cluster, subject)
+            others = [key for key, nodes in taken.items() if nodes & wanted]
+            found.append(Contention(subject.key, tuple(others or taken)))
+            continue
+        taken[subject.key] = set(placed.nodes.values())
+        view = view.with_pods(by_node(subject.pending, placed.nodes))
+    return tuple(found)
+
+
+def _wanted(cluster: Cluster, subject: Subject) -> set[str]:
+    """Return the nodes that a subject wants: those of its plan, or for one without a plan all that take a pod."""
+    first = next_attempt(cluster.simulation(subject))[0].first
+    if first.plan is not None:
+        return set((first.placement or {}).values())
+    slots = offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared)
+    return {name for name, node in slots.items() if node.slots}
+
+
+def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, ...]:
+    """Return pending jobs of the same priority that, tried first, leave no room for a subject with this placement."""
+    own = priority(simulation.subject)
+    others = [other for other in pending_subjects(simulation.snapshot) if priority(other) == own]
+    nodes = set(placement.values())
+    found = []
+    for other in [other for other in others if other.key != simulation.subject.key][:_MOST_EQUALS]:
+        placed = _placed(simulation, other, simulation.view)
+        if placed is None or not nodes & set(placed.nodes.values()):
+            continue
+        after = simulation.view.with_pods(by_node(other.pending, placed.nodes))
+        if not all(outcome.placed_at_once for outcome in next_attempt(simulation, after)):
+            found.append(other.key)
+    return tuple(found)
+
+
+def higher_priority_jobs(simulation: Simulation) -> tuple[Subject, ...]:
+    """Return the pending jobs of strictly higher priority, the highest first."""
+    return jobs_above(simulation.snapshot, priority(simulation.subject))
+
+
+@memoised
+def jobs_above(snapshot: Snapshot, own: int) -> tuple[Subject, ...]:
+    """Return the pending jobs of a priority above this one, the highest first."""
+    return higher_priority(pending_subjects(snapshot), own)
+
+
+def unread_higher_priority_jobs(simulation: Simulation) -> tuple[Gap, ...]:
+    """Return the gaps that leave open whether pending jobs of strictly higher priority take the subject's place."""
+    own = priority(simulation.subject)
+    found = _not_judged(simulation.snapshot)
+    return tuple(dict.fromkeys(gap for gaps, most in found.items() if most > own for gap in gaps))
+
+
+@memoised
+def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
+    """Return the highest priority of the pending jobs that the same gaps keep from being judged."""
+    found: dict[tuple[Gap, ...], int] = {}
+    for other in pending_subjects(snapshot):
+        if gaps := visibility.unread_for(other, snapshot):
+            found[gaps] = max(found.get(gaps, priority(other)), priority(other))
+    return found
+
+
+def _placed(cluster: Cluster, other: Subject, view: View) -> Placed | None:
+    """Return where another job would go; None when it would not be placed, or what was read does not tell."""
+    snapshot = cluster.snapshot
+    if before_trying(other, snapshot, cluster.tree) or coverage.not_evaluated(other, snapshot):
+        return None
+    if visibility.unread_for(other, snapshot):
+        return None
+    outcomes = open_outcomes(cluster.simulation(other), view, preemption=False)
+    first = outcomes[0].first
+    if first.placement is None:
+        return None
+    return Placed(first.placement, certain=first.plan is not None and len(outcomes) == 1)
