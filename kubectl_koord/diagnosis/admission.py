@@ -24,6 +24,7 @@ from kubectl_koord.simulation.subjects import (
     never_tried,
     prefilter_refusal,
 )
+from kubectl_koord.wording.scheduler import not_active
 from kubectl_koord.wording.words import count, listed
 
 _Pods = tuple[PendingPod, ...]
@@ -74,9 +75,9 @@ def _of_scheduler(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:
             " them, and the other pods keep waiting."
         )
         yield Cause("mixed-schedulers", message, _keys(foreign))
-    no_leader = leader.no_leader(snapshot)
-    if pods and no_leader:
-        yield Cause("no-scheduler", no_leader)
+    expired = leader.expired_lease(snapshot)
+    if pods and expired is not None:
+        yield Cause("no-scheduler", not_active(*expired))
 
 
 def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Cause]:

@@ -1,36 +1,29 @@
-"""Whether a koord-scheduler leads, and since when: what its lease tells."""
+"""Whether a koord-scheduler leads, and since when, by its lease."""
 
 from datetime import timedelta
 
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.wording.ages import between, spelled
+from kubectl_koord.wording.ages import between
 
 _LEAST_SECONDS = 15  # kube-scheduler's own leaseDurationSeconds; it renews every 2 s
 _SLACK = 5  # clocks of a cluster agree to a few seconds only
 
 
-def no_leader(snapshot: Snapshot) -> str:
-    """Return in one sentence that no scheduler leads; empty where one does or nothing can be said.
+def expired_lease(snapshot: Snapshot) -> tuple[Lease, timedelta] | None:
+    """Return a lease that its holder should have renewed and has not, and how long ago it was renewed last.
 
-    Nothing can be said without a lease, without leader election, and of a lease whose times cannot be
-    compared. A renewal in the future is a clock that is off, and no silence.
+    None where a scheduler leads or nothing can be said: without a lease, without leader election, and of a lease
+    whose times cannot be compared. A renewal in the future is a clock that is off.
     """
     if not snapshot.config.elects_leader:
-        return ""
-    return next(filter(None, (_silence(lease, snapshot.moment) for lease in snapshot.leases or ())), "")
-
-
-def _silence(lease: Lease, moment: str) -> str:
-    age = between(lease.renewed, lease.seen or moment)
-    if age is None or age <= timedelta(seconds=max(_LEAST_SECONDS, lease.seconds) + _SLACK):
-        return ""
-    held = f"held by {lease.holder}" if lease.holder else "no holder"
-    return (
-        f"koord-scheduler is not active: lease {lease.name} ({held}) was last renewed {spelled(age)} ago;"
-        " an active scheduler renews it every few seconds."
-    )
+        return None
+    for lease in snapshot.leases or ():
+        age = between(lease.renewed, lease.seen or snapshot.moment)
+        if age is not None and age > timedelta(seconds=max(_LEAST_SECONDS, lease.seconds) + _SLACK):
+            return lease, age
+    return None
 
 
 def has_bound(group: GangGroup, snapshot: Snapshot) -> bool:

@@ -6,11 +6,11 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, evidence, overview, queue, quota, visibility
+from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
@@ -22,6 +22,7 @@ from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject, never_tried, pending_subjects
 from kubectl_koord.wording.ages import told_overdue
+from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests
 
@@ -96,12 +97,12 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
         items=items,
         causes=overview.by_cause(items),
         contending=queue.contentions(cluster, startable),
-        message=visibility.words(unread) if unread else "",
+        message=could_not_be_read(unread) if unread else "",
     )
 
 
 def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
-    return Cause("not-readable", visibility.words(gaps))
+    return Cause("not-readable", could_not_be_read(gaps))
 
 
 def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
@@ -122,7 +123,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             return left_by_jobs_ahead
         unread = queue.unread_higher_priority_jobs(simulation)
         if unread:
-            message = f"jobs of higher priority may take its place: {visibility.words(unread)}"
+            message = f"jobs of higher priority may take its place: {could_not_be_read(unread)}"
             return _report(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = outcomes[0]
     others = _alternatives(simulation, outcomes)

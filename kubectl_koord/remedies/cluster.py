@@ -22,6 +22,7 @@ from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import every_outcome
 from kubectl_koord.simulation.subjects import GangSubject
 from kubectl_koord.wording.ages import overdue, told_overdue
+from kubectl_koord.wording.disruption import preemption_effects
 from kubectl_koord.wording.words import count, listed, paste
 
 _MOST_NAMED = 3
@@ -84,7 +85,7 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
-    message = f"{message}{disruption.told_of_preemption(freed, broken)}"
+    message = f"{message}{preemption_effects(freed, broken)}"
     yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 

@@ -26,6 +26,12 @@ def spelled(age: timedelta) -> str:
     return f"{max(seconds, 0)}s"
 
 
+def age_at(since: str, moment: str) -> str:
+    """Return how long before `moment` the other moment was, empty when one of them is no time."""
+    age = between(since, moment)
+    return "" if age is None else spelled(age)
+
+
 def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
     """Return the pods that still terminate though their grace period is over, the latest first.
 
