@@ -23,6 +23,7 @@ from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, c
 from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject, never_tried, pending_subjects
 from kubectl_koord.wording.ages import told_overdue
 from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.evidence import lost_nodes, multiples
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests
 
@@ -328,7 +329,9 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
         return Cause("insufficient-slots", message, (first.invalid,))
     best, raw = _best(plan)
     if _is_indivisible(simulation, plan):
-        message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
+        message = (
+            f"its {count(len(pods), 'pod')} cannot be split by {multiples(simulation.multiples)} (room for {raw})."
+        )
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
@@ -337,7 +340,7 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     message = f"no {noun} has room for its {count(len(pods), 'pod')}; the best has {best}{rounded}."
     others = evidence.other_than_room(first)
     if others:
-        message = f"{message.rstrip('.')}; excluded nodes: {others}."
+        message = f"{message.rstrip('.')}; excluded nodes: {lost_nodes(others)}."
     return Cause("insufficient-slots", message, _names(pods))
 
 
@@ -346,7 +349,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
         who = "it" if isinstance(subject, PodSubject) else stuck.key
-        why_not = evidence.main(evidence.refusals(simulation, stuck))
+        why_not = lost_nodes(evidence.refusals(simulation, stuck).values())
         message = f"no node fits {who} ({requests(stuck.requirements.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.requirements.requests)

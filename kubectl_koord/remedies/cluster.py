@@ -53,7 +53,7 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
 
 def leaving(view: View) -> list[RunningPod]:
     """Return the pods that terminate, without those that come back at once on the same node."""
-    return [pod for pod in evidence.dying(view) if not disruption.comes_back_there(pod)]
+    return [pod for pod in evidence.terminating(view) if not disruption.comes_back_there(pod)]
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
