@@ -184,7 +184,7 @@ def _tell(session: "Session", news: "Sequence[ProgressNote]", report: "Report") 
         session.show(report, more_follow=True)
         return
     now = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
-    write("".join(show.news_line(now, each, style=session.style()) for each in news))
+    write("".join(show.progress_line(now, each, style=session.style()) for each in news))
 
 
 def _first_snapshot(cluster: "ClusterWatch") -> "Snapshot":

@@ -23,10 +23,10 @@ def budget_hit(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]
     return next((_spend(budget, spent) for budget in _covering(budgets, pod)), None)
 
 
-def broken_gangs(snapshot: Snapshot, gone: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:
+def broken_gangs(snapshot: Snapshot, ending: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:
     """Return the running gangs that the end of these pods brings below their minimum."""
     lost: dict[str, int] = {}
-    for pod in gone:
+    for pod in ending:
         if pod.gang:
             lost[pod.gang] = lost.get(pod.gang, 0) + 1
     every = gangs.all_gangs(snapshot) if lost else {}

@@ -59,7 +59,7 @@ def cordoned(view: View) -> tuple[Node, ...]:
 
 @memoised
 def without_terminating(view: View) -> View:
-    """Return the cluster once all pods that terminate are gone."""
+    """Return the cluster once all pods that terminate have ended."""
     return view.without(terminating(view))
 
 
@@ -165,7 +165,7 @@ def _in_the_way(
 
 
 def _on_node(view: View, name: str, first: Attempt) -> str:
-    """Return what takes the room of a node, or why it refuses pods whoever is on it."""
+    """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
     reason = first.rejections.get(name)
     movable = [one for one in view.occupants(name) if isinstance(one, RunningPod | ReservedRoom)]
     if reason is None or not movable or reason.unresolvable or isinstance(reason, Cordoned):

@@ -8,7 +8,7 @@ from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.pending import SchedulerSays
 from kubectl_koord.wording import basis as of_basis
 from kubectl_koord.wording import scheduler
-from kubectl_koord.wording.pages.common import OUTCOMES, and_more
+from kubectl_koord.wording.pages.common import OUTCOMES, more
 from kubectl_koord.wording.words import name_within
 
 _LONG = 300  # the text of a scheduler that is quoted on a screen
@@ -33,12 +33,12 @@ def outcome_lines(outcomes: Sequence[str], shown: Shown) -> list[Block]:
         return []
     first, rest = parted(outcomes, shown.few)
     lines: list[Block] = [Gap(), Line(OUTCOMES, "bold"), Bullets(tuple(map(Bullet, first)))]
-    return [*lines, more_line(f"{len(rest)} more outcomes")] if rest else lines
+    return [*lines, more_line(more(len(rest), "outcomes"))] if rest else lines
 
 
-def more_line(what: str) -> Line:
-    """Return that there is more than the table or list above shows."""
-    return Line(and_more(what), "dim", indent=2)
+def more_line(sentence: str) -> Line:
+    """Return the line below a table or list that says how much more there is."""
+    return Line(sentence, "dim", indent=2)
 
 
 def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:

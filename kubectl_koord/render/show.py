@@ -65,9 +65,9 @@ def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
     return _written([Line(words, VERDICT_STYLE[verdict])], style)
 
 
-def news_line(time: str, news: ProgressNote, *, style: OutputStyle) -> str:
+def progress_line(time: str, note: ProgressNote, *, style: OutputStyle) -> str:
     """Return one change of an answer as a line: when (in local time), of which subject, and what."""
-    return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
+    return sentence(f"{time}  {note.subject}  {note.text}", note.verdict, style=style)
 
 
 def _written(page: list[Block], style: OutputStyle, *, height: int = 0, names: int | None = None) -> str:

@@ -31,12 +31,12 @@ def never_fits(most: int, desired: int, nodes: int, unrounded: int) -> str:
 
 
 def node_refuses(name: str, reason: Reason | None) -> str:
-    """Return why a node refuses pods, whoever is on it."""
+    """Return why a node refuses pods, whatever pods are on it."""
     return f"{name}: {obstacle(reason) if reason else 'full'}"
 
 
 def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
-    """Return who takes what is needed of a node, the largest first: `n1: a and b (4 GPU each, priority 5 to 9)`."""
+    """Return the pods that use what is needed, the largest first: `n1: a and b (4 GPU each, priority 5 to 9)`."""
     largest = amounts((resource, number) for resource, number in using[0].requirements.requests if resource in need)
     names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
     priorities = sorted({one.priority for one in using})

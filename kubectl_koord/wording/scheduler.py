@@ -124,7 +124,7 @@ def unknown_time(gap: Gap) -> str:
 
 
 def not_active(lease: Lease, age: timedelta) -> str:
-    """Return that no scheduler is active, as nobody has renewed its lease for so long."""
+    """Return that no scheduler is active, as its lease has not been renewed for so long."""
     holder = f"held by {lease.holder}" if lease.holder else "no holder"
     return (
         f"koord-scheduler is not active: lease {lease.name} ({holder}) was last renewed {spelled(age)} ago;"

@@ -6,7 +6,7 @@ from itertools import groupby
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, TopologyReport
 from kubectl_koord.wording.pages import topo as sentences
-from kubectl_koord.wording.pages.common import and_more
+from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import amount_of, domain_name, unit
 
 ROOT = "ClusterTopologyLayer"
@@ -73,7 +73,7 @@ class DomainTree:
             alike = list(run)
             names = [domain_name(domain.name) for domain in alike]
             if len(alike) >= _ALIKE:
-                names = [sentences.alike(alike)]
+                names = [sentences.folded(alike)]
             yield from (Row((name, *cells), _style(alike[0]), level) for name in names)
 
     def cells(self, domain: DomainRow) -> _Cells:
@@ -100,7 +100,7 @@ class DomainTree:
         free, total = free_of(domains), sum(domain.total for domain in domains)
         nodes = str(sum(domain.nodes for domain in domains))
         others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
-        label = and_more(f"{len(domains)} more")
+        label = more(len(domains))
         return Row((label, nodes, *self._amounts(free, total, others), "", ""), "dim", level)
 
 

@@ -6,7 +6,7 @@ from textwrap import wrap
 
 from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
 from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
-from kubectl_koord.wording.pages.common import NEXT_STEPS
+from kubectl_koord.wording.pages.common import CODES, NEXT_STEPS
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
@@ -35,7 +35,7 @@ def _prose(text: str) -> Iterator[Line]:
 
 
 def _contents(report: Explanations) -> list[Block]:
-    found: list[Block] = [Line("kubectl koord explain CODE shows what a code means and what to do next.", "bold")]
+    found: list[Block] = [Line(CODES, "bold")]
     for group, rows in groupby(report.items, key=lambda row: row.group):
         found += [Gap(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
     return found

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_koord.render.document import Block, Column, Row, Table
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
-from kubectl_koord.wording.pages.common import pods_on_nodes
+from kubectl_koord.wording.pages.common import more_pods
 from kubectl_koord.wording.words import name_within
 
 
@@ -14,7 +14,7 @@ def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "P
 
     Args:
         places: node by `namespace/name` of the pod.
-        gang: whose namespace goes without saying.
+        gang: its namespace is left out of the names of its pods.
         shown: how many nodes.
         header: what the pods are.
 
@@ -26,4 +26,4 @@ def by_node(places: Mapping[str, str], gang: str, shown: Shown, header: str = "P
     rows = tuple(Row((node, ", ".join(pods[node]))) for node in nodes)
     yield Table((Column("NODE"), Column(header, flow="wrap")), rows)
     if rest:
-        yield more_line(pods_on_nodes(sum(len(pods[node]) for node in rest), len(rest)))
+        yield more_line(more_pods(sum(len(pods[node]) for node in rest), len(rest)))

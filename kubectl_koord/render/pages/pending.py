@@ -11,7 +11,7 @@ from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyRep
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages import pending as sentences
 from kubectl_koord.wording.pages import why
-from kubectl_koord.wording.pages.common import and_more
+from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import count
 
 _COLUMNS = (
@@ -63,9 +63,9 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
         yield _cause_row(group, report, alone=not shown)
         yield from (_row(item, report) for item in shown)
         if rest and shown:
-            yield Row((and_more(f"{rest} more"), "", "", "", ""), "dim", depth=1, across=True)
+            yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
     if unnamed:
-        yield Row((sentences.more_causes(unnamed), "", "", "", ""), "dim", across=True)
+        yield Row((more(unnamed, "causes"), "", "", "", ""), "dim", across=True)
 
 
 def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
@@ -78,10 +78,10 @@ def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
     heights = [_cut(size, share) for size in sizes]
     left = lines - sum(heights)
     for index, size in enumerate(sizes):
-        more = _cut(size, share + 1) - heights[index]
-        if more <= left:
-            heights[index] += more
-            left -= more
+        extra = _cut(size, share + 1) - heights[index]
+        if extra <= left:
+            heights[index] += extra
+            left -= extra
     return heights
 
 
@@ -103,7 +103,7 @@ def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(sentences.more_warnings(len(rest)), "warn")
+        yield Line(more(len(rest), "kinds of warnings about gangs"), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:

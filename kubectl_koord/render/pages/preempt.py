@@ -5,14 +5,14 @@ from datetime import timedelta
 from itertools import groupby
 
 from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
-from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, outcome_lines, warning_lines
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, outcome_lines, warning_lines
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.disruption import BrokenGang
 from kubectl_koord.reports.preemption import PreemptReport, Round, Victim
 from kubectl_koord.wording.ages import spelled
 from kubectl_koord.wording.pages import preempt as sentences
-from kubectl_koord.wording.pages.common import NEXT_STEPS
+from kubectl_koord.wording.pages.common import NEXT_STEPS, more
 from kubectl_koord.wording.words import command
 
 
@@ -63,7 +63,7 @@ def _victims(victims: Sequence[Victim], shown: Shown) -> Iterator[Block]:
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
     yield slim(Tree(columns, tuple(rows), indent=2))
     if rest:
-        yield Line(sentences.more_victims(len(rest)), "dim", indent=2)
+        yield more_line(more(len(rest), "victims"))
     answers: dict[str, list[str]] = {}
     for victim in ordered:
         if victim.eviction:

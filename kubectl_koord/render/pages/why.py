@@ -19,6 +19,7 @@ from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.pages import why as sentences
+from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import command, domain_name, layer_noun
 
 
@@ -55,7 +56,7 @@ def _steps(report: WhyReport, shown: Shown) -> Iterator[Block]:
         yield Bullets((*_bullets(proven), *_bullets(report.next_steps, beside_proven=bool(proven))))
         rest = len(report.unblock) - len(proven)
         if rest:
-            yield Line(sentences.more_ways(rest), "dim", indent=2)
+            yield more_line(sentences.more_ways(rest))
     elif report.no_way_out:
         yield from (Gap(), Line(sentences.no_way_out(report.no_way_out)))
 
@@ -107,7 +108,7 @@ def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
     rows = tuple(_slot_row(domain, wanted, shown, mixed=len(layers) > 1) for domain in first)
     yield slim(Table(columns, rows))
     if rest:
-        yield Line(sentences.more_domains(len(rest), rest[0].offer_slots), "dim", indent=2)
+        yield more_line(sentences.more_domains(len(rest), rest[0].offer_slots))
     yield from _what_ifs(ordered, noun, shown)
 
 
@@ -140,7 +141,7 @@ def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[B
     )
     yield from (Gap(), Line(sentences.what_if(noun), "bold"), slim(Table(columns, rows)))
     if rest:
-        yield more_line(f"{len(rest)} more")
+        yield more_line(more(len(rest)))
 
 
 def _slot_row(domain: SlotRow, wanted: int | None, shown: Shown, *, mixed: bool) -> Row:

@@ -1,4 +1,4 @@
-"""The page of `why-preempted`: who preempted the pods, by which plugin, and whether it helped."""
+"""The page of `why-preempted`: the preemptors of pods, by which plugin, and whether it helped."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.preempted import PreemptedPod, WhyPreemptedReport
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages import why_preempted as sentences
-from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
+from kubectl_koord.wording.pages.common import NEXT_STEPS, more
 from kubectl_koord.wording.words import command, name_within
 
 _COLUMNS = (
@@ -31,7 +31,7 @@ def blocks(report: WhyPreemptedReport, shown: Shown) -> list[Block]:
         pods, rest = parted(report.pods, shown.lines)
         page += [Gap(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
         if rest:
-            page.append(more_line(f"{len(rest)} more"))
+            page.append(more_line(more(len(rest))))
         page += [Gap(), *_evidence(report, shown)]
     steps = tuple(_next(report))
     page += [Gap(), Line(NEXT_STEPS, "bold"), Bullets(steps)] if steps else []
@@ -62,7 +62,7 @@ def _evidence(report: WhyPreemptedReport, shown: Shown) -> Iterator[Line]:
     for (source, text), names in texts:
         yield Line(sentences.evidence(source, names, text), "dim")
     if rest:
-        yield Line(and_more(f"{len(rest)} more texts"), "dim")
+        yield Line(more(len(rest), "texts"), "dim")
 
 
 def _next(report: WhyPreemptedReport) -> Iterator[Bullet]:

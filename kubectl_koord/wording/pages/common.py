@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kubectl_koord.wording.words import count
 
 NEXT_STEPS = "What to do next"
+CODES = "kubectl koord explain CODE shows what a code means and what to do next."
 OUTCOMES = "Possible outcomes (no object shows which one)"
 
 
@@ -13,9 +14,14 @@ def and_more(what: str, how: str = "") -> str:
     return f"... and {what}{how} (--all shows them)"
 
 
-def pods_on_nodes(pods: int, nodes: int) -> str:
+def more(number: int, things: str = "") -> str:
+    """Return that there are so many more: `... and 4 more victims (--all shows them)`."""
+    return and_more(f"{number} more {things}" if things else f"{number} more")
+
+
+def more_pods(pods: int, nodes: int) -> str:
     """Return how many more pods there are, on how many more nodes."""
-    return f"{count(pods, 'pod')} on {nodes} more nodes"
+    return and_more(f"{count(pods, 'pod')} on {nodes} more nodes")
 
 
 def first_names(names: Sequence[str], more: int) -> str:

@@ -50,16 +50,6 @@ def more_contention(number: int) -> str:
     return and_more(f"{count(number, 'more gang')} that compete for room")
 
 
-def more_causes(number: int) -> str:
-    """Return how many more causes there are."""
-    return and_more(f"{number} more causes")
-
-
-def more_warnings(number: int) -> str:
-    """Return how many more kinds of warnings there are."""
-    return and_more(f"{number} more kinds of warnings about gangs")
-
-
 def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
     """Return the warning about a gang, with the names of the others that it is about."""
     message = notice.message if gang in notice.message else f"{gang}: {notice.message}"

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kubectl_koord.reports.disruption import BudgetHit
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport
-from kubectl_koord.wording.pages.common import and_more
 from kubectl_koord.wording.words import count, name_within
 
 BROKEN_GANGS = "Running gangs that would fall below their minimum"
@@ -42,18 +41,13 @@ def eviction(pods: Sequence[str], answer: str) -> str:
     return f"Eviction of {', '.join(pods)}: {answer}"
 
 
-def more_victims(number: int) -> str:
-    """Return how many more victims there are."""
-    return and_more(f"{number} more victims")
-
-
 def budget(hit: BudgetHit | None, pod: str) -> str:
     """Return the budget that covers a pod, and whether preempting it violates that; empty without one."""
     return "" if hit is None else f"{name_within(pod, hit.name)} ({'violated' if hit.violated else 'kept'})"
 
 
 def wasted(victims: Iterable[str], gang: str) -> str:
-    """Return which victims die in vain."""
+    """Return which victims are preempted without the gang running."""
     return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
 
 
@@ -62,7 +56,7 @@ def alternative(each: PreemptAlternative, gang: str) -> str:
     victims = ", ".join(victim.pod for victim in each.victims)
     preempts = f"preempts {victims}" if victims else "preempts no pods"
     places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
-    broken = f"; breaks {', '.join(gone.gang for gone in each.broken_gangs)}" if each.broken_gangs else ""
+    broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
     why = f" ({each.reason})" if each.reason else ""
     return f"If {each.when}: {preempts}{places}{broken}{_THEN[each.helps]}{why}."
 

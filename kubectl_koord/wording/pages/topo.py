@@ -86,7 +86,7 @@ def notes(domain: DomainRow) -> str:
     return ", ".join(found)
 
 
-def alike(domains: Sequence[DomainRow]) -> str:
+def folded(domains: Sequence[DomainRow]) -> str:
     """Return the first and the last of domains that share a row."""
     return f"{domain_name(domains[0].name)} to {domain_name(domains[-1].name)} ({len(domains)} domains, each)"
 

@@ -25,7 +25,7 @@ _WAITS = "is still pending: it waits for its victims to terminate ({pending} pen
 
 
 def headline(report: WhyPreemptedReport) -> str:
-    """Return which pods were preempted, by whom and by which plugin."""
+    """Return which pods were preempted, by which preemptors and plugins."""
     if not report.pods:
         start = "no evidence of preemption" if report.verdict == "no" else "cannot tell whether it was preempted"
         return f"{report.asked}: {start}: {report.message}"
