@@ -41,7 +41,7 @@ class Job(Struct, frozen=True):
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume
     claims by `namespace/name`; `never` the members that are planned for but never tried (of another
-    scheduler, held by a gate, being deleted), by `namespace/name`; `prefilter` is why every member is
+    scheduler, with a scheduling gate, being deleted), by `namespace/name`; `prefilter` is why every member is
     refused before a node is looked at, None where nodes decide.
     """
 
@@ -94,14 +94,14 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
-        """The nodes that preemption looks at: those whose refusal does not last whoever goes."""
+        """The nodes that preemption looks at: those that removing pods may make feasible."""
         return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
 
 
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by shape, priority, preemption policy and nomination; which of them the
+    Members differ as triggers by requirements, priority, preemption policy and nomination; which of them the
     scheduler takes first from its queue is in no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
@@ -174,7 +174,7 @@ def _kind(pod: PendingPod) -> _Kind:
 def _first_refused(
     view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
 ) -> str:
-    """Return the same for members that change nothing on a node but its room: none alters what others were told."""
+    """Return the same for members that change nothing on a node but its room: none changes the answer for another."""
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
