@@ -14,12 +14,12 @@ from pathlib import Path
 from kubectl_koord.changes.annotate import Wanted, pod_group_plan
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import source
+from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.explain.why_preempted import Asked, whom, why_preempted
-from kubectl_koord.messages.conditions import with_texts
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report

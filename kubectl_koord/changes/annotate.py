@@ -18,6 +18,7 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice
+from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.suggestions import near
 
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -222,7 +223,7 @@ def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
 
 def _refuse_unread(gaps: tuple[Gap, ...]) -> None:
     if gaps:
-        raise RefusedError(visibility.words(gaps))
+        raise RefusedError(could_not_be_read(gaps))
 
 
 def _value(group: PodGroup, name: str) -> str | int | None:

@@ -148,10 +148,11 @@ class _Gang:
     def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
         from kubectl_koord.diagnosis import visibility
         from kubectl_koord.explain.progress import is_scheduled
+        from kubectl_koord.wording.basis import could_not_be_read
 
         unread = visibility.unread_members(subject, snapshot) if self._options.until else ()
         if unread:
-            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {visibility.words(unread)}")
+            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {could_not_be_read(unread)}")
         return bool(self._options.until) and is_scheduled(subject)
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
@@ -184,7 +185,7 @@ def _tell(session: "Session", news: "Sequence[ProgressNote]", report: "Report") 
         session.show(report, more_follow=True)
         return
     now = datetime.now(UTC).astimezone().strftime("%H:%M:%S")
-    write("".join(show.news_line(now, each, style=session.style()) for each in news))
+    write("".join(show.progress_line(now, each, style=session.style()) for each in news))
 
 
 def _first_snapshot(cluster: "ClusterWatch") -> "Snapshot":

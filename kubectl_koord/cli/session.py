@@ -126,10 +126,11 @@ class Session:
 
         """
         from kubectl_koord.diagnosis import visibility
+        from kubectl_koord.wording.basis import could_not_be_read
 
         unread = visibility.unread(snapshot, about, *namespaces)
         if unread:
-            raise KoordError(f"error: {visibility.words(unread)}")
+            raise KoordError(f"error: {could_not_be_read(unread)}")
 
     def no_namespace(self, snapshot: "Snapshot", namespace: str) -> KoordError | None:
         """Return what is to be said where there is no such namespace: for who has found nothing in it.

@@ -24,7 +24,7 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
-from kubectl_koord.wording.words import listed
+from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_input, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -41,18 +41,14 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
     """Yield a warning for each reason why kinds could not be read, and for an assumed configuration."""
     kinds: dict[tuple[ReadingCode, str], list[str]] = {}
     for gap in snapshot.gaps:
-        if gap.code != "not-in-input" and gap.kind != "Event":  # events are told of where they matter
+        if gap.code != "not-in-input" and gap.kind != "Event":  # events are mentioned where they matter
             kinds.setdefault((OF_GAP[gap.code], gap.message), []).append(gap.kind)
-    for (code, message), of in kinds.items():
-        yield Notice(code, f"{listed(tuple(dict.fromkeys(of)))}: {message}")
+    for (code, message), unread in kinds.items():
+        yield Notice(code, not_read(unread, message))
     if snapshot.config.assumed:
-        yield Notice("assumed-config", "the scheduler's configuration was not read; assuming Helm chart defaults.")
+        yield Notice("assumed-config", ASSUMED_CONFIG)
     if snapshot.leases == () and snapshot.config.elects_leader:
-        message = (
-            "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
-            " elsewhere, or runs without leader election."
-        )
-        yield Notice("lease-missing", message)
+        yield Notice("lease-missing", LEASE_MISSING)
 
 
 def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
@@ -60,7 +56,7 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
     gaps = {gap.kind for gap in snapshot.gaps if gap.code == "not-in-input"}
     missing = [kind for kind in kinds if kind in gaps]
     if missing:
-        yield Notice("kind-not-in-input", f"snapshot contains no {listed(missing, 'or')}; assuming none exist.")
+        yield Notice("kind-not-in-input", none_in_input(missing))
 
 
 def kinds_needed(subject: Subject) -> tuple[str, ...]:
@@ -82,7 +78,7 @@ def _has_spec(group: GangGroup) -> bool:
 
 
 def is_device(resource: str) -> bool:
-    """Tell whether DeviceShare has a say about a resource."""
+    """Tell whether DeviceShare allocates the resource."""
     return resource in _DEVICES or resource.startswith(_DEVICE_PREFIXES)
 
 

@@ -10,7 +10,7 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
-from kubectl_koord.wording.words import listed, paste
+from kubectl_koord.wording.words import paste
 
 HARMLESS, HARMFUL, PROTECTED = range(3)
 _BUDGET = "PodDisruptionBudget"
@@ -23,10 +23,10 @@ def budget_hit(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]
     return next((_spend(budget, spent) for budget in _covering(budgets, pod)), None)
 
 
-def broken_gangs(snapshot: Snapshot, gone: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:
+def broken_gangs(snapshot: Snapshot, ending: Iterable[RunningPod]) -> tuple[BrokenGang, ...]:
     """Return the running gangs that the end of these pods brings below their minimum."""
     lost: dict[str, int] = {}
-    for pod in gone:
+    for pod in ending:
         if pod.gang:
             lost[pod.gang] = lost.get(pod.gang, 0) + 1
     every = gangs.all_gangs(snapshot) if lost else {}
@@ -41,7 +41,7 @@ def broken_gangs(snapshot: Snapshot, gone: Iterable[RunningPod]) -> tuple[Broken
 
 
 def freed(snapshot: Snapshot, pods: Collection[RunningPod]) -> tuple[FreedPod, ...]:
-    """Return what is known of pods that would go together, by name; each uses up a disruption of its budget."""
+    """Return what ending these pods together does, sorted by name; each uses up a disruption of its budget."""
     broken = {gang.gang for gang in broken_gangs(snapshot, pods)}
     by_namespace = _budgets_by_namespace(snapshot)
     spent: dict[str, int] = {}
@@ -101,54 +101,10 @@ def harm(pod: FreedPod) -> int:
     return HARMLESS if pod.evictable and pod.breaks is None else HARMFUL
 
 
-def told(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
-    """Return what is to be known before these pods are ended, to follow a sentence; empty where nothing is."""
-    return "".join(f"; {clause}" for clause in _clauses(pods, broken))
-
-
-def told_of_preemption(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> str:
-    """Return the same of pods that the scheduler preempts, which asks no budget."""
-    names = [name for name, covered in _by_budget(pods).items() if not all(pod.evictable for pod in covered)]
-    ignored = f"; it ignores budget {listed(names)}" if names else ""
-    return ignored + "".join(f"; {clause}" for clause in _breaking(broken))
-
-
-def _clauses(pods: Sequence[FreedPod], broken: Sequence[BrokenGang]) -> Iterator[str]:
-    protected = [pod.pod for pod in pods if pod.protected]
-    if protected:
-        yield f"{listed(protected)} {'is' if len(protected) == 1 else 'are'} protected from preemption"
-    for name, covered in _by_budget(pods).items():
-        refused = [pod for pod in covered if not pod.evictable]
-        if any(pod.pod_disruption_budget is not None and pod.pod_disruption_budget.violated for pod in refused):
-            why = f"budget {name} allows no more disruptions"
-        else:
-            why = f"budget {name} is not its only one"
-        if refused:
-            yield f"the API server refuses to evict {listed([pod.pod for pod in refused])} now, as {why}"
-        else:
-            yield f"budget {name} allows to evict {listed([pod.pod for pod in covered])}"
-    yield from _breaking(broken)
-    if not all(pod.budgets_read for pod in pods):
-        yield f"{_BUDGET}s could not be read"
-
-
-def _breaking(broken: Iterable[BrokenGang]) -> Iterator[str]:
-    for gang in broken:
-        yield f"gang {gang.gang} falls below its minimum ({gang.left} left, {gang.min_member} needed)"
-
-
-def _by_budget(pods: Iterable[FreedPod]) -> Mapping[str, Sequence[FreedPod]]:
-    found: dict[str, list[FreedPod]] = {}
-    for pod in pods:
-        if pod.pod_disruption_budget is not None:
-            found.setdefault(pod.pod_disruption_budget.name, []).append(pod)
-    return found
-
-
 def eviction(pods: Sequence[FreedPod]) -> str:
     """Return the command that evicts pods one by one as their budgets allow, and ends with the first refusal.
 
-    Empty where nobody is to paste it: for a protected pod, where it would end halfway, and for names that no
+    Empty where it should not be run: for a protected pod, where it would end halfway, and for names that no
     pod can have (kubectl decodes what is escaped in a path).
     """
     names = [pod.pod.partition("/")[::2] for pod in pods]

@@ -11,14 +11,15 @@ from kubectl_koord.engine.preemption import without_victims
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import Occupant, View
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
 from kubectl_koord.reports.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.words import amounts, count, listed, obstacle, stage
+from kubectl_koord.wording import evidence as words
+from kubectl_koord.wording.words import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
 
@@ -32,7 +33,7 @@ class _Room(Struct, frozen=True):
 
 @memoised
 def empty_view(view: View) -> View:
-    """Return the cluster with nobody in it and no node cordoned."""
+    """Return the cluster without any pod and with no node cordoned."""
     return View(view.snapshot, {}, dict.fromkeys(view.names(), ()), uncordoned(view))
 
 
@@ -57,15 +58,15 @@ def cordoned(view: View) -> tuple[Node, ...]:
 
 
 @memoised
-def without_dying(view: View) -> View:
-    """Return the cluster once all pods that terminate are gone."""
-    return view.without(dying(view))
+def without_terminating(view: View) -> View:
+    """Return the cluster once all pods that terminate have ended."""
+    return view.without(terminating(view))
 
 
-def dying(view: View) -> tuple[RunningPod, ...]:
+def terminating(view: View) -> tuple[RunningPod, ...]:
     """Return the running pods that terminate."""
-    everyone = (pod for name in view.names() for pod in view.occupants(name))
-    return tuple(pod for pod in everyone if isinstance(pod, RunningPod) and pod.terminating)
+    occupants = (pod for name in view.names() for pod in view.occupants(name))
+    return tuple(pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating)
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
@@ -82,14 +83,14 @@ def slot_rows(simulation: Simulation, first: Attempt, *, brief: bool = False) ->
     if brief:
         return rows
     rooms = tuple(_rooms(simulation, first, plan.tree))
-    if_what = {} if first.placement is not None else _what_ifs(simulation, first, plan)
+    what_ifs = {} if first.placement is not None else _what_ifs(simulation, first, plan)
     found = []
     for index, bare in zip(plan.start, rows, strict=True):
         every = _in_the_way(simulation, first, plan, index, rooms) if bare.short else ()
         main = every[: _MOST_NODES if len(every) <= _FEW_NODES else 1]
-        more = f" and {count(len(every) - len(main), 'more node')}" if len(every) > len(main) else ""
-        row = structs.replace(bare, in_the_way=", ".join(main) + more, obstacles=every if more else ())
-        found.append(structs.replace(row, what_if=if_what.get(index)))
+        more = len(every) - len(main)
+        row = structs.replace(bare, in_the_way=words.main_obstacles(main, more), obstacles=every if more else ())
+        found.append(structs.replace(row, what_if=what_ifs.get(index)))
     return tuple(found)
 
 
@@ -110,11 +111,6 @@ def is_multiple(simulation: Simulation, tree: Tree) -> bool:
     return all(number % multiple == 0 for layer, multiple in simulation.multiples.items() if layer not in above)
 
 
-def multiples(simulation: Simulation) -> str:
-    """Return every podCountMultiple of the subject with its layer: `podCountMultiple 4 of BlockLayer`."""
-    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in simulation.multiples.items()])}"
-
-
 def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room]:
     """Yield the room of the empty cluster, and that with whatever refuses a node's first pod out of the way, too.
 
@@ -131,18 +127,18 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
 
 def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
     view = simulation.view
-    variants = [without_dying(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
+    variants = [without_terminating(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
     counted = [domain_slots(plan.tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 
 
 def slots_in(view: View, simulation: Simulation, first: Attempt) -> dict[str, int]:
-    """Return the gang's slots by node in another variant of the cluster, as if nobody else were nominated."""
+    """Return the gang's slots by node in another variant of the cluster, as if no other pod were nominated."""
     return slots_of(view, simulation.subject.pending, first.prepared.trigger, first)
 
 
 def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
-    """Return the slots by node for changed pods, with a changed trigger, as if nobody else were nominated."""
+    """Return the slots by node for changed pods, with a changed trigger, as if no other pod were nominated."""
     alone = first.prepared.alone(trigger)
     found = offer_slots(view, view.names(), in_index_order(pods), alone)
     return {name: node.slots for name, node in found.items()}
@@ -155,38 +151,29 @@ def _in_the_way(
     below = tuple(plan.tree.nodes_below(index))
     empty, most = rooms
     if most.domains[index] < plan.desired:
-        return (_never_words(most, index, below, plan.desired),)
+        raw = sum(most.nodes[name] for name in below)
+        return (words.never_fits(most.domains[index], plan.desired, len(below), raw),)
     lifted = empty.domains[index] < plan.desired
     free = most.nodes if lifted else empty.nodes
     lost = sorted(((free[name] - plan.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1]))
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
-        return (f"the pods cannot be split by {multiples(simulation)}",)
+        return (words.cannot_be_split(simulation.multiples),)
     if lifted:
-        return (_counted(first.rejections[name] for name in blocked),)
+        return (words.lost_nodes(first.rejections[name] for name in blocked),)
     return tuple(_on_node(simulation.view, name, first) for name in blocked)
 
 
-def _never_words(most: _Room, index: int, below: tuple[str, ...], desired: int) -> str:
-    raw, rounded = sum(most.nodes[name] for name in below), most.domains[index]
-    without = f"; {raw} without podCountMultiple" if rounded < raw else ""
-    return f"fits at most {rounded} of {desired} pods even when empty ({count(len(below), 'node')}{without})"
-
-
 def _on_node(view: View, name: str, first: Attempt) -> str:
+    """Return what takes the room of a node, or why it refuses pods whatever pods are on it."""
     reason = first.rejections.get(name)
-    there = [one for one in view.occupants(name) if isinstance(one, RunningPod | ReservedRoom)]
-    if reason is None or not there or reason.unresolvable or isinstance(reason, Cordoned):
-        return f"{name}: {obstacle(reason) if reason else 'full'}"
+    movable = [one for one in view.occupants(name) if isinstance(one, RunningPod | ReservedRoom)]
+    if reason is None or not movable or reason.unresolvable or isinstance(reason, Cordoned):
+        return words.node_refuses(name, reason)
     need = scarce(first.trigger.requirements.requests, reason)
-    there = [one for one in there if any(resource in need for resource, _ in one.requirements.requests)] or there
-    there.sort(key=lambda one: sum(amount for r, amount in one.requirements.requests if r in need), reverse=True)
-    largest = amounts((r, amount) for r, amount in there[0].requirements.requests if r in need)
-    names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in there])
-    priorities = sorted({one.priority for one in there})
-    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
-    each = f"{largest} each, " if len(there) > 1 and _alike(there) else (f"{largest}, " if len(there) == 1 else "")
-    return f"{name}: {names} ({each}priority {span})"
+    using = [one for one in movable if any(resource in need for resource, _ in one.requirements.requests)] or movable
+    using.sort(key=lambda one: sum(amount for r, amount in one.requirements.requests if r in need), reverse=True)
+    return words.node_taken(name, using, need)
 
 
 def scarce(requests: Resources, reason: Reason | None) -> set[str]:
@@ -196,25 +183,10 @@ def scarce(requests: Resources, reason: Reason | None) -> set[str]:
     return {resource for resource, _ in requests}
 
 
-def _alike(there: Iterable[Occupant]) -> bool:
-    return len({one.requirements.requests for one in there}) == 1
-
-
-def main(refused: Mapping[str, Reason]) -> str:
-    """Return the reasons for which nodes were lost, the commonest first."""
-    return _counted(refused.values())
-
-
-def other_than_room(first: Attempt) -> str:
-    """Return them where they are more than a want of room, such as taints; empty otherwise."""
-    others = [reason for reason in first.rejections.values() if not isinstance(reason, Insufficient | TooManyPods)]
-    return _counted(others) if others else ""
-
-
-def _counted(reasons: Iterable[Reason]) -> str:
-    found = Counter(obstacle(reason) for reason in reasons)
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return listed([f"{words} ({count(number, 'node')})" for words, number in ranked]) or "the cluster has no nodes"
+def other_than_room(first: Attempt) -> tuple[Reason, ...]:
+    """Return why nodes refused, where that is more than a want of room, such as taints; empty otherwise."""
+    reasons = first.rejections.values()
+    return tuple(reason for reason in reasons if not isinstance(reason, Insufficient | TooManyPods))
 
 
 def refusals(simulation: Simulation, pod: PendingPod) -> Mapping[str, Reason]:
@@ -249,9 +221,9 @@ def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[t
     """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
     lost = Counter(stage(reason, first.trigger.requirements.requests) for reason in reasons)
     left = total
-    for (_, words), number in sorted(lost.items()):
+    for (_, passed), number in sorted(lost.items()):
         left -= number
-        yield words, left
+        yield passed, left
 
 
 def by_node(simulation: Simulation, first: Attempt) -> tuple[NodeReason, ...]:

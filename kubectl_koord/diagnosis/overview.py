@@ -1,4 +1,4 @@
-"""What waits, by cause: what an operator looks at first in the morning."""
+"""The pending gangs by cause."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +11,7 @@ _ORDER = {"no": 0, "unknown": 1, "yes": 2}
 
 
 def by_cause(items: Iterable[WhyReport]) -> tuple[CauseGroup, ...]:
-    """Return the items by verdict and cause: those that cannot start first, of these what most pods wait for."""
+    """Return the items by verdict and cause: those that cannot start first, of these the cause of most pods."""
     found: dict[tuple[str, str], list[WhyReport]] = {}
     for item in items:
         code = item.cause.code if item.cause is not None and item.verdict != "yes" else ""

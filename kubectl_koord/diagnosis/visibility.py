@@ -1,7 +1,7 @@
-"""Which kinds decide which question, and what is said where one of them could not be read.
+"""Which kinds decide which question, and which of them could not be read.
 
 The one rule for all verbs: an answer that rests on a kind that could not be read is unknown, and names the kind
-and why. Kinds that may only refuse what would else be a yes (quotas, cards, load, volumes) are in `limits`.
+and why. Kinds that may only refuse what would else be a yes (quotas, cards, load, volumes) are in `coverage`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.wording.words import listed
 
 About: TypeAlias = Literal["tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted"]
 
@@ -24,9 +23,9 @@ DECIDE: dict[About, tuple[str, ...]] = {
     "attempt": ("Node", "Pod"),
     "preempted": ("Pod", "Event"),
 }
-"""What each question rests on: the tree; which gangs are pending; whom a name means, and who of a gang is pending
-or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be placed;
-who was preempted."""
+"""What each question rests on: the tree; which gangs are pending; which pods a name means, and which of them are
+pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
+placed; which pods were preempted."""
 
 _OF_VOLUMES = ["PersistentVolumeClaim", "PersistentVolume", "CSINode"]
 _NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
@@ -46,17 +45,17 @@ def _unread(snapshot: Snapshot, kinds: Iterable[str], namespaces: Iterable[str])
 
 
 def unread_members(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
-    """Return the gaps that leave open who belongs to the subject, and who of them is pending."""
+    """Return the gaps that leave open which pods belong to the subject, and which of them are pending."""
     if isinstance(subject, PodSubject):
         return unread(snapshot, "pod", subject.key.partition("/")[0])
-    return unread(snapshot, "members", *_homes(subject))
+    return unread(snapshot, "members", *_namespaces(subject))
 
 
 def unread_for(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     """Return the gaps without which nothing can be computed for the subject: others' pods take room everywhere."""
     gaps = [*unread(snapshot, "attempt")]
     if isinstance(subject, GangSubject):
-        gaps += unread(snapshot, "podgroup", *_homes(subject))
+        gaps += unread(snapshot, "podgroup", *_namespaces(subject))
         if any(gang.topology is not None for gang in subject.group.everyone):
             gaps += unread(snapshot, "layers")
     return tuple(gaps)
@@ -73,17 +72,10 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
         kinds = ["NodeMetric", "Reservation"]
         kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
         kinds += _OF_VOLUMES if any(pod.requirements.claims for pod in subject.pending) else []
-        gaps |= dict.fromkeys(_unread(snapshot, kinds, _homes(subject)))
+        gaps |= dict.fromkeys(_unread(snapshot, kinds, _namespaces(subject)))
     return tuple(gaps)
 
 
-def _homes(subject: Subject) -> tuple[str, ...]:
+def _namespaces(subject: Subject) -> tuple[str, ...]:
     """Return the namespaces of the subject and of the gangs that its list names."""
     return tuple(dict.fromkeys(key.partition("/")[0] for key in (subject.key, *subject.gangs)))
-
-
-def words(gaps: Iterable[Gap]) -> str:
-    """Return which kinds could not be read, and why, without a full stop."""
-    kinds = dict.fromkeys(gap.kind for gap in gaps)
-    reasons = dict.fromkeys(gap.message for gap in gaps)
-    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"

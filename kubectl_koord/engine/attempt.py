@@ -40,7 +40,7 @@ class Job(Struct, frozen=True):
     topology is None for a job without one; `needed` is how many pods must find a place
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
-    `never` the members that are planned for but never tried (of another scheduler, held by a gate, being
+    `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide.
     """
 
@@ -99,14 +99,14 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
-        """The nodes that preemption looks at: those whose refusal does not last whoever goes."""
+        """The nodes that preemption looks at: those that removing pods may make feasible."""
         return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
 
 
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by shape, priority, preemption policy and nomination; which of them the
+    Members differ as triggers by requirements, priority, preemption policy and nomination; which of them the
     scheduler takes first from its queue is in no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}

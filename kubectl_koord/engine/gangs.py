@@ -1,4 +1,4 @@
-"""Gangs and gang groups: who belongs together, on what terms, and whether the group may be tried.
+"""Gangs and gang groups: which pods belong together, what defines a gang, and whether its group may be tried.
 
 Mirrors coscheduling/core/gang.go and gang_cache.go, from objects alone.
 """
@@ -120,7 +120,7 @@ class GangGroup(Struct, frozen=True):
         return tuple(dict.fromkeys(gang.topology for gang in self.tried if gang.pending))
 
     def is_satisfied(self) -> bool:
-        """Tell whether members are scheduled one by one: once satisfied, and somebody was bound.
+        """Tell whether members are scheduled one by one: once satisfied, and a member was bound.
 
         Mirrors `isGangOnceResourceSatisfied`; the flag itself is in no object, a bound member
         stands for it. Gangs with the same list share the flag, whether the list names them or not.
@@ -140,14 +140,14 @@ def all_gangs(snapshot: Snapshot) -> Mapping[str, Gang]:
     pending: dict[str, list[PendingPod]] = defaultdict(list)
     running: dict[str, list[RunningPod]] = defaultdict(list)
     finished: dict[str, list[FinishedPod]] = defaultdict(list)
-    for waiting in snapshot.pending:
-        pending[waiting.gang].append(waiting)
-    for held in snapshot.running.values():
-        for pod in held:
+    for unbound in snapshot.pending:
+        pending[unbound.gang].append(unbound)
+    for on_node in snapshot.running.values():
+        for pod in on_node:
             if pod.gang:
                 running[pod.gang].append(pod)
-    for done in snapshot.finished:
-        finished[done.gang].append(done)
+    for ended in snapshot.finished:
+        finished[ended.gang].append(ended)
     keys = ({*pending, *running, *finished} - {""}) | set(snapshot.pod_groups)
     return {
         key: _gang(key, snapshot, tuple(pending[key]), tuple(running[key]), tuple(finished[key]))
@@ -163,26 +163,26 @@ def _gang(
     finished: tuple[FinishedPod, ...],
 ) -> Gang:
     group = snapshot.pod_groups.get(key)
-    terms = _terms_of_group(group) if group else _terms_of_pods(pending)
-    listed, groups_fault = _group_ids(terms.groups, key)
-    rules, topology_fault = gather_rules(terms.topology)
+    definition = _defined_by_group(group) if group else _defined_by_pods(pending)
+    listed, groups_fault = _group_ids(definition.groups, key)
+    rules, topology_fault = gather_rules(definition.topology)
     return Gang(
         key=key,
-        defined_by=terms.defined_by,
-        minimum=terms.minimum,
-        match_policy=_policy(terms.match_policy, snapshot.config),
-        mode="NonStrict" if terms.mode == "NonStrict" else "Strict",
+        defined_by=definition.defined_by,
+        minimum=definition.minimum,
+        match_policy=_policy(definition.match_policy, snapshot.config),
+        mode="NonStrict" if definition.mode == "NonStrict" else "Strict",
         group=listed,
         topology=rules,
         unreadable=tuple(name for name in (groups_fault, topology_fault) if name),
         pending=pending,
         running=running,
         finished=finished,
-        minimum_written=terms.minimum_written,
+        minimum_written=definition.minimum_written,
     )
 
 
-class _Terms(Struct, frozen=True):
+class _Definition(Struct, frozen=True):
     """What defines a gang, as written."""
 
     defined_by: str
@@ -194,20 +194,20 @@ class _Terms(Struct, frozen=True):
     minimum_written: str = ""
 
 
-def _terms_of_group(group: PodGroup) -> _Terms:
-    return _Terms("PodGroup", group.min_member, group.mode, group.match_policy, group.groups, group.topology)
+def _defined_by_group(group: PodGroup) -> _Definition:
+    return _Definition("PodGroup", group.min_member, group.mode, group.match_policy, group.groups, group.topology)
 
 
-def _terms_of_pods(pending: tuple[PendingPod, ...]) -> _Terms:
-    """Return the terms of the pod that the scheduler saw first: the oldest, then the first by name."""
+def _defined_by_pods(pending: tuple[PendingPod, ...]) -> _Definition:
+    """Return what the pod says that the scheduler saw first: the oldest, then the first by name."""
     if not pending:
-        return _Terms("pods", 0)  # its pods run: what they said of the gang is not kept, and decides nothing more
+        return _Definition("pods", 0)  # its pods run: their gang annotations are not kept, and decide nothing more
     if all(pod.needs_pod_group for pod in pending):
-        return _Terms("", None)
+        return _Definition("", None)
     first = min((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
     own = first.gang_terms
     written = "" if own.minimum is None else own.minimum
-    return _Terms("pods", _int32(own.minimum), own.mode, own.match_policy, own.groups, own.topology, written)
+    return _Definition("pods", _int32(own.minimum), own.mode, own.match_policy, own.groups, own.topology, written)
 
 
 def _int32(written: str | None) -> int | None:

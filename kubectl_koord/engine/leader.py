@@ -1,4 +1,4 @@
-"""Whether a koord-scheduler leads, and since when: what its lease shows.
+"""Whether a koord-scheduler leads, and since when, by its lease.
 
 Mirrors `tryAcquireOrRenew` in client-go's tools/leaderelection/leaderelection.go: others take the lease over when its
 duration has passed without a renewal.
@@ -31,7 +31,7 @@ def no_leader(snapshot: Snapshot) -> NoLeader | None:
     """Return the lease which shows that no scheduler leads; None where one does or nothing can be said.
 
     Nothing can be said without a lease, without leader election, and of a lease whose times cannot be
-    compared. A renewal in the future is a clock that is off, and no missing leader.
+    compared. A renewal in the future is a clock that is off.
     """
     if not snapshot.config.elects_leader:
         return None

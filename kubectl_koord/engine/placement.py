@@ -147,17 +147,17 @@ def _distribute(
         assignments.append((domain.name, most))
         return most
     left = most
-    given = 0
+    assigned = 0
     for child in sorted(domain.children, key=lambda child: order.key(child, fewer_first=False)):
         if left == 0:
             break
         got = _distribute(order, child, left, multiples, assignments)
         left -= got
-        given += got
-    return given
+        assigned += got
+    return assigned
 
 
-def _seat(pods: Sequence[PendingPod], assignments: Sequence[tuple[str, int]]) -> dict[str, str]:
+def _assign(pods: Sequence[PendingPod], assignments: Sequence[tuple[str, int]]) -> dict[str, str]:
     """Give the slots, in order, to the pods in name order, not in index order (`distributePods`)."""
     places = (node for node, count in assignments for _ in range(count))
     by_name = sorted(pods, key=lambda pod: (pod.name, pod.namespace))
@@ -177,7 +177,7 @@ def gather(
 
     Args:
         tree: the topology tree.
-        view: who is on the nodes (read for the topology selector only).
+        view: the pods on the nodes (read for the topology selector only).
         pods: all pending pods of the gang group.
         requirements: what the gang asks for.
         nodes: offer slots by node; a node that is left out offers none.
@@ -203,7 +203,7 @@ def _first_that_fits(
     for index in enough:
         assignments: list[tuple[str, int]] = []
         if _distribute(order, index, len(pods), multiples, assignments) >= len(pods):
-            return _seat(pods, assignments), order.tree.domains[index]
+            return _assign(pods, assignments), order.tree.domains[index]
     return None, None
 
 

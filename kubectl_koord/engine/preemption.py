@@ -1,4 +1,4 @@
-"""Job preemption: which pods one failed attempt would kill, and where it nominates the members.
+"""Job preemption: which pods one failed attempt preempts, and where it nominates the members.
 
 Mirrors coscheduling/core/preemption.go, its known faults included: costs that win ties as scores,
 members of plain gangs that are not counted against each other, and slots that stay occupied while
@@ -21,29 +21,29 @@ from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
-"""Why one attempt preempts nobody."""
+"""Why one attempt preempts no pod."""
 
 FirstOfJob: TypeAlias = Callable[[Sequence[int]], int]
-"""Which of a job's pods on a node is met first: of their priorities, given in the order of their names."""
+"""Which of a job's pods on a node comes first: of their priorities, given in the order of their names."""
 
 
 class VictimOrder(Struct, frozen=True):
-    """Whom the scheduler meets first of each victim job on a node: in no object, so we try several.
+    """Which pod of each victim job on a node comes first for the scheduler: no object shows it, so several are tried.
 
     It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes, or on
-    all but one `node`, where it is `there`.
+    all but one `node`, where it is `on_node`.
     """
 
     usual: FirstOfJob
     node: str = ""
-    there: FirstOfJob | None = None
+    on_node: FirstOfJob | None = None
 
 
 class Preemption(Struct, frozen=True):
     """What one attempt at preemption does.
 
     reason: None when pods are nominated.
-    victims: those that are killed, by node then name (pods that terminate already are only `gone`).
+    victims: the pods that are preempted, by node then name. gone: those, and pods that terminate already.
     nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs.
     """
 
@@ -55,7 +55,7 @@ class Preemption(Struct, frozen=True):
     domain: Domain | None = None
 
 
-by_name = VictimOrder(itemgetter(0))  # as a scheduler lists them that has just started
+by_name = VictimOrder(itemgetter(0))  # the order of a scheduler that has just started
 last_first = VictimOrder(itemgetter(-1))
 lowest_priority_first = VictimOrder(min)
 highest_priority_first = VictimOrder(max)
@@ -96,7 +96,7 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
 
 
 def _ineligible(view: View, failed: Attempt) -> Refusal | None:
-    """Return why nobody may be preempted now (`jobEligibleToPreemptOthers`)."""
+    """Return why no pod may be preempted now (`jobEligibleToPreemptOthers`)."""
     if not failed.left:
         return "no-pending-pods"
     if failed.trigger.never_preempts:
@@ -121,8 +121,8 @@ def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[Runnin
 
 
 def _below(view: View, node: str, priority: int) -> tuple[RunningPod, ...]:
-    held = view.occupants(node)
-    return tuple([pod for pod in held if isinstance(pod, RunningPod) and pod.priority < priority and not pod.protected])
+    pods = view.occupants(node)
+    return tuple([pod for pod in pods if isinstance(pod, RunningPod) and pod.priority < priority and not pod.protected])
 
 
 def without_victims(view: View, trigger: PendingPod) -> View:
@@ -147,7 +147,7 @@ def _possible(view: View, priority: int, considered: tuple[str, ...]) -> Mapping
 def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, victim_order: VictimOrder) -> Mapping[str, int]:
     """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
 
-    A job counts with the first of its pods that is met. Mirrors `estimatePreemptionCost`.
+    A job counts with the first of its pods. Mirrors `estimatePreemptionCost`.
 
     Args:
         view: the cluster; its nodes keep what was computed of them.
@@ -158,10 +158,10 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, victim_ord
     """
     names = tuple(nodes)
     ranks, costs = _ranked_costs(view, names, trigger.priority, victim_order.usual)
-    if victim_order.there is None or victim_order.node not in costs:
+    if victim_order.on_node is None or victim_order.node not in costs:
         return costs
-    there = _priorities(view, trigger.priority)[victim_order.node]
-    return {**costs, victim_order.node: sum(ranks[victim_order.there(job)] for job in there)}
+    jobs = _priorities(view, trigger.priority)[victim_order.node]
+    return {**costs, victim_order.node: sum(ranks[victim_order.on_node(job)] for job in jobs)}
 
 
 @memoised
@@ -227,18 +227,18 @@ def _pod_by_pod(
 ) -> Preemption:
     """Nominate each member to the cheapest node that takes it alone (`placeToSchedulePods`).
 
-    Upstream forgets the copy of the node on which it put the member before: nobody is counted
-    against anybody. A node that refused one member is not asked again for the next.
+    Upstream drops the copy of the node on which it put the member before: no member is counted
+    against another. A node that refused one member is not tried again for the next.
     """
     feasible = sorted(considered)
     chosen = ""
     assignments: dict[str, str] = {}
     by_node: dict[str, list[PendingPod]] = {}
-    asked: set[object] = set()
+    tried: set[object] = set()
     for pod in failed.left:
         kind = (pod.requirements, pod.labels, pod.namespace, pod.priority)
-        if kind not in asked:  # the nodes that are left have taken one like it
-            asked.add(kind)
+        if kind not in tried:  # the nodes that are left have taken one like it
+            tried.add(kind)
             feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
             if not feasible:
                 return Preemption(eligible=True, reason="not-helpful")
@@ -262,9 +262,9 @@ def _outcome(
         for name in sorted(by_node)
         for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed)
     ]
-    killed = tuple(victim for victim in gone if not victim.terminating)
-    held = {pod.key: node for node, pods in failed.waiting.items() for pod in pods}
-    return Preemption(True, None, killed, tuple(gone), {**assignments, **held}, domain)  # noqa: FBT003
+    victims = tuple(victim for victim in gone if not victim.terminating)
+    waiting = {pod.key: node for node, pods in failed.waiting.items() for pod in pods}
+    return Preemption(True, None, victims, tuple(gone), {**assignments, **waiting}, domain)  # noqa: FBT003
 
 
 def not_reprieved(

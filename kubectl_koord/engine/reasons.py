@@ -69,7 +69,7 @@ class NoClaim(Struct, frozen=True):
 
 
 class ClaimInUse(Struct, frozen=True):
-    """A ReadWriteOncePod claim is held by another pod."""
+    """A ReadWriteOncePod claim is in use by another pod."""
 
     claim: str
     unresolvable: bool = False

@@ -1,4 +1,4 @@
-"""Attempt after attempt: what finally becomes of a job, for each outcome that the API leaves open."""
+"""Attempt after attempt: the final outcome of a job, for each outcome that the API leaves open."""
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
@@ -20,9 +20,9 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
 MOST_ROUNDS = 64
-"""Each round with effect kills a pod; a job that needs more attempts than this is not followed on."""
+"""Each round with effect preempts a pod; a job that needs more attempts than this is not followed further."""
 MOST_BRANCHES = 8
-"""How many ways of going on are followed from one first attempt."""
+"""How many continuations of one first attempt are followed."""
 
 
 class Outcome(Struct, frozen=True):
@@ -68,7 +68,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
                 for outcome in islice(follow(job, view, first, victim_order, choose, most_rounds), MOST_BRANCHES):
                     yield outcome
                 if outcome is not None and not outcome.rounds:
-                    break  # costs choose among what is possible: they decide nothing where nothing is
+                    break  # costs choose among possible victims: without any they decide nothing
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:
@@ -80,7 +80,7 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     """Return the orders worth trying: one for each different set of costs that nodes could have.
 
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
-    cheapest among dear ones, and the other way round.
+    cheapest where the others cost most, and the reverse.
     """
     considered = failed.considered
 
@@ -104,7 +104,7 @@ def follow(
     choose: Choice = emptiest,
     most_rounds: int = MOST_ROUNDS,
 ) -> Iterator[Outcome]:
-    """Yield the outcomes that begin with this attempt: preempt, wait until the victims are gone, try again.
+    """Yield the outcomes that begin with this attempt: preempt, wait until the victims have ended, try again.
 
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
@@ -113,11 +113,11 @@ def follow(
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, runs=False)
         return
-    for rounds, last, runs in _onwards(job, view.without(preemption.gone), victim_order, choose, most_rounds):
+    for rounds, last, runs in _continued(job, view.without(preemption.gone), victim_order, choose, most_rounds):
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs)
 
 
-def _onwards(
+def _continued(
     job: Job, view: View, victim_order: VictimOrder, choose: Choice, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, bool | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the end."""
@@ -133,5 +133,5 @@ def _onwards(
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, runs in _onwards(job, view.without(one.gone), victim_order, choose, most - 1):
+        for rounds, last, runs in _continued(job, view.without(one.gone), victim_order, choose, most - 1):
             yield (one, *rounds), last, runs

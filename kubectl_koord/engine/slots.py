@@ -15,7 +15,7 @@ from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
-"""Pods in index order: how many of each shape follow each other."""
+"""Pods in index order: how many with equal requirements follow each other."""
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -58,10 +58,10 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     alike = len(runs) == 1 and pods[0].requirements == prepared.trigger.requirements
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
     slots = every if len(names) == len(every) else Offer((name, every[name]) for name in names)
-    crossed = [name for name in prepared.nominated if name in slots]
-    if crossed:
+    with_nominated = [name for name in prepared.nominated if name in slots]
+    if with_nominated:
         slots = Offer(slots)
-        slots.update((name, _on_node(view.state(name), runs, prepared)) for name in crossed)
+        slots.update((name, _on_node(view.state(name), runs, prepared)) for name in with_nominated)
     return slots
 
 
@@ -102,7 +102,7 @@ def _without_limit(view: View, requirements: PodRequirements, checks: tuple[Chec
 
 
 def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
-    """Return the slots of all nodes for these runs, as if nobody were nominated; shared by what-ifs."""
+    """Return the slots of all nodes for these runs, as if no pod were nominated; shared by what-ifs."""
     kinds = tuple((run[0].requirements, len(run)) for run in runs)
     return _offer_unequal(view, kinds, prepared.trigger.requirements, prepared.checks)
 

@@ -21,7 +21,7 @@ Occupant: TypeAlias = Pod | ReservedRoom
 
 
 class NodeState:
-    """A private copy of one node to try pods on: what is free, and who is there."""
+    """A private copy of one node to try pods on: what is free, and which pods are there."""
 
     __slots__ = ("_booked", "free", "node", "occupants", "places", "ports")
 
@@ -45,14 +45,14 @@ class NodeState:
 
     def copy(self) -> "NodeState":
         """Return an independent copy."""
-        twin = NodeState.__new__(NodeState)
-        twin.node = self.node
-        twin.free = dict(self.free)
-        twin.places = self.places
-        twin.ports = list(self.ports)
-        twin.occupants = list(self.occupants)
-        twin._booked = self._booked  # noqa: SLF001 - one of its own kind
-        return twin
+        copied = NodeState.__new__(NodeState)
+        copied.node = self.node
+        copied.free = dict(self.free)
+        copied.places = self.places
+        copied.ports = list(self.ports)
+        copied.occupants = list(self.occupants)
+        copied._booked = self._booked  # noqa: SLF001 - one of its own kind
+        return copied
 
     def booked(self, compute: "Callable[[NodeState], T]") -> T:
         """Return what a plugin's books say of the node, computed once for those who are in them.
@@ -90,7 +90,7 @@ class NodeState:
 
 
 class View(Memo):
-    """Nodes and who is on them, in one variant of a cluster. Immutable; a change yields a new View.
+    """Nodes and their occupants, in one variant of a cluster. Immutable; a change yields a new View.
 
     A View over another shares all nodes that it does not change, and what was computed of them.
     """
@@ -121,7 +121,7 @@ class View(Memo):
         return self._nodes[name]
 
     def occupants(self, name: str) -> tuple[Occupant, ...]:
-        """Return who is on a node."""
+        """Return the occupants of a node."""
         if self._base and name not in self._occupants:
             return self._base.occupants(name)
         return self._occupants.get(name, ())
@@ -153,10 +153,10 @@ class View(Memo):
         found.update((name, of_node(name)) for name in changed if name in found)
         return found
 
-    def without(self, gone: Collection[Pod]) -> "View":
-        """Return the view once these pods are gone."""
-        keys = {(pod.namespace, pod.name) for pod in gone}
-        touched = {pod.node for pod in gone if isinstance(pod, RunningPod)}
+    def without(self, removed: Collection[Pod]) -> "View":
+        """Return the view once these pods have ended."""
+        keys = {(pod.namespace, pod.name) for pod in removed}
+        touched = {pod.node for pod in removed if isinstance(pod, RunningPod)}
         left = {
             name: tuple(
                 one
@@ -168,20 +168,20 @@ class View(Memo):
         return self._with({}, left)
 
     @memoised
-    def without_any(self, leaving: "Callable[[View, *Ts], Mapping[str, Collection[Occupant]]]", *args: *Ts) -> "View":
-        """Return the view without all who leave, on every node; of a what-if only what differs is computed.
+    def without_any(self, removed: "Callable[[View, *Ts], Mapping[str, Collection[Occupant]]]", *args: *Ts) -> "View":
+        """Return the view without some occupants of every node; of a what-if only what differs is computed.
 
         Args:
             self: the cluster.
-            leaving: returns, for a view and the arguments, who goes, by node: occupants of that node
-                themselves, each once.
-            args: what the leaving depend on besides the view.
+            removed: returns, for a view and the arguments, by node which of its occupants are
+                removed, each once.
+            args: what they depend on besides the view.
 
         """
-        going = leaving(self, *args)
-        stay = {name: _but(pods, going.get(name, ())) for name, pods in self._occupants.items()}
-        base = self._base.without_any(leaving, *args) if self._base else None
-        return View(self.snapshot, self._nodes, stay, base)
+        by_node = removed(self, *args)
+        kept = {name: _except(pods, by_node.get(name, ())) for name, pods in self._occupants.items()}
+        base = self._base.without_any(removed, *args) if self._base else None
+        return View(self.snapshot, self._nodes, kept, base)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
@@ -201,12 +201,12 @@ class View(Memo):
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
 
 
-def _but(pods: tuple[Occupant, ...], going: Collection[Occupant]) -> tuple[Occupant, ...]:
-    """Return the pods without some of them; as they are where nobody goes."""
-    if len(going) in {0, len(pods)}:
-        return () if going else pods
-    gone = set(map(id, going))
-    return tuple(pod for pod in pods if id(pod) not in gone)
+def _except(pods: tuple[Occupant, ...], removed: Collection[Occupant]) -> tuple[Occupant, ...]:
+    """Return the pods without some of them; the same tuple where none is removed."""
+    if len(removed) in {0, len(pods)}:
+        return () if removed else pods
+    ids = set(map(id, removed))
+    return tuple(pod for pod in pods if id(pod) not in ids)
 
 
 def of(snapshot: Snapshot) -> View:
@@ -215,7 +215,7 @@ def of(snapshot: Snapshot) -> View:
 
 
 def _occupants(snapshot: Snapshot) -> Mapping[str, tuple[Occupant, ...]]:
-    """Return who is on each node: what is reserved there goes first."""
+    """Return the occupants of each node: what is reserved there goes first."""
     found: dict[str, tuple[Occupant, ...]] = dict(snapshot.running)
     for room in reversed(snapshot.reserved):
         found[room.node] = (room, *found.get(room.node, ()))

@@ -15,6 +15,7 @@ from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
+from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, listed
 
@@ -34,7 +35,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
         return _idle(simulation, warnings, cause.code, cause.message, verdict=verdict, helps=helps)
     blind = visibility.unread_for(subject, snapshot)
     if blind:
-        return _idle(simulation, warnings, None, visibility.words(blind), verdict="unknown")
+        return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
     if not snapshot.config.preemption:
         return _idle(simulation, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
     outcomes = open_outcomes(simulation)
@@ -47,7 +48,7 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
 def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
     unread = visibility.unread_members(simulation.subject, simulation.snapshot)
     if unread:
-        return _idle(simulation, warnings, None, visibility.words(unread), verdict="unknown")
+        return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
     return _idle(simulation, warnings, "no-pending-pods", "it has no pending pods", verdict="yes")
 
 

@@ -17,6 +17,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
+from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.words import count, listed, obstacle
 
 
@@ -63,7 +64,7 @@ def topo(
         resources=resources,
         gang=subject.key if subject is not None else None,
         desired_offer_slot=_desired(snapshot, subject),
-        message=visibility.words(unread) if verdict == "unknown" else "",
+        message=could_not_be_read(unread) if verdict == "unknown" else "",
     )
 
 

@@ -6,6 +6,7 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
+from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
@@ -14,7 +15,6 @@ from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
-from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated
@@ -26,6 +26,8 @@ from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.ages import told_overdue
+from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.evidence import lost_nodes, multiples
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, layer_noun, listed, requests
 
@@ -101,12 +103,12 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
         items=items,
         causes=overview.by_cause(items),
         contending=contention.contentions(cluster, startable),
-        message=visibility.words(unread) if unread else "",
+        message=could_not_be_read(unread) if unread else "",
     )
 
 
 def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
-    return Cause("not-readable", visibility.words(gaps))
+    return Cause("not-readable", could_not_be_read(gaps))
 
 
 def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool) -> WhyReport:
@@ -127,7 +129,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             return left_by_jobs_ahead
         unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
-            message = f"jobs of higher priority may take its place: {visibility.words(unread)}"
+            message = f"jobs of higher priority may take its place: {could_not_be_read(unread)}"
             return _report(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = outcomes[0]
     others = _alternatives(simulation, outcomes)
@@ -331,7 +333,9 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
         return Cause("insufficient-slots", message, (failing,))
     best, raw = _best(plan)
     if _is_indivisible(simulation, plan):
-        message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
+        message = (
+            f"its {count(len(pods), 'pod')} cannot be split by {multiples(simulation.multiples)} (room for {raw})."
+        )
         return Cause("multiple-mismatch", message, _names(pods))
     rounded = f" ({raw} without podCountMultiple)" if raw >= len(pods) else ""
     if noun == "cluster":
@@ -340,7 +344,7 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     message = f"no {noun} has room for its {count(len(pods), 'pod')}; the best has {best}{rounded}."
     others = evidence.other_than_room(first)
     if others:
-        message = f"{message.rstrip('.')}; excluded nodes: {others}."
+        message = f"{message.rstrip('.')}; excluded nodes: {lost_nodes(others)}."
     return Cause("insufficient-slots", message, _names(pods))
 
 
@@ -349,7 +353,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
         who = "it" if isinstance(subject, PodSubject) else stuck.key
-        why_not = evidence.main(evidence.refusals(simulation, stuck))
+        why_not = lost_nodes(evidence.refusals(simulation, stuck).values())
         message = f"no node fits {who} ({requests(stuck.requirements.requests)}): {why_not}."
         return Cause("no-feasible-node", message, (stuck.key,))
     wanted = requests(first.trigger.requirements.requests)

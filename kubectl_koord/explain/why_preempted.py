@@ -17,6 +17,7 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preempted import Evidence, Fate, PreemptedPod, Preemptor, VictimState, WhyPreemptedReport
 from kubectl_koord.simulation import subjects
 from kubectl_koord.simulation.subjects import Unknown
+from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.suggestions import near
 from kubectl_koord.wording.words import listed
 
@@ -166,7 +167,7 @@ def _warnings(snapshot: Snapshot, pods: tuple[PreemptedPod, ...]) -> Iterator[No
 
 def _message(asked: Asked, unread: tuple[Gap, ...]) -> str:
     if unread:
-        return visibility.words(unread)
+        return could_not_be_read(unread)
     if asked.kind == "pod":
         return "no condition or event shows it (events are kept for about 1 hour)."
     return "no condition or event of its pods shows it (events are kept for about 1 hour)."

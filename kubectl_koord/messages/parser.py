@@ -7,9 +7,18 @@ anchored: the time is linear in the length of the text.
 
 import re
 
-from msgspec import Struct, structs
+from msgspec import structs
 
-from kubectl_koord.messages.phrases import Phrase, phrase
+from kubectl_koord.messages.parsed import (
+    DomainSlots,
+    Fragment,
+    ParsedMessage,
+    QuotaMessage,
+    Rejection,
+    Suggestion,
+    TopologyMessage,
+)
+from kubectl_koord.messages.phrases import phrase
 
 _DEEPEST = 4
 _CUT = " ..."
@@ -43,118 +52,6 @@ _LAST_CHARACTER = 0x10FFFF
 _MISSING = re.compile(r"%!([a-zA-Z])\(MISSING\)")
 
 
-class DomainSlots(Struct, frozen=True):
-    """The slots that the scheduler counted for one domain."""
-
-    layer: str
-    name: str
-    slots: int
-
-
-class TopologyMessage(Struct, frozen=True):
-    """The text of a failed plan (coscheduling/core/network_topology_solver.go).
-
-    `domains` is empty for a layer that does not exist, and where only the best is told: then
-    `best` holds how many domains there are and the most slots of any (koordinator#3191).
-    `nodes` is the nested histogram; `text` what of the list could not be read, such as its cut end.
-    """
-
-    desired: int
-    domains: tuple[DomainSlots, ...] = ()
-    best: tuple[int, int] | None = None
-    multiples: tuple[tuple[str, int], ...] = ()
-    nodes: "ParsedMessage | None" = None
-    text: str = ""
-
-
-class Rejection(Struct, frozen=True):
-    """A member quoting another: the group, the pod that failed, its words, how many waited (None: not told)."""
-
-    group: str
-    pod: str
-    words: "ParsedMessage"
-    waiting: int | None
-
-
-class QuotaMessage(Struct, frozen=True):
-    """ElasticQuota's refusal (elasticquota/plugin_helper.go): amounts are spelled as in the text.
-
-    names: the quota, or the path to the parent that refused; limit: `runtime`, or `min` for pods
-    that may not be preempted; exceeded: the resources of which there is not enough.
-    """
-
-    names: tuple[str, ...]
-    limit: str
-    allowed: tuple[tuple[str, str], ...]
-    used: tuple[tuple[str, str], ...]
-    request: tuple[tuple[str, str], ...]
-    exceeded: tuple[str, ...]
-
-
-class Fragment(Struct, frozen=True):
-    """What one plugin says after `preemption:`; `by` is set where it repeats another member's attempt."""
-
-    words: "ParsedMessage"
-    by: str = ""
-
-
-class Suggestion(Struct, frozen=True):
-    """What main may append: a type such as `WaitingVictimReleased`, and a sentence."""
-
-    type: str
-    message: str
-
-
-class ParsedMessage(Struct, frozen=True):
-    """One message, taken apart.
-
-    nodes: the number in `0/N nodes are available`, None without.
-    counts: `(number, reason)` by node. Of phrase, topology, rejected, quota and permit (what a
-    pod that waited in Permit is told, where that is a message itself) at most one says it all.
-    preemption: what follows `preemption:`, one entry per plugin.
-    text: what was not understood, as it is. cut: whether the end is missing, as in long events.
-    """
-
-    nodes: int | None = None
-    counts: tuple[tuple[int, str], ...] = ()
-    phrase: Phrase | None = None
-    topology: TopologyMessage | None = None
-    rejected: Rejection | None = None
-    quota: QuotaMessage | None = None
-    permit: "ParsedMessage | None" = None
-    preemption: tuple[Fragment, ...] = ()
-    suggestion: Suggestion | None = None
-    text: str = ""
-    cut: bool = False
-
-    @property
-    def is_quote(self) -> bool:
-        """Whether it only quotes another member's failure."""
-        return self.rejected is not None
-
-    @property
-    def root(self) -> "ParsedMessage":
-        """The innermost words: those of the pod whose failure all others quote."""
-        inner = self.rejected.words if self.rejected else self.permit
-        return inner.root if inner is not None else self
-
-    @property
-    def slots(self) -> TopologyMessage | None:
-        """Return the slot table, also where it is quoted from another member."""
-        return self.root.topology
-
-    @property
-    def has_preempted(self) -> bool:
-        """Whether a preemption has succeeded: victims were just deleted."""
-        said = [self.phrase, *(fragment.words.phrase for fragment in self.preemption)]
-        return any(one is not None and one.code == "preempt-success" for one in said)
-
-    @property
-    def is_of_old_scheduler(self) -> bool:
-        """Whether only schedulers older than 1.7 say so."""
-        return self.root.phrase is not None and self.root.phrase.is_old
-
-
 def read(message: str, depth: int = _DEEPEST) -> ParsedMessage:
     """Return what a message says; nested messages are read down to a few levels. Never raises."""
     text = _MISSING.sub(r"%\1", message.strip())  # 1.7 runs it through a format function
@@ -164,11 +61,13 @@ def read(message: str, depth: int = _DEEPEST) -> ParsedMessage:
 
 def _read(text: str, depth: int, *, is_cut: bool) -> ParsedMessage:
     prefix = _NODES.match(text)
-    found = _said(text[prefix.end() :] if prefix else text, depth, has_prefix=prefix is not None, is_cut=is_cut)
+    found = _behind_prefix(
+        text[prefix.end() :] if prefix else text, depth, has_prefix=prefix is not None, is_cut=is_cut
+    )
     return structs.replace(found, nodes=int(prefix[1])) if prefix else found
 
 
-def _said(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMessage:
+def _behind_prefix(text: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMessage:
     """Return the words behind the prefix: first what it is about, then what preemption came to."""
     rejected, end = _rejection(text, depth, is_cut=is_cut) if depth else (None, 0)
     marker = _PREEMPTION.search(text, end)
@@ -230,7 +129,7 @@ def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMes
     quota = _QUOTA.fullmatch(body)
     if quota:
         return ParsedMessage(quota=_quota(quota))
-    # Who is rejected while waiting in Permit is told the bare text by 1.7, and `1 TEXT` since 1.8.
+    # A pod rejected while it waits in Permit gets the bare text in 1.7, and `1 TEXT` since 1.8.
     one = _ITEM.fullmatch(body) if has_prefix else None
     found = phrase(one[2] if one else body) if not is_cut else None
     if found is not None:
@@ -241,8 +140,8 @@ def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMes
 
 
 def _topology(desired: int, text: str, depth: int, *, is_cut: bool) -> TopologyMessage:
-    told, has_multiples, constraints = text.rpartition(_MULTIPLES)
-    listed = told if has_multiples else text
+    before, has_multiples, constraints = text.rpartition(_MULTIPLES)
+    listed = before if has_multiples else text
     fit = _FIT.search(listed)
     nested = _trimmed(listed[fit.end() :]) if fit else ""
     items = _items(listed[: fit.start()] if fit else listed, ";", is_cut=is_cut and not fit and not has_multiples)

@@ -1,8 +1,8 @@
-"""What a cluster is about: its accelerators, counted once whatever names their cards go by.
+"""The accelerators of a cluster, counted once whatever resource names their cards have.
 
-A card may go by its vendor's name and by Koordinator's: `nvidia.com/gpu: 8` and `koordinator.sh/gpu-core: 800`
+A card may have its vendor's resource name and Koordinator's: `nvidia.com/gpu: 8` and `koordinator.sh/gpu-core: 800`
 on one node are the same eight GPUs. Amounts are in hundredths of a card here, as shares are. A share that
-a pod asks for as mere memory (`koordinator.sh/gpu-memory`) is no part of a card that could be told from the pod.
+a pod asks for as memory alone (`koordinator.sh/gpu-memory`) is a part of a card that the pod does not show.
 """
 
 from collections import Counter

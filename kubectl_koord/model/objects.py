@@ -114,7 +114,7 @@ class Budget(Struct, frozen=True, gc=False):
 
 
 class Quota(Struct, frozen=True, gc=False):
-    """One ElasticQuota, as far as it tells whether pods may be limited by it."""
+    """One ElasticQuota, as far as pods may be limited by it."""
 
     namespace: str
     name: str
@@ -126,7 +126,7 @@ class Claim(Struct, frozen=True, gc=False):
     """One PersistentVolumeClaim with the volume it is bound to.
 
     `volume` is empty while it is unbound; `terms` the volume's required node affinity (None: any
-    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` tells whether the
+    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` is whether the
     volume itself was read.
     """
 
@@ -161,8 +161,8 @@ class Lease(Struct, frozen=True, gc=False):
 
     `holder` is empty once the leader has given it up; `acquired`, `renewed` and `seen` are RFC 3339: since
     when the leader leads, when it last renewed the lease, and the API server's own time when that was read
-    (empty where it told none).
-    `seconds` is for how long others must believe in the leader.
+    (empty where it sent none).
+    `seconds` is `leaseDurationSeconds`: for how long a renewal counts.
     """
 
     name: str

@@ -81,7 +81,7 @@ class RunningPod(Struct, frozen=True, gc=False):
 
     `gang` is the gang's id or empty; `job` the victim's job key (label
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
-    API prints them; `gone_by` when one that terminates must have ended, its grace period over;
+    API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
     `allocations` what the scheduler wrote that its plugins booked for it.
     """
 
@@ -110,9 +110,9 @@ class RunningPod(Struct, frozen=True, gc=False):
 
 
 class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
-    """The running pods of one node, and what they take up together: whoever has it need not go through them.
+    """The running pods of one node, with the sums of what they request, so that none has to be added up again.
 
-    Whatever is made of it is a mere tuple, so that the sums always belong to these pods.
+    What is derived from it is a plain tuple, so that the sums always belong to these pods.
     """
 
     requested: Mapping[str, int]
@@ -121,17 +121,17 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
     @classmethod
     def of(cls, pods: Iterable[RunningPod], requested: Mapping[str, int], ports: Iterable[HostPort]) -> Self:
         """Return the pods with the sums of their requests, by resource, and their host ports."""
-        held = cls(pods)
-        held.requested = requested
-        held.ports = tuple(ports)
-        return held
+        node_pods = cls(pods)
+        node_pods.requested = requested
+        node_pods.ports = tuple(ports)
+        return node_pods
 
 
 class ReservedRoom(Struct, frozen=True, gc=False):
     """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
 
     The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it.
+    such a pod has by default it is never preempted. `allocations` is what plugins have booked for it.
     """
 
     name: str
@@ -198,7 +198,7 @@ class PendingPod(Struct, frozen=True, gc=False):
 
 
 def any_pod_of(requirements: PodRequirements) -> PendingPod:
-    """Return a pod of which nothing counts but its shape."""
+    """Return a pod of which only the requirements count."""
     return PendingPod(namespace="", name="", priority=0, requirements=requirements, scheduler="")
 
 

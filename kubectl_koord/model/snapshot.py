@@ -19,7 +19,7 @@ GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-in
 class Gap(Struct, frozen=True):
     """A kind that could not be read: `forbidden`, `missing` (no such API), `one-namespace`, `not-in-input`.
 
-    A gap is never an empty list: whoever rests on the kind must answer unknown. Of a kind that is
+    A gap is never an empty list: an answer that rests on the kind is unknown. Of a kind that is
     `one-namespace` the objects of `Snapshot.namespace_only` are there; one that is `not-in-input`
     counts as absent, with a warning. With a `namespace` only that one's objects are missing.
     """
@@ -97,11 +97,11 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     def holds(self, namespace: str) -> bool:
         """Tell whether any object of a namespace was read."""
-        held = (pod.namespace for pods in self.running.values() for pod in pods)
+        running = (pod.namespace for pods in self.running.values() for pod in pods)
         pods = (pod.namespace for pods in (self.pending, self.finished, self.traces) for pod in pods)
         rest = (one.namespace for some in (self.budgets, self.quotas, self.events) for one in some)
         keys = (key.partition("/")[0] for key in chain(self.pod_groups, self.claims))
-        return namespace in chain(held, pods, rest, keys)
+        return namespace in chain(running, pods, rest, keys)
 
     def gap(self, kind: str) -> Gap | None:
         """Return why the kind could not be read, None when it was read."""
@@ -109,7 +109,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     @cached_property
     def claims_asked_for(self) -> Mapping[str, Claim]:
-        """The volume claims; of those that pending pods name one that could not be looked for is there without volume.
+        """The volume claims; one that pending pods name and that could not be read is there without volume.
 
         It may exist: what it allows is open, not refused.
         """

@@ -1,4 +1,4 @@
-"""What preemption leaves behind: events, and pods of whatever phase with the condition that it wrote."""
+"""The traces of preemption: events, and pods in any phase with the condition that it wrote."""
 
 from msgspec import Struct
 
@@ -6,10 +6,10 @@ from kubectl_koord.model.pods import Condition
 
 
 class Event(Struct, frozen=True, gc=False):
-    """One event about a pod, of `v1` or `events.k8s.io/v1`; times are RFC 3339, empty where not told.
+    """One event about a pod, of `v1` or `events.k8s.io/v1`; times are RFC 3339, empty where not set.
 
     `related` is the other pod (for `Preempted` the one that preempted) as `namespace/name`. `note`
-    is cut at 1024 characters by who writes it.
+    is cut at 1024 characters by its writer.
     """
 
     namespace: str
@@ -28,7 +28,7 @@ class Event(Struct, frozen=True, gc=False):
 
 
 class PodTrace(Struct, frozen=True, gc=False):
-    """A pod in any phase, with what tells of a preemption.
+    """A pod in any phase, with what shows that it was preempted.
 
     `node` is empty while it is pending; `preempted` the condition `DisruptionTarget` of reason
     `PreemptionByScheduler`; `quota` the quota that its label names.

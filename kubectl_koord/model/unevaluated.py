@@ -1,7 +1,7 @@
 """What bears on a pod or a node and is not evaluated: one frozen class each, one closed union.
 
 Each class says what it may do to an answer: `may_refuse` turns a yes into an unknown, `may_admit` a no;
-`changes_slots` tells whether nodes may offer other slots than were counted.
+`changes_slots` is whether nodes may offer other slots than were counted.
 """
 
 from typing import ClassVar, Literal, TypeAlias
@@ -29,7 +29,7 @@ class UnreadQuotas(_Unevaluated, frozen=True, gc=False):
 
 
 class Cards(_Unevaluated, frozen=True, gc=False):
-    """Which cards of a node are free, where Device objects tell."""
+    """Which cards of a node are free, where there are Device objects."""
 
 
 class UnreadCards(_Unevaluated, frozen=True, gc=False):

@@ -22,6 +22,7 @@ from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import every_outcome
 from kubectl_koord.wording.ages import overdue, told_overdue
+from kubectl_koord.wording.disruption import preemption_effects
 from kubectl_koord.wording.words import count, listed, paste
 
 _MOST_NAMED = 3
@@ -52,7 +53,7 @@ def wait_for_terminating(search: Search) -> Iterator[WayOut]:
 
 def leaving(view: View) -> list[RunningPod]:
     """Return the pods that terminate, without those that come back at once on the same node."""
-    return [pod for pod in evidence.dying(view) if not disruption.comes_back_there(pod)]
+    return [pod for pod in evidence.terminating(view) if not disruption.comes_back_there(pod)]
 
 
 def wait_for_preemption(search: Search) -> Iterator[WayOut]:
@@ -84,7 +85,7 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
-    message = f"{message}{disruption.told_of_preemption(freed, broken)}"
+    message = f"{message}{preemption_effects(freed, broken)}"
     yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
 
 

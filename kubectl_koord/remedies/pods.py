@@ -19,6 +19,7 @@ from kubectl_koord.reports.disruption import BrokenGang, FreedPod
 from kubectl_koord.reports.edits import DeletePod, Edit, MovePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
+from kubectl_koord.wording.disruption import eviction_effects
 from kubectl_koord.wording.words import count, listed, paste, requests
 
 if TYPE_CHECKING:
@@ -281,7 +282,7 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
     names = listed([f"{pod.key} on {pod.node} ({_room(search, pod)}, priority {pod.priority})" for pod in ranked])
     freed, broken = _harm(search, pods)
-    told = f"{_created_anew(search, pods)}{disruption.told(freed, broken)}"
+    told = f"{_created_anew(search, pods)}{eviction_effects(freed, broken)}"
     message = f"Evict {count(len(pods), kind)}{short.place}: {names}{told}"
     command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-pods", message, command, deleted(pods), freed, broken)
@@ -325,7 +326,7 @@ def move_one(search: Search) -> Iterator[WayOut]:
             message = f"{message}; this makes enough room{there}" if there else message
             freed, broken = _harm(search, [pod])
             back = f"; {pod.owner} recreates it" if pod.owner else " (no controller recreates it)"
-            message = f"{message}{back}{disruption.told(freed, broken)}"
+            message = f"{message}{back}{eviction_effects(freed, broken)}"
             command = _moving(search, freed[0], {pod.node, *assignments} - {to})
             yield WayOut("move-pod", message, command, edits, freed, broken)
             moved += 1

@@ -70,7 +70,7 @@ class Tree(Struct, frozen=True):
 
 
 class Command(Struct, frozen=True):
-    """A command to paste: in a line of its own that nobody breaks, however long it is.
+    """A command to paste: in a line of its own that is never broken, however long it is.
 
     `label` stands before it in the same line.
     """

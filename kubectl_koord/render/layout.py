@@ -13,6 +13,7 @@ from kubectl_koord.render.escape import width as cells_of
 from kubectl_koord.render.guides import Glyphs, leads
 from kubectl_koord.render.shown import folded
 from kubectl_koord.render.sizes import BETWEEN, Fit, fit
+from kubectl_koord.wording.pages.common import columns_left_out, command_left_out
 
 _LONGEST = 400  # cells of a word: a namespace and a name take 317, a label with its value 380
 _NO_NAME = re.compile(rf"[^ ]{{{_LONGEST + 1},}}")
@@ -44,8 +45,8 @@ class Screen(Struct, frozen=True):
             return safe
         return _NO_NAME.sub(lambda word: short(word[0], _LONGEST, self.glyphs.ellipsis), safe)
 
-    def told(self, text: str) -> str:
-        """Return words of our own as this screen may show them, long lists of names in them folded."""
+    def shortened(self, text: str) -> str:
+        """Return a sentence of our own as this screen may show it, long lists of names in it folded."""
         return self.clean(folded(text, self.names))
 
     @property
@@ -73,8 +74,8 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
 
 
 def _line(line: Line, screen: Screen) -> Iterator[tuple[Span, ...]]:
-    said = screen.clean(line.text) if line.quoted else screen.told(line.text)
-    for part in wrapped(said, _room(screen, line.indent)):
+    text = screen.clean(line.text) if line.quoted else screen.shortened(line.text)
+    for part in wrapped(text, _room(screen, line.indent)):
         yield (Span(" " * line.indent), Span(part, line.style))
 
 
@@ -86,7 +87,7 @@ def _command(command: Command, screen: Screen) -> Iterator[tuple[Span, ...]]:
     if size <= _MOST_PASTED or not screen.width:
         yield (*before, Span(clean, "code"))
     else:
-        yield from _line(Line(f"(a command of {size} characters: -o json has it)", "dim", command.indent), screen)
+        yield from _line(Line(command_left_out(size), "dim", command.indent), screen)
 
 
 def wrapped(text: str, cells: int) -> list[str]:
@@ -135,7 +136,7 @@ def _points(block: Bullets, screen: Screen) -> Iterator[tuple[Span, ...]]:
 def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]]:
     margin = " " * len(lead)
     room = _room(screen, len(lead))
-    text = screen.told(item.text)
+    text = screen.shortened(item.text)
     for index, part in enumerate(wrapped(text, room)):
         yield (Span(margin if index else lead), Span(part))
     if item.command:
@@ -145,7 +146,7 @@ def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]
 def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
     depths = [row.depth if isinstance(block, Tree) else 0 for row in block.rows]
     guides = leads(depths, screen.glyphs)
-    rows = [tuple(map(screen.told, row.cells)) for row in block.rows]
+    rows = [tuple(map(screen.shortened, row.cells)) for row in block.rows]
     lines = zip(block.rows, guides, rows, strict=True)
     labels = [(lead + cells[0], *cells[1:]) for row, lead, cells in lines if not row.across]
     titles = tuple(screen.clean(column.header) for column in block.columns)
@@ -154,8 +155,8 @@ def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
     for row, lead, cells in zip(block.rows, guides, rows, strict=True):
         yield from grid.row(row, lead, cells)
     if grid.fit.left_out:
-        names = ", ".join(titles[index] for index in grid.fit.left_out)
-        for part in wrapped(f"(no room for {names})", _room(screen, block.indent)):
+        notice = columns_left_out([titles[index] for index in grid.fit.left_out])
+        for part in wrapped(notice, _room(screen, block.indent)):
             yield grid.line("", part, "dim")
 
 
@@ -179,8 +180,8 @@ class _Grid(Struct, frozen=True):
         margin = blank + BETWEEN
         for index in self.fit.below:
             if cells[index]:
-                said = f"{self.titles[index].lower()}: {cells[index]}"
-                for part in wrapped(said, _room(self.screen, self.block.indent + len(margin))):
+                below = f"{self.titles[index].lower()}: {cells[index]}"
+                for part in wrapped(below, _room(self.screen, self.block.indent + len(margin))):
                     yield self.line(margin, part, row.style)
 
     def fields(self, cells: tuple[str, ...], widths: tuple[int, ...], *, is_header: bool = False) -> Iterator[str]:

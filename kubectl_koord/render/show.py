@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.document import Block, Line
+from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
-from kubectl_koord.render.words import VERDICT_STYLE
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.explanation import Explanation, Explanations
@@ -48,7 +48,7 @@ def text(
     """Return the report as text for a person or a pipe, ending with a line break.
 
     Args:
-        report: what to tell.
+        report: what to show.
         style: how it looks.
         topo_options: what only `topo` can be asked.
         shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
@@ -65,9 +65,9 @@ def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
     return _written([Line(words, VERDICT_STYLE[verdict])], style)
 
 
-def news_line(time: str, news: ProgressNote, *, style: OutputStyle) -> str:
-    """Return one change of an answer as a line: when (as the clock on the wall shows it), of whom, and what."""
-    return sentence(f"{time}  {news.subject}  {news.text}", news.verdict, style=style)
+def progress_line(time: str, note: ProgressNote, *, style: OutputStyle) -> str:
+    """Return one change of an answer as a line: when (in local time), of which subject, and what."""
+    return sentence(f"{time}  {note.subject}  {note.text}", note.verdict, style=style)
 
 
 def _written(page: list[Block], style: OutputStyle, *, height: int = 0, names: int | None = None) -> str:

@@ -1,10 +1,12 @@
-"""How much a page shows of what there is, and how it says that there is more."""
+"""How much a page shows of what there is."""
 
 import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 from msgspec import Struct
+
+from kubectl_koord.wording.pages.common import first_names
 
 _T = TypeVar("_T")
 # `name`, `name on node`, `name (8 GPU, priority 1000)`, without what the sentence goes on with.
@@ -31,15 +33,10 @@ ON_A_SCREEN = Shown(lines=59, rows=15, few=5)
 
 
 def parted(items: Sequence[_T], most: int | None) -> tuple[Sequence[_T], Sequence[_T]]:
-    """Return the items to show and the others: never one alone, it takes the line that would tell of it."""
+    """Return the items to show and the others: never one alone, it takes the line that would say so."""
     if most is None or len(items) <= most + 1:
         return items, ()
     return items[:most], items[most:]
-
-
-def and_more(what: str, how: str = "") -> str:
-    """Return how to tell of what is not shown, such as `19 more`, and how to see it."""
-    return f"... and {what}{how} (--all shows them)"
 
 
 def folded(text: str, most: int | None) -> str:
@@ -51,4 +48,4 @@ def _fewer(found: re.Match[str], most: int) -> str:
     names = [*_ITEMS.findall(found[1]), *filter(None, [found[2]])]
     if len(names) <= most + 1:
         return found[0]
-    return f"{', '.join(names[:most])} and {len(names) - most} more (--all shows them)"
+    return first_names(names[:most], len(names) - most)

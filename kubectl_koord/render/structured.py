@@ -62,7 +62,7 @@ def to_json_line(report: Report) -> str:
 
 def to_yaml(report: Report) -> str:
     """Return one YAML document, equal to the JSON one, ASCII only."""
-    import yaml  # noqa: PLC0415 - only who asks for YAML pays for it
+    import yaml  # noqa: PLC0415 - imported only for YAML output
 
     value = document(report)
     try:
@@ -93,7 +93,7 @@ def _dumped(value: dict[str, object], base: type) -> str:
         style = '"' if "\n" in data or _MISREAD.fullmatch(data) else None
         return dumper.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
-    # A class of our own: representers belong to the class, and nobody else's may change.
+    # A class of our own: representers belong to the class, and PyYAML's own must not change.
     ours = type("Dumper", (base,), {"ignore_aliases": lambda _self, _data: True})
     yaml.add_representer(str, text, Dumper=ours)
     written = yaml.dump(value, Dumper=ours, sort_keys=False, allow_unicode=False, width=_NEVER_FOLD)

@@ -61,7 +61,7 @@ def painted_by_rich(lines: list[tuple[Span, ...]]) -> str:
     from rich.console import Console  # noqa: PLC0415 - it costs 30 ms that a pipe need not pay
     from rich.text import Text  # noqa: PLC0415
 
-    # Everything is said here, so that no environment variable and no guess of Rich has a say.
+    # Everything is set here, so that no environment variable and no guess of Rich decides.
     console = Console(
         force_terminal=True,
         color_system="standard",

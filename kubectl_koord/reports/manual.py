@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from kubectl_koord.reports import codes
 from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
-from kubectl_koord.wording.suggestions import near
 
 _USES = (
     ("cause", codes.CauseCode),
@@ -36,11 +35,11 @@ class Manual(Struct, frozen=True):
 
     pages: Mapping[str, Page]
 
-    def explained(self, code: str) -> Explanation | tuple[str, ...]:
-        """Return the page of a code; for none of ours those that are near, if any."""
+    def explained(self, code: str) -> Explanation | None:
+        """Return the page of a code, None for none of ours."""
         page = self.pages.get(code)
         if page is None:
-            return near(code.lower(), self.pages)
+            return None
         uses = tuple(use for use, known in _USES if code in codes.members(known))
         text, how, remedy = map(_unbroken, (page.text, page.how, page.remedy))
         return Explanation("yes", code, uses, page.title, text, how, page.see, remedy)

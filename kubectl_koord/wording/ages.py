@@ -1,4 +1,4 @@
-"""How long ago something was, and who should have been gone by now."""
+"""How long ago something was, and which pods should have terminated by now."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -19,17 +19,23 @@ def spelled(age: timedelta) -> str:
     return f"{max(seconds, 0)}s"
 
 
+def age_at(since: str, moment: str) -> str:
+    """Return how long before `moment` the other moment was, empty when one of them is no time."""
+    age = between(since, moment)
+    return "" if age is None else spelled(age)
+
+
 def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
     """Return the pods that still terminate though their grace period is over, the latest first.
 
-    Whoever waits for one may wait for ever: a finalizer holds it, or its node does not answer.
+    They may never end: a finalizer keeps them, or their node does not answer.
     """
     late = [(age, pod) for pod in pods if (age := between(pod.gone_by, moment)) is not None and age > _SLACK]
     return tuple(pod for _, pod in sorted(late, key=lambda item: (-item[0], item[1].key)))
 
 
 def told_overdue(pods: Iterable[RunningPod], moment: str) -> str:
-    """Return in half a sentence who should have been gone, and since when; empty for nobody."""
+    """Return in half a sentence which pods should have terminated, and since when; empty for none."""
     late = overdue(pods, moment)
     age = between(late[0].gone_by, moment) if late else None
     if age is None:

@@ -2,14 +2,15 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.model.pods import Resources
 
-_CARDS = {"gpu", "npu", "rdma"}
+AmountForm: TypeAlias = Literal["exact", "rounded"]
+_BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 
 
 def count(number: int, noun: str) -> str:
@@ -21,6 +22,22 @@ def count(number: int, noun: str) -> str:
 def paste(*words: str) -> str:
     """Return a command line that may be pasted into a shell, whatever the names are."""
     return " ".join(map(shlex.quote, words))
+
+
+def command(*words: str) -> str:
+    """Return a command line of this plugin that may be pasted, whatever the names are."""
+    return paste("kubectl", "koord", *words)
+
+
+def name_within(namespace_of: str, name: str) -> str:
+    """Return `namespace/name` without the namespace where it is that of `namespace_of`, itself such a name."""
+    namespace, slash, _ = namespace_of.partition("/")
+    return name.removeprefix(namespace + slash) if slash else name
+
+
+def domain_name(name: str) -> str:
+    """Return the name of a domain; the one above all others has none."""
+    return name or "cluster"
 
 
 def listed(items: Sequence[str], last: str = "and") -> str:
@@ -44,11 +61,24 @@ def unit(resource: str) -> str:
     return last.upper() if last in {"rdma", "npu", "xpu", "tpu"} else last
 
 
-def amount_of(resource: str, number: int) -> str:
-    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU)."""
+def amount_of(resource: str, number: int, form: AmountForm = "exact") -> str:
+    """Return an amount as people count it: 150 of `koordinator.sh/gpu-core` are 1.5 (GPU).
+
+    `exact` is the quantity (`1500m`, `1536Mi`), for sentences and commands; `rounded` is for tables (`1.5`, `1.5Gi`).
+    """
     if resource_name(resource) == "GPU" and accelerators.is_share(resource):
         return f"{number / accelerators.CARD:g}"
-    return quantity.spell(resource, number)
+    return quantity.spell(resource, number) if form == "exact" else _rounded(resource, number)
+
+
+def _rounded(resource: str, number: int) -> str:
+    if resource == "cpu":
+        return f"{number / 1000:.2f}".rstrip("0").rstrip(".")
+    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
+        for suffix, size in _BINARY:
+            if abs(number) >= size:
+                return f"{number / size:.1f}".removesuffix(".0") + suffix
+    return str(number)
 
 
 def amounts(needs: Iterable[tuple[str, int]]) -> str:

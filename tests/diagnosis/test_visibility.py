@@ -9,6 +9,7 @@ from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why
 from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.wording.basis import could_not_be_read
 from tests.build import SPINE, Drawing, cluster, cpus, pending, why_of
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
@@ -47,7 +48,7 @@ def test_what_was_read_of_one_namespace_is_seen_there_alone() -> None:
 
 def test_kinds_and_reasons_are_named_once_each() -> None:
     gaps = (Gap("Pod", "forbidden", "no"), Gap("PodGroup", "missing", "no"), Gap("Pod", "forbidden", "never"))
-    assert visibility.words(gaps) == "Pod and PodGroup could not be read: no and never"
+    assert could_not_be_read(gaps) == "Pod and PodGroup could not be read: no and never"
 
 
 def test_what_slots_rest_on_depends_on_what_the_pods_ask_for() -> None:

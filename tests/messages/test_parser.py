@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_koord.explain.why import why
-from kubectl_koord.messages.parser import (
+from kubectl_koord.messages.parsed import (
     DomainSlots,
     Fragment,
     ParsedMessage,
@@ -19,8 +19,8 @@ from kubectl_koord.messages.parser import (
     Rejection,
     Suggestion,
     TopologyMessage,
-    read,
 )
+from kubectl_koord.messages.parser import read
 from kubectl_koord.messages.phrases import Phrase
 from tests.conformance import PLAIN, VERSIONS, Case, read_cases, slots_shown, snapshot_of, subject_of
 

@@ -3,8 +3,7 @@
 import pytest
 
 from kubectl_koord.model import accelerators
-from kubectl_koord.render.words import amount
-from kubectl_koord.wording.words import amounts, main_amounts, requests, unit
+from kubectl_koord.wording.words import amount_of, amounts, main_amounts, requests, unit
 
 CORE, RATIO, GPU = "koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu"
 
@@ -73,6 +72,10 @@ def test_what_is_waited_for_is_counted_as_the_tree_counts(requested: dict[str, i
 
 
 def test_shares_are_told_in_cards() -> None:
-    assert (unit(CORE), amount(CORE, 750), amount("nvidia.com/gpu", 7)) == ("GPU", "7.5", "7")
+    assert (unit(CORE), amount_of(CORE, 750, "rounded"), amount_of("nvidia.com/gpu", 7, "rounded")) == (
+        "GPU",
+        "7.5",
+        "7",
+    )
     assert amounts([(CORE, 50)]) == "0.5 GPU"
     assert requests((("cpu", 8000), ("huawei.com/Ascend910", 8))) == "8 huawei.com/Ascend910 and 8 CPU"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.explain.progress import ProgressNote
-from kubectl_koord.render.show import OutputStyle, news_line, output_style, sentence, text
+from kubectl_koord.render.show import OutputStyle, output_style, progress_line, sentence, text
 from kubectl_koord.render.structured import Report
 from tests.render.samples import PIPE, TERMINAL, WHY
 
@@ -84,13 +84,13 @@ def test_without_colours_rich_is_not_imported(style: str) -> None:
 
 def test_a_change_is_a_line_with_the_time_the_gang_and_what_changed() -> None:
     news = ProgressNote("train/job", "3 of 4 slots in spine-1 (was 2)", "no")
-    assert news_line("10:02:11", news, style=PIPE) == "10:02:11  train/job  3 of 4 slots in spine-1 (was 2)\n"
+    assert progress_line("10:02:11", news, style=PIPE) == "10:02:11  train/job  3 of 4 slots in spine-1 (was 2)\n"
     coloured = OutputStyle(terminal=True, width=80, colour=True, unicode=True)
-    assert "\x1b[1;31m" in news_line("10:02:11", news, style=coloured)
+    assert "\x1b[1;31m" in progress_line("10:02:11", news, style=coloured)
 
 
 def test_what_comes_from_the_cluster_is_harmless_in_a_single_line_as_well() -> None:
-    assert news_line("10:02:11", ProgressNote("a/\x1b[2J", "b\nc\u202e", "no"), style=PIPE) == (
+    assert progress_line("10:02:11", ProgressNote("a/\x1b[2J", "b\nc\u202e", "no"), style=PIPE) == (
         "10:02:11  a/\\x1b[2J  b\\x0ac\\u202e\n"
     )
     assert sentence("a\x1b", "yes", style=PIPE) == "a\\x1b\n"

@@ -7,6 +7,7 @@ from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.reports import codes, manual
 from kubectl_koord.reports.explanation import CodeRow, Explanation
+from kubectl_koord.wording.suggestions import near
 
 MANUAL = shipped_manual()
 CODES = [code for _, group in codes.GROUPS for code in group]
@@ -78,13 +79,13 @@ def test_a_page_says_what_the_code_is_used_as() -> None:
 
 @pytest.mark.parametrize(("typed", "nearest"), [("Insufficient-slot", "insufficient-slots"), ("qota", "quota")])
 def test_a_mistyped_code_brings_the_nearest(typed: str, nearest: str) -> None:
-    found = MANUAL.explained(typed)
-    assert not isinstance(found, Explanation)
-    assert found[0] == nearest
+    assert MANUAL.explained(typed) is None
+    assert near(typed.lower(), MANUAL.pages)[0] == nearest
 
 
 def test_what_is_like_no_code_brings_none() -> None:
-    assert MANUAL.explained("%") == ()
+    assert MANUAL.explained("%") is None
+    assert near("%", MANUAL.pages) == ()
 
 
 def test_the_list_has_every_code_with_its_title() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from kubectl_koord.model.moments import between
-from kubectl_koord.wording.ages import overdue, spelled, told_overdue
+from kubectl_koord.wording.ages import age_at, overdue, spelled, told_overdue
 from tests.build import MOMENT, cluster
 
 DAY = "2026-11-19T10:00:00Z"
@@ -16,6 +16,11 @@ DAY = "2026-11-19T10:00:00Z"
 )
 def test_an_age_is_told_in_its_largest_unit(seconds: int, expected: str) -> None:
     assert spelled(timedelta(seconds=seconds)) == expected
+
+
+@pytest.mark.parametrize("since", ["", "yesterday", "2026-11-20T10:00:00", "99999-01-01T00:00:00Z"])
+def test_since_what_is_no_time_has_no_age(since: str) -> None:
+    assert age_at(since, "2026-11-20T10:00:00Z") == ""
 
 
 @pytest.mark.parametrize(("start", "end"), [("", MOMENT), ("soon", MOMENT), ("2026-11-19T10:00:00", MOMENT)])

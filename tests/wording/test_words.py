@@ -1,11 +1,22 @@
-"""Reasons and amounts in English."""
+"""Names, reasons and amounts in English."""
 
 import pytest
 
 from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model.selectors import Taint
-from kubectl_koord.wording.words import amounts, count, layer_noun, listed, obstacle, requests
+from kubectl_koord.wording.words import (
+    amount_of,
+    amounts,
+    command,
+    count,
+    layer_noun,
+    listed,
+    name_within,
+    obstacle,
+    requests,
+    unit,
+)
 
 
 def test_one_is_singular() -> None:
@@ -31,6 +42,37 @@ def test_the_resource_that_counts_comes_first() -> None:
     wanted = (("cpu", 8000), ("memory", 1 << 30), ("nvidia.com/gpu", 4))
     assert requests(wanted) == "4 GPU, 8 CPU and 1Gi memory"
     assert (requests(()), amounts([("cpu", 500)])) == ("no resources", "500m CPU")
+
+
+@pytest.mark.parametrize(
+    ("resource", "number", "rounded", "exact"),
+    [
+        ("cpu", 8000, "8 CPU", "8"),
+        ("cpu", 1500, "1.5 CPU", "1500m"),
+        ("cpu", 10_000_000, "10000 CPU", "10000"),
+        ("nvidia.com/gpu", 3, "3 GPU", "3"),
+        ("koordinator.sh/gpu-core", 150, "1.5 GPU", "1.5"),
+        ("memory", 3 << 30, "3Gi memory", "3Gi"),
+        ("memory", 0, "0 memory", "0"),
+        ("hugepages-2Mi", 3 << 19, "1.5Mi hugepages-2Mi", "1536Ki"),
+        ("example.com/fpga", 2, "2 fpga", "2"),
+        ("huawei.com/npu", 2, "2 NPU", "2"),
+    ],
+)
+def test_an_amount_is_rounded_in_tables_and_exact_in_sentences(
+    resource: str, number: int, rounded: str, exact: str
+) -> None:
+    assert f"{amount_of(resource, number, 'rounded')} {unit(resource)}" == rounded
+    assert amount_of(resource, number) == exact
+
+
+def test_a_command_can_be_pasted_whatever_the_name_is() -> None:
+    assert command("why-pending", "default/a; rm -rf $HOME") == "kubectl koord why-pending 'default/a; rm -rf $HOME'"
+
+
+def test_only_the_namespace_of_the_gang_is_left_out() -> None:
+    named = [name_within(gang, pod) for gang, pod in (("a/gang", "a/x"), ("a/gang", "b/x"), ("gang", "a/x"))]
+    assert named == ["x", "b/x", "a/x"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def command(
     code: Annotated[str, typer.Argument(metavar="[CODE]", help="A code from an answer.")] = "",
 ) -> None:
     """Explain a cause, warning, reason or way out: what it means, why it happens, and what to do next."""
-    from kubectl_koord.reports.explanation import Explanation
+    from kubectl_koord.wording.suggestions import near
 
     session: Session = context.obj
     manual = shipped_manual()
@@ -30,9 +30,10 @@ def command(
         session.show(manual.contents())
         return
     found = manual.explained(code)
-    if not isinstance(found, Explanation):
-        meant = f", did you mean {', '.join(found)}?" if found else "; 'kubectl koord explain' lists them all"
-        raise KoordError(f"error: no code {code!r}{meant}")
+    if found is None:
+        meant = near(code.lower(), manual.pages)
+        hint = f", did you mean {', '.join(meant)}?" if meant else "; 'kubectl koord explain' lists them all"
+        raise KoordError(f"error: no code {code!r}{hint}")
     session.show(found)
 
 

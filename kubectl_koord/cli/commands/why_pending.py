@@ -49,8 +49,8 @@ def command(
     """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.why import every_pending, why, with_nodes
-    from kubectl_koord.messages.conditions import with_texts
 
     session: Session = context.obj
     session.everything = everything

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from kubectl_koord.render.document import Block, Gap, Line
-from kubectl_koord.render.words import VERDICT_STYLE, basis_line, warning_lines
-from kubectl_koord.reports.change import Change, ChangePlan, Effect, VerdictSummary
-from kubectl_koord.wording.words import count
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.reports.change import Change, ChangePlan, Effect
+from kubectl_koord.wording.pages import change as sentences
 
 
 def blocks(report: ChangePlan) -> list[Block]:
     """Return the page; of a change that was declined, and shown before, a line is enough."""
-    page: list[Block] = [Line(report.message or _headline(report), VERDICT_STYLE[report.verdict])]
+    page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     if report.verdict == "no":
         return page
     for change in report.changes:
@@ -18,18 +18,6 @@ def blocks(report: ChangePlan) -> list[Block]:
     if report.effect:
         page += [Gap(), *_effect(report.effect)]
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
-
-
-def _headline(report: ChangePlan) -> str:
-    objects = count(len(report.changes), "object")
-    if not report.changes:
-        return "Nothing to change."
-    if report.applied:
-        return f"Changed {objects}."
-    dry = {"client": " (client dry run: nothing was sent)", "server": " (server dry run: nothing was saved)"}
-    if report.dry_run in dry:
-        return f"Would change {objects}{dry[report.dry_run]}."
-    return f"Nothing was written; {objects} would change."
 
 
 def _diff(change: Change) -> Iterator[Block]:
@@ -44,15 +32,10 @@ def _diff(change: Change) -> Iterator[Block]:
 
 
 def _effect(effect: Effect) -> Iterator[Block]:
-    before, after = _outcome(effect.before), _outcome(effect.after)
-    same = " (unchanged)" if before == after else ""
-    yield Line(f"why-pending: {before} -> {after}{same}", VERDICT_STYLE[effect.after.verdict])
+    before, after = sentences.outcome(effect.before), sentences.outcome(effect.after)
+    yield Line(sentences.effect(before, after), VERDICT_STYLE[effect.after.verdict])
     for when, outcome in (("before", effect.before), ("after", effect.after)):
         if outcome.message:
             yield Line(f"{when}: {outcome.message}", indent=2)
     if effect.worse:
-        yield Line(f"This makes it worse: why-pending will answer {after} instead of {before}.", "bad")
-
-
-def _outcome(outcome: VerdictSummary) -> str:
-    return f"{outcome.verdict} ({outcome.cause})" if outcome.cause else outcome.verdict
+        yield Line(sentences.worse(before, after), "bad")

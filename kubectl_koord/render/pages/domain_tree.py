@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from kubectl_koord.render.document import Column, Row, Style, Tree, slim
-from kubectl_koord.render.shown import and_more
-from kubectl_koord.render.words import amount, domain_word
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, TopologyReport
-from kubectl_koord.wording.words import unit
+from kubectl_koord.wording.pages import topo as sentences
+from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.words import amount_of, domain_name, unit
 
 ROOT = "ClusterTopologyLayer"
 _ALIKE = 4  # fewer siblings than that are shown one by one
@@ -63,7 +63,7 @@ class DomainTree:
             yield from self._folded(siblings, level)
             return
         for domain in siblings:
-            yield Row((domain_word(domain.name), *self.cells(domain)), _style(domain), level)
+            yield Row((domain_name(domain.name), *self.cells(domain)), _style(domain), level)
             yield from self._rows(self.children(domain), level + 1, depth, nodes=nodes, fold=fold)
             if nodes:
                 yield from (self._node(node, level + 1) for node in self.leaves.get((domain.layer, domain.name), []))
@@ -71,20 +71,19 @@ class DomainTree:
     def _folded(self, siblings: Sequence[DomainRow], level: int) -> Iterator[Row]:
         for cells, run in groupby(siblings, self.cells):
             alike = list(run)
-            names = [domain_word(domain.name) for domain in alike]
+            names = [domain_name(domain.name) for domain in alike]
             if len(alike) >= _ALIKE:
-                names = [f"{names[0]} to {names[-1]} ({len(alike)} domains, each)"]
+                names = [sentences.folded(alike)]
             yield from (Row((name, *cells), _style(alike[0]), level) for name in names)
 
     def cells(self, domain: DomainRow) -> _Cells:
         """Return what stands beside the name of a domain."""
-        notes = [f"{domain.cordoned} cordoned"] if domain.cordoned else []
-        notes += [f"{domain.not_ready} not ready"] if domain.not_ready else []
         slots = self._slots(domain.offer_slots)
-        return (str(domain.nodes), *self._amounts(domain.free, domain.total, domain.others), slots, ", ".join(notes))
+        amounts = self._amounts(domain.free, domain.total, domain.others)
+        return (str(domain.nodes), *amounts, slots, sentences.notes(domain))
 
     def _node(self, node: NodeRow, level: int) -> Row:
-        notes = ", ".join(note for note in dict.fromkeys((node.state, node.reason)) if note)
+        notes = sentences.node_notes((node.state, node.reason))
         cells = (*self._amounts(node.free, node.total, node.others), self._slots(node.offer_slots), notes)
         return Row((node.node, "", *cells), "warn" if node.state else "", level)
 
@@ -101,39 +100,40 @@ class DomainTree:
         free, total = free_of(domains), sum(domain.total for domain in domains)
         nodes = str(sum(domain.nodes for domain in domains))
         others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
-        label = and_more(f"{len(domains)} more")
+        label = more(len(domains))
         return Row((label, nodes, *self._amounts(free, total, others), "", ""), "dim", level)
 
 
 def free_of(domains: Sequence[DomainRow]) -> int | None:
-    """Return what is free in all these domains together, None where that went unseen."""
+    """Return what is free in all these domains together, None where that could not be seen."""
     return together(Amount(domain.free, domain.total) for domain in domains).free
 
 
 def _amount(resource: str, each: Amount) -> _Cells:
-    return ("?" if each.free is None else amount(resource, each.free), amount(resource, each.total))
+    free = "?" if each.free is None else amount_of(resource, each.free, "rounded")
+    return (free, amount_of(resource, each.total, "rounded"))
 
 
 def together(amounts: Iterable[Amount]) -> Amount:
-    """Return the sum of amounts; what is free is None where any of it went unseen."""
+    """Return the sum of amounts; what is free is None where any of it could not be seen."""
     every = list(amounts)
     free = [each.free for each in every if each.free is not None]
     return Amount(sum(free) if len(free) == len(every) else None, sum(each.total for each in every))
 
 
-def drawn(forest: DomainTree, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
+def drawn(tree: DomainTree, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
     """Return the tree down to a depth, cut after the first layer's domains that fill `most` lines."""
-    rows = list(forest.rows(depth, nodes=nodes, fold=fold))
+    rows = list(tree.rows(depth, nodes=nodes, fold=fold))
     if most is not None and len(rows) > most:
-        rows = _cut(forest, most)
-    return slim(Tree(forest.columns, tuple(rows)))
+        rows = _cut(tree, most)
+    return slim(Tree(tree.columns, tuple(rows)))
 
 
-def _cut(forest: DomainTree, most: int) -> list[Row]:
-    root = forest.below[None][0]
-    first, rest = forest.children(root)[: most - 2], forest.children(root)[most - 2 :]
-    rows = [Row((domain_word(domain.name), *forest.cells(domain)), _style(domain), 1) for domain in first]
-    return [Row((domain_word(root.name), *forest.cells(root))), *rows, forest.summary(rest, 1)]
+def _cut(tree: DomainTree, most: int) -> list[Row]:
+    root = tree.below[None][0]
+    first, rest = tree.children(root)[: most - 2], tree.children(root)[most - 2 :]
+    rows = [Row((domain_name(domain.name), *tree.cells(domain)), _style(domain), 1) for domain in first]
+    return [Row((domain_name(root.name), *tree.cells(root))), *rows, tree.summary(rest, 1)]
 
 
 def _columns(report: TopologyReport) -> tuple[Column, ...]:

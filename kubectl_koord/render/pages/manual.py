@@ -6,6 +6,7 @@ from textwrap import wrap
 
 from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
 from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
+from kubectl_koord.wording.pages.common import CODES, NEXT_STEPS
 
 _WIDTH = 80
 _COLUMNS = (Column("CODE"), Column("MEANING", flow="wrap"))
@@ -22,7 +23,7 @@ def _page(report: Explanation) -> list[Block]:
         Line(f"{report.code} ({', '.join(report.used_as)})", "dim"),
         *_prose(report.text),
         *_prose(f"Why: {report.how}"),
-        *_prose(f"What to do next: {report.remedy}"),
+        *_prose(f"{NEXT_STEPS}: {report.remedy}"),
         Line("Commands:"),
         *(Command(command, indent=2) for command in report.see),
     ]
@@ -34,7 +35,7 @@ def _prose(text: str) -> Iterator[Line]:
 
 
 def _contents(report: Explanations) -> list[Block]:
-    found: list[Block] = [Line("kubectl koord explain CODE shows what a code means and what to do next.", "bold")]
+    found: list[Block] = [Line(CODES, "bold")]
     for group, rows in groupby(report.items, key=lambda row: row.group):
         found += [Gap(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
     return found

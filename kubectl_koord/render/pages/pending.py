@@ -1,15 +1,17 @@
 """The page of `why-pending` without a name: what waits, by cause, the oldest first."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
-from kubectl_koord.render.pages import why
-from kubectl_koord.render.shown import Shown, and_more, folded, parted
-from kubectl_koord.render.words import VERDICT_STYLE, age_at, basis_line, warning_lines
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyReport
+from kubectl_koord.wording.ages import age_at
+from kubectl_koord.wording.pages import pending as sentences
+from kubectl_koord.wording.pages import why
+from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import count
 
 _COLUMNS = (
@@ -28,13 +30,13 @@ _OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease
 
 def blocks(report: PendingGangsReport, shown: Shown) -> list[Block]:
     """Return the page: the causes, and below each its gangs, the oldest first."""
-    head: list[Block] = [Line(_headline(report), "bold")]
+    head: list[Block] = [Line(sentences.headline(report), "bold")]
     if report.message:
-        head.append(Line(f"This list may be incomplete: {report.message.rstrip('.')}.", VERDICT_STYLE["unknown"]))
+        head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
     tail = [*_contending(report, shown), *_warnings(report, shown), Gap(), basis_line(report.basis)]
     if not report.items:
         return [*head, *tail]
-    hint = Line("Details: kubectl koord why-pending GANG", "dim")
+    hint = Line(sentences.DETAILS, "dim")
     tail = [Gap(), hint, *tail]
     lines = len(report.causes) + len(report.items)
     if shown.lines is not None:
@@ -61,25 +63,25 @@ def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
         yield _cause_row(group, report, alone=not shown)
         yield from (_row(item, report) for item in shown)
         if rest and shown:
-            yield Row((and_more(f"{rest} more"), "", "", "", ""), "dim", depth=1, across=True)
+            yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
     if unnamed:
-        yield Row((and_more(f"{unnamed} more causes"), "", "", "", ""), "dim", across=True)
+        yield Row((more(unnamed, "causes"), "", "", "", ""), "dim", across=True)
 
 
 def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
     """Return how many lines each list gets: as many for each as for the others, one more for the first of them.
 
     A list in fewer lines than it has items needs the last of them to say how many more there are:
-    one line alone would tell nothing of several.
+    one line alone would say nothing of several.
     """
     share = next(share for share in range(lines, -1, -1) if sum(_cut(size, share) for size in sizes) <= lines)
     heights = [_cut(size, share) for size in sizes]
     left = lines - sum(heights)
     for index, size in enumerate(sizes):
-        more = _cut(size, share + 1) - heights[index]
-        if more <= left:
-            heights[index] += more
-            left -= more
+        extra = _cut(size, share + 1) - heights[index]
+        if extra <= left:
+            heights[index] += extra
+            left -= extra
     return heights
 
 
@@ -91,25 +93,24 @@ def _cut(size: int, lines: int) -> int:
 
 def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
-    said = {notice.code for notice in report.warnings} | _OF_THE_INPUT
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT
     found: dict[str, dict[str, Notice]] = {}
     for item in report.items:
         for notice in item.warnings:
-            if notice.code not in said:
+            if notice.code not in of_all:
                 found.setdefault(notice.code, {}).setdefault(item.gang, notice)
     ranked = sorted(found, key=lambda code: (_LOUD.index(code) if code in _LOUD else len(_LOUD), -len(found[code])))
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(and_more(f"{len(rest)} more kinds of warnings about gangs"), "warn")
+        yield Line(more(len(rest), "kinds of warnings about gangs"), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:
     """Return the first gang's warning, with the names of the others."""
     gang, *others = found
     notice = found[gang]
-    message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
-    return Notice(notice.code, f"{message} Also: {', '.join(others)}." if others else message)
+    return Notice(notice.code, sentences.of_gangs(notice, gang, others))
 
 
 def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
@@ -119,7 +120,7 @@ def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) ->
         str(group.pods),
         group.waiting_for,
         age_at(group.oldest, report.basis.moment),
-        _named(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
+        sentences.gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
     )
     return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
 
@@ -139,33 +140,9 @@ def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     if first:
         yield Gap()
     for one in first:
-        others = ", ".join(one.others)
-        yield Line(f"{one.gang} and {others} need the same room: the one tried first gets it.", "warn")
+        yield Line(sentences.contention(one), "warn")
     if rest:
-        yield Line(and_more(f"{count(len(rest), 'more gang')} that compete for room"), "warn")
-
-
-def _headline(report: PendingGangsReport) -> str:
-    if not report.items:
-        doubt = "" if report.verdict == "yes" else " among the objects that could be read"
-        return f"No gang has pending pods{doubt}."
-    counts: Counter[Verdict] = Counter(item.verdict for item in report.items)
-    words = {"no": "cannot start now", "yes": "would be placed now", "unknown": "unknown"}
-    parts = [f"{counts[verdict]} {words[verdict]}" for verdict in ("no", "yes", "unknown") if counts[verdict]]
-    return f"{_subjects(report)}: {', '.join(parts)}."
-
-
-def _subjects(report: PendingGangsReport) -> str:
-    pods = sum(1 for item in report.items if item.lone_pod)
-    gangs = len(report.items) - pods
-    if not gangs:
-        return f"{count(pods, 'pod')} {'is' if pods == 1 else 'are'} pending"
-    return f"{_named(gangs, pods)} {'has' if len(report.items) == 1 else 'have'} pending pods"
-
-
-def _named(gangs: int, pods: int) -> str:
-    """Return how many gangs there are and how many pods without one."""
-    return " and ".join(count(number, noun) for number, noun in ((gangs, "gang"), (pods, "pod")) if number)
+        yield Line(sentences.more_contention(len(rest)), "warn")
 
 
 def _row(item: WhyReport, report: PendingGangsReport) -> Row:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.messages.conditions import with_texts
+from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import SaidText, SchedulerSays
 from tests.build import SPINE, Drawing, cluster, why_of

@@ -1,0 +1,100 @@
+"""What the scheduler last said of a gang, how old that is, whether it still holds, and when it tries again."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import structs
+
+from kubectl_koord.messages.conditions import conditions, failed_attempts, instant, of_events, root_of
+from kubectl_koord.messages.parsed import ParsedMessage, TopologyMessage
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.traces import Event
+from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
+from kubectl_koord.wording import scheduler
+
+_OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
+
+
+def scheduler_says(
+    pending: Sequence[PendingPod], events: Iterable[Event], rows: Sequence[SlotRow], verdict: Verdict
+) -> SchedulerSays | None:
+    """Return the root cause among the members' conditions, None where nothing was said.
+
+    Events count where no pod has a condition, and show how recent the message is: a condition keeps the
+    time of the first failure. `agrees` compares the slots with those of now; without slots it is False when the gang
+    would be placed now.
+    """
+    attempts = failed_attempts(pending, events)
+    reported = conditions(pending) or of_events(attempts)
+    if not reported:
+        return None
+    root = root_of(reported)
+    agrees = _agrees(root.parsed, rows, verdict)
+    return SchedulerSays(
+        message=root.message,
+        since=root.since,
+        agrees=agrees,
+        pod=root.pod,
+        last_seen=max([root.since, *(event.last_seen for event in attempts)], key=instant) if attempts else None,
+        reads=scheduler.understood(root.parsed),
+        now=_now(root.parsed.slots, rows, verdict, wanted=len(pending), agrees=agrees),
+        retry=_retry(root.parsed.root) if agrees is False else "",
+    )
+
+
+def with_texts(report: WhyReport, pending: Sequence[PendingPod]) -> WhyReport:
+    """Return the report with every distinct text on the pods: the root cause first, then the most frequent."""
+    says = report.scheduler_says
+    if says is None:
+        return report
+    pods: dict[str, list[str]] = {}
+    for one in conditions(pending):
+        pods.setdefault(one.message, []).append(one.pod)
+    ranked = sorted(pods.items(), key=lambda item: (item[0] != says.message, -len(item[1]), item[1]))
+    texts = tuple(SaidText(message, tuple(names)) for message, names in ranked) or (
+        SaidText(says.message, (says.pod,)),
+    )
+    return structs.replace(report, scheduler_says=structs.replace(says, texts=texts))
+
+
+def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[Notice]:
+    """Yield a warning where events could not be read and would have shown how recent the message is."""
+    gap = snapshot.gap("Event")
+    if says is not None and gap is not None and gap.code != "not-in-input":
+        yield Notice(OF_GAP[gap.code], scheduler.unknown_time(gap))
+
+
+def _agrees(parsed: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
+    slots = parsed.slots
+    if slots is not None and rows and not slots.text:
+        if slots.best is not None:
+            return slots.best == (len(rows), max(row.offer_slots for row in rows))
+        counted = {(domain.layer, domain.name): domain.slots for domain in slots.domains}
+        return counted == {(row.layer, row.name): row.offer_slots for row in rows}
+    return False if verdict == "yes" else None
+
+
+def _now(
+    plan: TopologyMessage | None, rows: Sequence[SlotRow], verdict: Verdict, *, wanted: int, agrees: bool | None
+) -> str:
+    """Return what is computed now, to be read beside what the scheduler said."""
+    if agrees:
+        return scheduler.UNCHANGED
+    if plan is None or not rows:
+        return scheduler.PLACED_NOW[verdict]
+    most = max((domain.slots for domain in plan.domains), default=-1)
+    named = {(domain.layer, domain.name) for domain in plan.domains if domain.slots == most}
+    same_domains = {row.offer_slots for row in rows if (row.layer, row.name) in named}
+    best = max(rows, key=lambda row: row.offer_slots)
+    if same_domains == {best.offer_slots} and best.offer_slots != most:
+        return scheduler.slots_there_now(best.offer_slots, wanted)
+    return scheduler.most_slots_now(best, wanted)
+
+
+def _retry(root: ParsedMessage) -> str:
+    """Return when the scheduler tries again: what Coscheduling alone refused is not woken by freed room."""
+    if root.topology is not None or (root.phrase is not None and root.phrase.code.startswith(_OF_COSCHEDULING)):
+        return scheduler.RETRIES_SELDOM
+    return scheduler.RETRIES_SOON if root.counts or root.quota is not None else ""

@@ -1,0 +1,58 @@
+"""Lines that several pages share."""
+
+from collections.abc import Iterable, Sequence
+
+from kubectl_koord.render.document import Block, Bullet, Bullets, Gap, Line, Style
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.pending import SchedulerSays
+from kubectl_koord.wording import basis as of_basis
+from kubectl_koord.wording import scheduler
+from kubectl_koord.wording.pages.common import OUTCOMES, more
+from kubectl_koord.wording.words import name_within
+
+_LONG = 300  # the text of a scheduler that is quoted on a screen
+
+VERDICT_STYLE: dict[Verdict, Style] = {"yes": "good", "no": "bad", "unknown": "warn"}
+
+
+def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
+    """Return the last line: the facts counted, and whose behaviour the answer reproduces."""
+    return Line(of_basis.evaluated_as(basis, facts), "dim")
+
+
+def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
+    """Return the warnings, a gap before them."""
+    lines = [Line(of_basis.warning(notice), "warn") for notice in warnings]
+    return [Gap(), *lines] if lines else []
+
+
+def outcome_lines(outcomes: Sequence[str], shown: Shown) -> list[Block]:
+    """Return the possible outcomes as points under their title, a gap before it; nothing where there are none."""
+    if not outcomes:
+        return []
+    first, rest = parted(outcomes, shown.few)
+    lines: list[Block] = [Gap(), Line(OUTCOMES, "bold"), Bullets(tuple(map(Bullet, first)))]
+    return [*lines, more_line(more(len(rest), "outcomes"))] if rest else lines
+
+
+def more_line(sentence: str) -> Line:
+    """Return the line below a table or list that says how much more there is."""
+    return Line(sentence, "dim", indent=2)
+
+
+def scheduler_line(says: SchedulerSays, moment: str, shown: Shown) -> Line:
+    """Return what the scheduler wrote on the pods."""
+    return Line(scheduler.last_said(says, moment, None if shown.lines is None else _LONG), "dim")
+
+
+def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
+    """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
+    if not says.texts:
+        return []
+    lines: list[Block] = [Gap(), Line("Scheduler messages", "bold")]
+    for each in says.texts:
+        pods = [name_within(gang, pod) for pod in each.pods]
+        lines.append(Line(scheduler.carried_by(pods), "dim", indent=2))
+        lines.append(Line(each.message, indent=4, quoted=True))
+    return lines

@@ -1,0 +1,41 @@
+"""What an answer rests on: whose behaviour, what could not be read, and its warnings."""
+
+from collections.abc import Iterable
+
+from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.reports.common import Basis, Notice
+from kubectl_koord.wording.words import listed
+
+ASSUMED_CONFIG = "the scheduler's configuration was not read; assuming Helm chart defaults."
+LEASE_MISSING = (
+    "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
+    " elsewhere, or runs without leader election."
+)
+
+
+def could_not_be_read(gaps: Iterable[Gap]) -> str:
+    """Return which kinds could not be read, and why, without a full stop."""
+    kinds = dict.fromkeys(gap.kind for gap in gaps)
+    reasons = dict.fromkeys(gap.message for gap in gaps)
+    return f"{listed(tuple(kinds))} could not be read: {listed(tuple(reasons))}"
+
+
+def not_read(kinds: Iterable[str], reason: str) -> str:
+    """Return the warning of kinds that could not be read for one reason."""
+    return f"{listed(tuple(dict.fromkeys(kinds)))}: {reason}"
+
+
+def none_in_input(kinds: Iterable[str]) -> str:
+    """Return the warning of kinds of which the input holds nothing."""
+    return f"snapshot contains no {listed(tuple(kinds), 'or')}; assuming none exist."
+
+
+def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
+    """Return the facts counted, and whose behaviour the answer reproduces."""
+    by = f"Evaluated as Koordinator {basis.koordinator_version} ({basis.version_from})"
+    return ". ".join(filter(None, ["; ".join(filter(None, facts)), by]))
+
+
+def warning(notice: Notice) -> str:
+    """Return a warning with its code."""
+    return f"Warning: {notice.message} ({notice.code})"

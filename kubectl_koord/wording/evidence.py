@@ -1,0 +1,53 @@
+"""What is in the way of a gang: on a node, in a domain, over all nodes."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model.pods import ReservedRoom, RunningPod
+from kubectl_koord.wording.words import amounts, count, listed, obstacle
+
+
+def main_obstacles(main: Sequence[str], more: int) -> str:
+    """Return what is in the way on some nodes, and on how many more something is."""
+    rest = f" and {count(more, 'more node')}" if more else ""
+    return ", ".join(main) + rest
+
+
+def multiples(numbers: Mapping[str, int]) -> str:
+    """Return every podCountMultiple with its layer: `podCountMultiple 4 of BlockLayer`."""
+    return f"podCountMultiple {listed([f'{number} of {layer}' for layer, number in numbers.items()])}"
+
+
+def cannot_be_split(numbers: Mapping[str, int]) -> str:
+    """Return that the pods are no multiple of what each domain takes."""
+    return f"the pods cannot be split by {multiples(numbers)}"
+
+
+def never_fits(most: int, desired: int, nodes: int, unrounded: int) -> str:
+    """Return how many pods a domain takes at most, and without podCountMultiple where that makes a difference."""
+    without = f"; {unrounded} without podCountMultiple" if most < unrounded else ""
+    return f"fits at most {most} of {desired} pods even when empty ({count(nodes, 'node')}{without})"
+
+
+def node_refuses(name: str, reason: Reason | None) -> str:
+    """Return why a node refuses pods, whatever pods are on it."""
+    return f"{name}: {obstacle(reason) if reason else 'full'}"
+
+
+def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Collection[str]) -> str:
+    """Return the pods that use what is needed, the largest first: `n1: a and b (4 GPU each, priority 5 to 9)`."""
+    largest = amounts((resource, number) for resource, number in using[0].requirements.requests if resource in need)
+    names = listed([f"reservation {one.name}" if isinstance(one, ReservedRoom) else one.name for one in using])
+    priorities = sorted({one.priority for one in using})
+    span = str(priorities[0]) if len(priorities) == 1 else f"{priorities[0]} to {priorities[-1]}"
+    is_alike = len({one.requirements.requests for one in using}) == 1
+    each = f"{largest}, " if len(using) == 1 else f"{largest} each, " if is_alike else ""
+    return f"{name}: {names} ({each}priority {span})"
+
+
+def lost_nodes(reasons: Iterable[Reason]) -> str:
+    """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
+    found = Counter(obstacle(reason) for reason in reasons)
+    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return listed([f"{why} ({count(number, 'node')})" for why, number in ranked]) or "the cluster has no nodes"

@@ -1,0 +1,39 @@
+"""Sentences that several pages share."""
+
+from collections.abc import Sequence
+
+from kubectl_koord.wording.words import count
+
+NEXT_STEPS = "What to do next"
+CODES = "kubectl koord explain CODE shows what a code means and what to do next."
+OUTCOMES = "Possible outcomes (no object shows which one)"
+
+
+def and_more(what: str, how: str = "") -> str:
+    """Return that there is more than is shown, such as `19 more`, and how to see it."""
+    return f"... and {what}{how} (--all shows them)"
+
+
+def more(number: int, things: str = "") -> str:
+    """Return that there are so many more: `... and 4 more victims (--all shows them)`."""
+    return and_more(f"{number} more {things}" if things else f"{number} more")
+
+
+def more_pods(pods: int, nodes: int) -> str:
+    """Return how many more pods there are, on how many more nodes."""
+    return and_more(f"{count(pods, 'pod')} on {nodes} more nodes")
+
+
+def first_names(names: Sequence[str], more: int) -> str:
+    """Return the first names of a list, and how many more there are."""
+    return f"{', '.join(names)} and {more} more (--all shows them)"
+
+
+def columns_left_out(titles: Sequence[str]) -> str:
+    """Return that there is no room for columns."""
+    return f"(no room for {', '.join(titles)})"
+
+
+def command_left_out(size: int) -> str:
+    """Return that a command is too long to be shown."""
+    return f"(a command of {size} characters: -o json has it)"

@@ -1,0 +1,96 @@
+"""The sentences of `topo`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_koord.reports.topology import Amount, DomainRow
+from kubectl_koord.wording.words import amount_of, count, domain_name, layer_noun, unit
+
+ROWS_SHARED = "Some domains share a row: --all shows each."
+
+
+def no_tree(why: str | None) -> str:
+    """Return why there is no topology tree."""
+    return f"The topology tree cannot be built: {'no reason was found.' if why is None else why}"
+
+
+def unknown(gang: str | None, why: str) -> str:
+    """Return why nothing can be counted, for a gang where one was asked for."""
+    what = f"count the slots for {gang}" if gang else "build the topology tree"
+    return f"Cannot {what}: {why.rstrip('.')}."
+
+
+def size(layers: Mapping[str, int], nodes: int, amounts: Mapping[str, Amount]) -> str:
+    """Return how many domains of each layer and nodes the tree has, and what of each resource is free."""
+    parts = [count(number, layer_noun(layer)) for layer, number in layers.items()]
+    room = [_free(resource, each) for resource, each in amounts.items()]
+    what = f"{', '.join(parts)} and {count(nodes, 'node')}" if parts else count(nodes, "node")
+    return f"The topology tree has {what}; {', '.join(room)}."
+
+
+def _free(resource: str, each: Amount) -> str:
+    whole = f"{amount_of(resource, each.total, 'rounded')} {unit(resource)}"
+    if each.free is None:
+        return f"{whole}, how many are free is unknown"
+    return f"{amount_of(resource, each.free, 'rounded')} of {whole} free"
+
+
+def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) -> str:
+    """Return how many slots a gang needs, and by layer how many domains have them, of how many.
+
+    `wanted` is None for a gang whose pods are not counted in slots.
+    """
+    if wanted is None:
+        return f"SLOTS shows how many pods of {gang} fit in a domain."
+    parts = [f"{enough} of {count(domains, layer_noun(layer))}" for layer, (enough, domains) in layers.items()]
+    found = f" Domains with enough slots: {', '.join(parts)}." if parts else ""
+    return f"{gang} needs {count(wanted, 'slot')} (1 slot = room for 1 pod).{found}"
+
+
+def deeper(depth: int) -> str:
+    """Return that only so many layers are shown, and how to see more."""
+    how = f"use --depth {depth + 1} for one more, --all for every domain, --nodes for every node"
+    return f"Showing {count(depth, 'layer')}: {how}."
+
+
+def not_counted(resource: str, withheld: int, *, cordoned: int, not_ready: int) -> str:
+    """Return how much is free on nodes that are cordoned or not ready, and does not count as free."""
+    parts = [_are(count(cordoned, "node"), cordoned, "cordoned")] if cordoned else []
+    if not_ready:
+        parts.append(_are(str(not_ready) if parts else count(not_ready, "node"), not_ready, "not ready"))
+    what = f"{amount_of(resource, withheld, 'rounded')} free {unit(resource)}"
+    whose = "its" if cordoned + not_ready == 1 else "their"
+    return f"{', '.join(parts)}: {whose} {what} are not counted."
+
+
+def _are(nodes: str, number: int, state: str) -> str:
+    return f"{nodes} {'is' if number == 1 else 'are'} {state}"
+
+
+def outside(number: int) -> str:
+    """Return how many nodes are outside the tree, and what that means."""
+    nodes = count(number, "node")
+    return f"{nodes} outside the tree (gangs with a topology spec are never placed there):"
+
+
+def lacking(nodes: Sequence[str], labels: Sequence[str]) -> str:
+    """Return which labels nodes outside the tree lack."""
+    verb = "lacks" if len(nodes) == 1 else "lack"
+    lack = f"{verb} the label {', '.join(labels)}" if labels else "no label is missing"
+    return f"{', '.join(nodes)}: {lack}"
+
+
+def notes(domain: DomainRow) -> str:
+    """Return how many nodes of a domain are cordoned or not ready."""
+    found = [f"{domain.cordoned} cordoned"] if domain.cordoned else []
+    found += [f"{domain.not_ready} not ready"] if domain.not_ready else []
+    return ", ".join(found)
+
+
+def folded(domains: Sequence[DomainRow]) -> str:
+    """Return the first and the last of domains that share a row."""
+    return f"{domain_name(domains[0].name)} to {domain_name(domains[-1].name)} ({len(domains)} domains, each)"
+
+
+def node_notes(notes: Iterable[str]) -> str:
+    """Return the notes on a node, each once."""
+    return ", ".join(note for note in dict.fromkeys(notes) if note)
