@@ -11,7 +11,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import source
 from kubectl_koord.explain.preempt import preempt

@@ -8,7 +8,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod_group_plan
+from kubectl_koord.changes.annotate import index_plan, pod_group_plan
+from kubectl_koord.changes.values import RefusedError, Wanted
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
