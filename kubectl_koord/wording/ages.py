@@ -35,8 +35,8 @@ def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
     return tuple(pod for _, pod in sorted(late, key=lambda item: (-item[0], item[1].key)))
 
 
-def told_overdue(pods: Iterable[RunningPod], moment: str) -> str:
-    """Return in half a sentence who should have been gone, and since when; empty for nobody."""
+def overdue_clause(pods: Iterable[RunningPod], moment: str) -> str:
+    """Return, to follow a sentence, which pods should have been gone, and since when; empty where none should."""
     late = overdue(pods, moment)
     age = between(late[0].gone_by, moment) if late else None
     if age is None:
