@@ -11,15 +11,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import source
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.explain import victims
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.explain.why_preempted import Asked, whom, why_preempted
+from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
@@ -73,8 +75,8 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         yield f"preempt {subject.key} --dry-run --demo", preempt(snapshot, subject), plain
     yield f"why-pending {job.key} --nodes --demo", with_nodes(why(snapshot, job), snapshot, job), plain
     yield f"why-pending {job.key} --raw --demo", with_texts(why(snapshot, job), job.pending), plain
-    asked = whom(traced, "train/one-short", "train")
-    if isinstance(asked, Asked):
+    asked = victims.find(traced, "train/one-short", "train")
+    if isinstance(asked, victims.VictimName):
         yield "why-preempted train/one-short --demo", why_preempted(traced, asked), plain
     wanted = Wanted(must_gather=("BlockLayer",))
     yield (

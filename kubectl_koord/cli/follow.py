@@ -90,7 +90,7 @@ def follow_listing(session: "Session", namespace: str) -> None:
 
     """
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.explain.progress import listing_news
+    from kubectl_koord.explain.progress import listing_changes
     from kubectl_koord.explain.why import every_pending
 
     with session.watch(kinds.GANG_KINDS) as cluster:
@@ -103,7 +103,7 @@ def follow_listing(session: "Session", namespace: str) -> None:
         while ear.wait():
             snapshot = cluster.snapshot()
             report = every_pending(snapshot, namespace)
-            if news := listing_news(snapshot, told, report):
+            if news := listing_changes(snapshot, told, report):
                 _tell(session, news, report)
                 told = report
 
@@ -135,7 +135,7 @@ class _Gang:
             subject = self._again(snapshot, subject)
             if told is not None:
                 report = why(snapshot, subject)
-                if text := progress.news(told, report):
+                if text := progress.changes(told, report):
                     _tell(
                         self._session, (progress.ProgressNote(progress.name_of(report), text, report.verdict),), report
                     )

@@ -1,4 +1,4 @@
-"""Whom job preemption would kill, attempt by attempt, and whether that helps."""
+"""Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
 from collections.abc import Iterable
 
@@ -15,9 +15,11 @@ from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
+from kubectl_koord.wording.answers import preemption as sentences
+from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, listed
+
+_FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
 
 
 def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
@@ -37,11 +39,10 @@ def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     if blind:
         return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
     if not snapshot.config.preemption:
-        return _idle(simulation, warnings, "preemption-disabled", "enablePreemption is off", verdict="no", helps=False)
+        return _idle(simulation, warnings, "preemption-disabled", sentences.DISABLED, verdict="no", helps=False)
     outcomes = open_outcomes(simulation)
     if _is_one_by_one(simulation, outcomes):
-        message = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
-        return _idle(simulation, warnings, None, message, verdict="unknown")
+        return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
     return _from_outcomes(simulation, outcomes, warnings)
 
 
@@ -49,7 +50,7 @@ def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> Pre
     unread = visibility.unread_members(simulation.subject, simulation.snapshot)
     if unread:
         return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
-    return _idle(simulation, warnings, "no-pending-pods", "it has no pending pods", verdict="yes")
+    return _idle(simulation, warnings, "no-pending-pods", sentences.NO_PENDING_PODS, verdict="yes")
 
 
 def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
@@ -72,7 +73,6 @@ def _idle(
     verdict: Verdict,
     helps: bool | None = None,
 ) -> PreemptReport:
-    outcome = ": cannot tell which pods it would preempt" if verdict == "unknown" else " would preempt no pods"
     return PreemptReport(
         verdict=verdict,
         basis=coverage.basis(simulation.snapshot),
@@ -87,7 +87,7 @@ def _idle(
         broken_gangs=(),
         nominations={},
         rounds=(),
-        message=f"{simulation.subject.key}{outcome}: {message.rstrip('.')}.",
+        message=sentences.no_attempt(simulation.subject.key, message, certain=verdict != "unknown"),
     )
 
 
@@ -105,8 +105,7 @@ def _from_outcomes(
     verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
     if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
         verdict = "unknown"
-        message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated"
-        warnings = (*warnings, Notice("not-evaluated", f"{message}."))
+        warnings = (*warnings, Notice("not-evaluated", depends_on(unevaluated)))
     first = outcome.rounds[0] if outcome.rounds else outcome.last
     return PreemptReport(
         verdict=verdict,
@@ -122,18 +121,18 @@ def _from_outcomes(
         broken_gangs=likeliest.broken_gangs,
         nominations=likeliest.nominations,
         rounds=likeliest.rounds,
-        message=_sentence(simulation, outcome, verdict),
+        message=_message(simulation, outcome, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
     )
 
 
 def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
-    """Return the outcomes that differ in more than in who was tried first."""
-    seen: list[PreemptAlternative] = []
+    """Return the outcomes that differ in more than in which pod was tried first."""
+    distinct: list[PreemptAlternative] = []
     for outcome in described:
-        if not any(structs.replace(outcome, when=other.when) == other for other in seen):
-            seen.append(outcome)
-    return seen
+        if not any(structs.replace(outcome, when=other.when) == other for other in distinct):
+            distinct.append(outcome)
+    return distinct
 
 
 def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
@@ -152,7 +151,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         for preemption in outcome.rounds
     )
     return PreemptAlternative(
-        when=f"the scheduler tries {outcome.trigger.key} first",
+        when=sentences.tried_first(outcome.trigger.key),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
         nominations=rounds[0].nominations if rounds else {},
@@ -204,37 +203,19 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     }
     if covered:
         broken = [name for name, violated in covered.items() if violated]
-        end = f"; this would violate {listed(broken)}" if broken else ""
-        yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
+        yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
     if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
-        yield Notice("wasted-victims", "the preemption would be wasted: the gang would still not run.")
+        yield Notice("wasted-victims", sentences.WASTED)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
-        message = "its pods have different preemption policies: only the policy of the pod tried first counts."
-        yield Notice("mixed-policies", message)
+        yield Notice("mixed-policies", sentences.MIXED_POLICIES)
 
 
-def _sentence(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
+def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
     name = simulation.subject.key
     if verdict == "unknown":
-        return f"{name}: cannot tell whether preemption helps."
+        return sentences.cannot_tell(name)
     if outcome.placed_at_once:
-        return f"{name} needs no preemption: it would be placed now."
+        return sentences.not_needed(name)
     if not outcome.rounds:
-        reason = outcome.last.reason if outcome.last is not None else None
-        return f"{name} would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
-    victims = count(len(outcome.killed), "pod")
-    attempts = f" in {len(outcome.rounds)} attempts" if len(outcome.rounds) > 1 else ""
-    if outcome.runs:
-        return f"{name} would preempt {victims}{attempts} and then run."
-    return f"{name} would preempt {victims}{attempts} and still not run."
-
-
-_REASONS = {
-    "policy-never": "its preemption policy is Never",
-    "terminating-victim": "victims of an earlier attempt are still terminating",
-    "no-victims": "no node has lower-priority pods that may be preempted",
-    "not-helpful": "it would not fit even without all lower-priority pods",
-    "no-pending-pods": "it has no pending pods",
-}
-
-_FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
+        return sentences.no_victims(name, outcome.last.reason if outcome.last is not None else None)
+    return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))

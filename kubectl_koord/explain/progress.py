@@ -1,4 +1,4 @@
-"""What has changed between two answers, in the words that one line holds; and whether a wait is over."""
+"""What has changed between two answers, each change short enough for a line; and whether a wait is over."""
 
 import re
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
-from kubectl_koord.reports.pending import PendingGangsReport, SlotRow, WhyReport
+from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.simulation.subjects import again
-from kubectl_koord.wording.words import count, layer_noun, listed
+from kubectl_koord.wording.answers import progress as sentences
 
 
 class ProgressNote(Struct, frozen=True):
-    """One change: of whom (`ns/gang`, or `pod/ns/name`), in words, and the verdict from now on."""
+    """One change: the subject (`ns/gang`, or `pod/ns/name`), what has changed, and the verdict from now on."""
 
     subject: str
     text: str
@@ -23,7 +23,7 @@ class ProgressNote(Struct, frozen=True):
 
 
 def is_scheduled(subject: Subject) -> bool:
-    """Tell whether nobody is pending and every gang of the group has its minimum, at least one pod, on nodes.
+    """Tell whether no pod is pending and every gang of the group has its minimum, at least one pod, on nodes.
 
     Pods that are being deleted count no more: they make way, perhaps for those to come.
     """
@@ -38,16 +38,18 @@ def is_scheduled(subject: Subject) -> bool:
     return True
 
 
-def news(before: WhyReport, after: WhyReport) -> str:
-    """Return what a person wants to know of the change, empty where it is nothing.
+def changes(before: WhyReport, after: WhyReport) -> str:
+    """Return what has changed for those who wait for a subject, empty where nothing has.
 
     That is: the verdict and its cause, slots by domain, pods pending and on nodes, and ways out.
     """
-    return "; ".join(_news(before, after))
+    return "; ".join(_changes(before, after))
 
 
-def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport) -> tuple[ProgressNote, ...]:
-    """Return who has begun to wait, waits for another cause, or waits no more (as the snapshot tells why).
+def listing_changes(
+    snapshot: Snapshot, before: PendingGangsReport, after: PendingGangsReport
+) -> tuple[ProgressNote, ...]:
+    """Return which subjects have begun to wait, wait for another cause, or wait no more (as the snapshot tells why).
 
     And that others may be missing, from where on a kind that decides what is listed can be read no more.
     """
@@ -55,33 +57,32 @@ def listing_news(snapshot: Snapshot, before: PendingGangsReport, after: PendingG
     found = []
     for key, item in new.items():
         earlier = old.get(key)
-        if earlier is None or _essence(earlier) != _essence(item):
-            found.append(ProgressNote(name_of(item), _stands(item), item.verdict))
+        if earlier is None or _verdict_and_cause(earlier) != _verdict_and_cause(item):
+            found.append(ProgressNote(name_of(item), _state(item), item.verdict))
     if after.message not in {"", before.message}:
-        found.append(ProgressNote("this list", f"may be incomplete: {after.message.rstrip('.')}", after.verdict))
-    return (*found, *(_left(snapshot, item) for key, item in old.items() if key not in new))
+        found.append(ProgressNote(sentences.LISTING, sentences.list_incomplete(after.message), after.verdict))
+    return (*found, *(_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new))
 
 
 def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     """Return how waiting for a gang has ended, in one sentence; `waited` is the time limit as the user wrote it."""
-    name = _called(report)
+    name = sentences.called(report.gang, lone_pod=report.lone_pod)
     if reached:
-        return f"{name} is {_on_nodes(report)}."
+        return sentences.ended_scheduled(name, _on_nodes(report))
     if not report.pending_pods:
-        return f"{name} is not scheduled after {waited}: {_too_few(report)}."
+        return sentences.ended_too_few(name, waited, _too_few(report))
     if report.verdict == "yes":
-        return f"{name} is still pending after {waited}: it would be placed now, but the scheduler has not retried yet."
-    doubt = "cannot tell whether it would be placed: " if report.verdict == "unknown" else ""
-    return f"{name} is still pending after {waited}: {doubt}{_reason(report)}"
+        return sentences.ended_not_retried(name, waited)
+    return sentences.ended_pending(name, waited, _reason(report), certain=report.verdict == "no")
 
 
 def gone(snapshot: Snapshot, subject: Subject) -> str:
     """Return what is to be said of a subject that is there no more."""
     if isinstance(subject, PodSubject):
-        return f"pod {subject.key} was deleted or has finished"
+        return sentences.pod_gone(subject.key)
     if not snapshot.sees("PodGroup", subject.key.partition("/")[0]):
-        return f"{subject.key} has no unfinished pods left, and PodGroups could not be read"
-    return f"{subject.key} no longer exists: it has no unfinished pods and no PodGroup"
+        return sentences.gang_not_seen(subject.key)
+    return sentences.gang_gone(subject.key)
 
 
 def name_of(report: WhyReport) -> str:
@@ -89,57 +90,50 @@ def name_of(report: WhyReport) -> str:
     return f"pod/{report.gang}" if report.lone_pod else report.gang
 
 
-def _called(report: WhyReport) -> str:
-    return f"pod {report.gang}" if report.lone_pod else report.gang
-
-
-def _news(before: WhyReport, after: WhyReport) -> Iterator[str]:
+def _changes(before: WhyReport, after: WhyReport) -> Iterator[str]:
     if not after.pending_pods:
         if before.pending_pods or before.bound_pods != after.bound_pods:
-            yield _stands(after)
+            yield _state(after)
         return
     yield from _numbers(before, after)
-    same = _essence(before) == _essence(after)
-    slots = tuple(_slots(before, after)) if same and after.verdict != "yes" else ()
+    is_same = _verdict_and_cause(before) == _verdict_and_cause(after)
+    slots = tuple(_slots(before, after)) if is_same and after.verdict != "yes" else ()
     yield from slots
-    if not same or _says(before, numbers=not slots) != _says(after, numbers=not slots):
-        yield _stands(after)
+    if not is_same or _compared_reason(before, numbers=not slots) != _compared_reason(after, numbers=not slots):
+        yield _state(after)
     if after.verdict == "no":
-        yield from _helps(before, after)
+        yield from _ways_out(before, after)
 
 
 def _numbers(before: WhyReport, after: WhyReport) -> Iterator[str]:
+    pending = len(after.pending_pods)
     if before.bound_pods != after.bound_pods:
-        every = after.bound_pods + len(after.pending_pods)
-        yield f"{after.bound_pods} of {count(every, 'pod')} on a node (was {before.bound_pods})"
-    elif before.pending_pods and len(before.pending_pods) != len(after.pending_pods):
-        yield f"{count(len(after.pending_pods), 'pod')} pending (was {len(before.pending_pods)})"
+        yield sentences.bound_changed(after.bound_pods, after.bound_pods + pending, before.bound_pods)
+    elif before.pending_pods and len(before.pending_pods) != pending:
+        yield sentences.pending_changed(pending, len(before.pending_pods))
 
 
-def _essence(report: WhyReport) -> tuple[Verdict, str, bool]:
+def _verdict_and_cause(report: WhyReport) -> tuple[Verdict, str, bool]:
     return report.verdict, report.cause.code if report.cause else "", bool(report.pending_pods)
 
 
-def _says(report: WhyReport, *, numbers: bool) -> str:
-    """Return the reason, perhaps without its numbers: those of slots are told by domain."""
+def _compared_reason(report: WhyReport, *, numbers: bool) -> str:
+    """Return the reason, perhaps without its numbers: those of slots are given by domain."""
     if report.verdict == "yes":
         return ""
     return _reason(report) if numbers else re.sub(r"\d+", "", _reason(report))
 
 
-def _stands(report: WhyReport) -> str:
-    """Return how things stand, without the name."""
+def _state(report: WhyReport) -> str:
+    """Return how a subject stands, without its name."""
     if not report.pending_pods:
         return _on_nodes(report) if report.lone_pod or _has_minimum(report) else _too_few(report)
     if report.verdict == "no":
-        return f"pending: {_reason(report).rstrip('.')}"
+        return sentences.pending(_reason(report))
     if report.verdict == "unknown":
-        return f"cannot tell whether it would be placed: {_reason(report).rstrip('.')}"
-    if not report.placement:
-        return "would be placed now"
-    nodes = sorted(set(report.placement.values()))
-    place = listed(nodes)
-    return f"would be placed now: {count(len(report.placement), 'pod')} on {place}"
+        return sentences.undecided(_reason(report))
+    placement = report.placement or {}
+    return sentences.would_be_placed(placement.keys(), sorted(set(placement.values())))
 
 
 def _has_minimum(report: WhyReport) -> bool:
@@ -147,17 +141,17 @@ def _has_minimum(report: WhyReport) -> bool:
 
 
 def _on_nodes(report: WhyReport) -> str:
-    return f"scheduled: {'it is' if report.lone_pod else count(report.bound_pods, 'pod')} on a node"
+    return sentences.on_nodes(report.bound_pods, lone_pod=report.lone_pod)
 
 
 def _too_few(report: WhyReport) -> str:
-    return f"no pending pods, {report.bound_pods} on a node, {report.min_member} needed"
+    return sentences.too_few(report.bound_pods, report.min_member)
 
 
 def _reason(report: WhyReport) -> str:
     if report.cause:
         return report.cause.message
-    return report.warnings[-1].message if report.warnings else "no reason was found."
+    return report.warnings[-1].message if report.warnings else sentences.NO_REASON
 
 
 def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
@@ -165,36 +159,27 @@ def _slots(before: WhyReport, after: WhyReport) -> Iterator[str]:
     old = {(row.layer, row.name): row.offer_slots for row in before.domains}
     changed = [row for row in after.domains if old and old.get((row.layer, row.name)) != row.offer_slots]
     changed.sort(key=lambda row: -row.offer_slots)
-    wanted = f" of {after.desired_offer_slot}" if after.desired_offer_slot is not None else ""
     for row in changed:
-        was = old.get((row.layer, row.name))
-        yield f"{row.offer_slots}{wanted} slots in {_place(row)} ({'new' if was is None else f'was {was}'})"
+        domain = row.layer, row.name
+        yield sentences.slots_changed(row.offer_slots, after.desired_offer_slot, domain, old.get(domain))
 
 
-def _place(row: SlotRow) -> str:
-    return row.name or f"the {layer_noun(row.layer)}"
-
-
-def _helps(before: WhyReport, after: WhyReport) -> Iterator[str]:
+def _ways_out(before: WhyReport, after: WhyReport) -> Iterator[str]:
     """Yield the first way out that is new, or the first of those that are no way out any more."""
     old, new = ([way.message for way in report.unblock] for report in (before, after))
     more = [message for message in new if message not in old]
     less = [message for message in old if message not in new]
     if more:
-        yield f"now helps: {_first(more)}"
+        yield sentences.now_helps(more)
     elif less and before.verdict == "no":
-        yield f"no longer helps: {_first(less)}"
+        yield sentences.no_longer_helps(less)
 
 
-def _first(messages: list[str]) -> str:
-    return messages[0] + (f" (the first of {len(messages)})" if messages[1:] else "")
-
-
-def _left(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
+def _no_longer_listed(snapshot: Snapshot, item: WhyReport) -> ProgressNote:
     """Return what became of a subject that a listing no longer holds."""
     subject = again(snapshot, item.gang, lone_pod=item.lone_pod)
     if subject is None:
         is_seen = item.lone_pod or snapshot.sees("PodGroup", item.gang.partition("/")[0])
-        return ProgressNote(name_of(item), "gone" if is_seen else "no unfinished pods any more", "unknown")
+        return ProgressNote(name_of(item), sentences.GONE if is_seen else sentences.NONE_UNFINISHED, "unknown")
     report = why(snapshot, subject, brief=True)
-    return ProgressNote(name_of(item), _stands(report), report.verdict)
+    return ProgressNote(name_of(item), _state(report), report.verdict)

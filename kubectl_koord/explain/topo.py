@@ -11,14 +11,14 @@ from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.engine.view import Occupant, View, of
 from kubectl_koord.model import accelerators
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import DomainName, Notice, Verdict
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
+from kubectl_koord.wording.answers import topology as sentences
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.words import count, listed, obstacle
+from kubectl_koord.wording.words import obstacle
 
 
 def topo(
@@ -28,29 +28,29 @@ def topo(
 
     The verdict is no when no tree can be built, unknown when nodes or topology could not be read, or with a subject
     anything that its slots rest on; what could be read is shown all the same. A row for each node is left out unless
-    `with_nodes`: of thousands nobody looks at them all. `tree` is the snapshot's where it has been built already.
+    `with_nodes`: of thousands nobody reads them all. `tree` is the snapshot's where it has been built already.
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
     kinds = coverage.kinds_needed(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
     warnings = [*coverage.general(snapshot), *coverage.absent(snapshot, kinds)]
     resources: tuple[str, ...] = ("cpu",)
-    blind = visibility.unread(snapshot, "tree")
-    unread = blind if subject is None else (*blind, *visibility.unread_for_slots(subject, snapshot))
+    tree_unread = visibility.unread(snapshot, "tree")
+    unread = tree_unread if subject is None else (*tree_unread, *visibility.unread_for_slots(subject, snapshot))
     rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
-    if isinstance(tree, NoTree) and not blind:
-        warnings.append(Notice(tree.code, f"{tree.message}."))
+    if isinstance(tree, NoTree) and not tree_unread:
+        warnings.append(Notice(tree.code, sentences.no_tree(tree.message)))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        outcome = _course(snapshot, subject) if not unread else None
+        outcome = _outcome(snapshot, subject) if not unread else None
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"))
         resources = tuple(amounts.resource for amounts in figures.amounts)
         rows = (_domain_rows(tree, figures, outcome), _node_rows(tree, view, figures, outcome) if with_nodes else ())
         layers = tree.layers
         outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
         warnings.extend(_problems(snapshot, tree))
-    is_no_tree = isinstance(tree, NoTree) and not blind
+    is_no_tree = isinstance(tree, NoTree) and not tree_unread
     verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
     return TopologyReport(
         verdict=verdict,
@@ -72,7 +72,7 @@ def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
     return None if subject is None or visibility.unread_members(subject, snapshot) else len(subject.pending)
 
 
-def _course(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
+def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
     if subject is None or not subject.pending:
         return None
     found = open_outcomes(simulate(snapshot, subject), preemption=False)
@@ -80,7 +80,7 @@ def _course(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
 
 
 class _Amounts(NamedTuple):
-    """What there is of one resource by domain index, and what is free (None where pods went unseen).
+    """What there is of one resource by domain index, and what is free (None where pods could not be read).
 
     `withheld` is what would be free on nodes that are cordoned or not ready; `free` is without it.
     """
@@ -128,12 +128,12 @@ def _amounts(
     def summed(amounts: Mapping[str, int]) -> Sequence[int]:
         return [number // unit for number in sums(tree, amounts)]
 
-    unseen = (None,) * len(tree.domains)
+    unknown = (None,) * len(tree.domains)
     return _Amounts(
         resource=resource,
-        free=summed({name: number for name, number in free.items() if name not in out}) if are_pods_seen else unseen,
+        free=summed({name: number for name, number in free.items() if name not in out}) if are_pods_seen else unknown,
         total=summed(totals),
-        withheld=summed({name: number for name, number in free.items() if name in out}) if are_pods_seen else unseen,
+        withheld=summed({name: number for name, number in free.items() if name in out}) if are_pods_seen else unknown,
     )
 
 
@@ -164,8 +164,9 @@ def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | Non
     main, rows = figures.amounts[0], []
     for name, index in tree.leaf.items():
         slots = plan.slots[index] if plan is not None else None
+        node = view.node(name)
         reason = outcome.first.rejections.get(name) if outcome is not None else None
-        words = obstacle(reason) if reason is not None and slots == 0 else ""
+        refusal = obstacle(reason) if reason is not None and slots == 0 else ""
         parent = _named(tree.domains[tree.parents[index]])
         rows.append(
             NodeRow(
@@ -173,9 +174,9 @@ def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | Non
                 parent=parent,
                 free=main.free[index],
                 total=main.total[index],
-                state=_state(view.node(name)),
+                state=sentences.node_state(unschedulable=node.unschedulable, ready=node.ready),
                 offer_slots=slots,
-                reason=words,
+                reason=refusal,
                 withheld=main.withheld[index],
                 others=_others(figures, index),
             )
@@ -209,28 +210,14 @@ def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
     return found
 
 
-def _state(node: Node) -> str:
-    if node.unschedulable:
-        return "cordoned"
-    return "" if node.ready else "not ready"
-
-
 def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     for merged in tree.merged:
-        parents = listed([parent or "(root)" for parent in merged.parents])
-        message = (
-            f"{merged.layer} {merged.name} has several parents ({parents}): the scheduler treats it as one domain,"
-            " below the parent that it reads first."
-        )
-        yield Notice("merged-domains", message)
+        yield Notice("merged-domains", sentences.merged(merged.layer, merged.name, merged.parents))
     if tree.outside:
-        number = f"{count(len(tree.outside), 'node')} {'is' if len(tree.outside) == 1 else 'are'}"
-        yield Notice("outside-nodes", f"{number} outside the tree: gangs with a topology spec are never placed there.")
+        yield Notice("outside-nodes", sentences.outside(len(tree.outside)))
     virtual = [domain.name for domain in tree.domains if domain.virtual]
     if virtual:
-        lack = f"{count(len(virtual), 'node')} {'lacks' if len(virtual) == 1 else 'lack'}"
-        message = f"{lack} the label of the lowest layer: each is a domain of its own ({listed(virtual)})."
-        yield Notice("virtual-domains", message)
+        yield Notice("virtual-domains", sentences.virtual(virtual))
     yield from _stale_status(snapshot, tree)
 
 
@@ -239,13 +226,10 @@ def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     written = snapshot.topologies["default"].status
     if written is None:
         return
-    seen = {(domain.layer, domain.name): domain.nodes for domain in written}
+    then = {(domain.layer, domain.name): domain.nodes for domain in written}
     now = {(domain.layer, domain.name): domain.nodes for domain in tree.domains if domain.layer != NODE_LAYER}
-    differing = sorted(key for key in seen.keys() | now.keys() if seen.get(key) != now.get(key))
+    differing = sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
     if differing:
-        layer, name = differing[0]
-        message = (
-            f"the status of the ClusterNetworkTopology is stale in {count(len(differing), 'domain')}, such as"
-            f" {layer} {name or '(root)'} (status: {seen.get(differing[0], 0)} nodes, now: {now.get(differing[0], 0)})."
-        )
+        first = differing[0]
+        message = sentences.stale_status(len(differing), first, then.get(first, 0), now.get(first, 0))
         yield Notice("stale-status", message)

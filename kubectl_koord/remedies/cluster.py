@@ -1,6 +1,5 @@
 """Remedies on the side of the cluster: waiting, preemption, cordons, taints, more nodes."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count as numbers
@@ -12,7 +11,7 @@ from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search
@@ -21,9 +20,10 @@ from kubectl_koord.reports.edits import AddNode, Edit, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import deleted
 from kubectl_koord.simulation.simulation import every_outcome
-from kubectl_koord.wording.ages import overdue, told_overdue
+from kubectl_koord.wording.ages import overdue, overdue_clause
 from kubectl_koord.wording.disruption import preemption_effects
-from kubectl_koord.wording.words import count, listed, paste
+from kubectl_koord.wording.remedies import commands
+from kubectl_koord.wording.remedies import ways_out as sentences
 
 _MOST_NAMED = 3
 _MOST_TAINTS = 8
@@ -32,23 +32,19 @@ _MOST_PLACES = 3
 _MOST_TRIED = 16
 _MOST_GROWN = 6
 _MORE_NODES = 2
-_RUNS_PER_COURSE = 20
+_RUNS_PER_OUTCOME = 20
 _OF_KUBERNETES = "node.kubernetes.io/"
-_FINALIZERS = "jsonpath={.metadata.finalizers}"
 
 
 def wait_for_terminating(search: Search) -> Iterator[WayOut]:
     """Yield to wait, where pods that terminate already make room enough."""
-    dying = leaving(search.simulation.view)
-    edits = deleted(dying)
-    if dying and search.works(edits):
-        verb = "frees" if len(dying) == 1 else "free"
-        message = f"Wait: {count(len(dying), 'terminating pod')} {verb} enough room"
+    terminating = leaving(search.simulation.view)
+    edits = deleted(terminating)
+    if terminating and search.works(edits):
         moment = search.simulation.snapshot.moment
-        late = told_overdue(dying, moment)
-        looks = [("-n", pod.namespace, pod.name) for pod in overdue(dying, moment)[:1]]
-        command = "".join(paste("kubectl", "get", "pod", *names, "-o", _FINALIZERS) for names in looks)
-        yield WayOut("wait-for-terminating", f"{message}; {late}" if late else message, command, edits)
+        message = sentences.wait_for_terminating(len(terminating), overdue_clause(terminating, moment))
+        command = "".join(commands.see_finalizers_of_terminating(pod.key) for pod in overdue(terminating, moment)[:1])
+        yield WayOut("wait-for-terminating", message, command, edits)
 
 
 def leaving(view: View) -> list[RunningPod]:
@@ -61,7 +57,7 @@ def wait_for_preemption(search: Search) -> Iterator[WayOut]:
     simulation = search.simulation
     if not simulation.snapshot.config.preemption or not search.budget.spend(_MOST_PLACES):
         return
-    most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_COURSE)
+    most = max(_MOST_PLACES + 1, search.budget.runs // _RUNS_PER_OUTCOME)
     effective = (outcome for outcome in every_outcome(simulation, most_rounds=most) if outcome.rounds)
     outcomes = []
     for outcome in islice(effective, most):
@@ -77,20 +73,13 @@ def _preempting(search: Search, outcome: Outcome) -> Iterator[WayOut]:
     edits = deleted(pod for one in outcome.rounds for pod in one.gone)
     if not search.works(edits):
         return
-    namespace, _, name = simulation.subject.key.partition("/")
-    who = listed([victim.key for victim in outcome.killed])
-    where = _domain_words(outcome.rounds[-1].domain)
-    whom = "the gang" if isinstance(simulation.subject, GangSubject) else "it"
-    message = f"Wait: the scheduler will preempt {who or 'pods that are already terminating'} and place {whom}{where}"
-    command = paste("kubectl", "koord", "preempt", name, "-n", namespace, "--dry-run")
+    is_gang = isinstance(simulation.subject, GangSubject)
+    victims = [victim.key for victim in outcome.killed]
+    message = sentences.wait_for_preemption(victims, outcome.rounds[-1].domain, is_gang=is_gang)
     freed = disruption.freed(simulation.snapshot, outcome.killed)
     broken = disruption.broken_gangs(simulation.snapshot, outcome.killed)
-    message = f"{message}{preemption_effects(freed, broken)}"
-    yield WayOut("wait-for-preemption", message, command, edits, freed, broken)
-
-
-def _domain_words(domain: Domain | None) -> str:
-    return f" in {domain.name}" if domain is not None and domain.name else ""
+    message += preemption_effects(freed, broken)
+    yield WayOut("wait-for-preemption", message, commands.preempt(simulation.subject.key), edits, freed, broken)
 
 
 def uncordon(search: Search) -> Iterator[WayOut]:
@@ -128,9 +117,7 @@ def uncordoning(edits: Sequence[Edit], alone: Sequence[str] = ()) -> WayOut:
     """Return the way out that uncordons these nodes; `alone` are nodes of which one is enough."""
     names = sorted(edit.node for edit in edits if isinstance(edit, Uncordon))
     others = [name for name in alone if name not in names]
-    instead = f" (or {listed(others)})" if others else ""
-    which = names[0] if len(names) == 1 else f"all of {listed(names)}"
-    return WayOut("uncordon", f"Uncordon {which}{instead}", paste("kubectl", "uncordon", *names), tuple(edits))
+    return WayOut("uncordon", sentences.uncordon(names, others), commands.uncordon(names), tuple(edits))
 
 
 def tolerate(search: Search) -> Iterator[WayOut]:
@@ -141,12 +128,10 @@ def tolerate(search: Search) -> Iterator[WayOut]:
 def tolerating(search: Search) -> Iterator[WayOut]:
     """Yield to tolerate each taint in the way, the commonest first, whether it is enough or not."""
     for taint, nodes in _taints(search):
-        value = f"={taint.value}" if taint.value else ""
-        message = f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')})"
         edits = (Tolerate(search.pods, taint.key, taint.value, taint.effect),)
         command = _toleration(search, taint)
-        where = "" if command else f": add it to spec.tolerations in {next_steps.written_in(search.members)}"
-        yield WayOut("tolerate", f"{message}{where}", command, edits)
+        owners = None if command else next_steps.owners_of(search.members)
+        yield WayOut("tolerate", sentences.tolerate(taint, nodes, owners), command, edits)
 
 
 def _taints(search: Search) -> list[tuple[Taint, int]]:
@@ -159,16 +144,10 @@ def _toleration(search: Search, taint: Taint) -> str:
     """Return the commands for a few pods; many are better changed in what creates them."""
     if len(search.pods) > _MOST_PODS_NAMED:
         return ""
-    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
-    return " && ".join(_patch(pod, toleration) for pod in sorted(search.members, key=lambda pod: pod.key))
-
-
-def _patch(pod: PendingPod, toleration: Mapping[str, str]) -> str:
-    """Return the command that adds a toleration to a pod, whether it has others, which must stay, or none."""
-    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
-    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
-    patch = json.dumps([another if pod.requirements.tolerations else first])
-    return paste("kubectl", "patch", "pod", pod.name, "-n", pod.namespace, "--type", "json", "-p", patch)
+    members = sorted(search.members, key=lambda pod: pod.key)
+    return commands.in_turn(
+        commands.tolerate(pod.key, taint, is_first=not pod.requirements.tolerations) for pod in members
+    )
 
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
@@ -188,7 +167,7 @@ def _grown(search: Search, short: Shortage, numbers: Iterable[tuple[str, int]]) 
     for like, number in numbers:
         edits = _added(search.simulation.view, like, number)
         if search.works(edits):
-            yield WayOut("add-nodes", f"Add {count(number, 'node')} like {like}{short.place}", edits=edits)
+            yield WayOut("add-nodes", sentences.add_nodes(number, like, short.named), edits=edits)
 
 
 def _growing(slot_count: SlotCount) -> Iterator[Shortage]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 
 from msgspec import structs
@@ -14,26 +15,28 @@ from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
-from kubectl_koord.remedies.slot_count import held
+from kubectl_koord.remedies.slot_count import placed_members
 from kubectl_koord.reports.codes import ActionCode
 from kubectl_koord.reports.edits import DeletePod, Edit, SetMinimum, SetRequest, SetTopology
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import asking
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.words import amount_of, count, paste, resource_name
+from kubectl_koord.wording.remedies import commands
+from kubectl_koord.wording.remedies import ways_out as sentences
 
 _MEBI = 1 << 20
-_LEAST_SHARE = 10  # who asks for a tenth of what it needs is not helped
+_LEAST_SHARE = 10  # a pod that asks for a tenth of what it needs is not helped
 _MOST_SIZES = 16
 _Change = Callable[[tuple[GatherRule, ...]], tuple[GatherRule, ...]]
+_Message = Callable[[Sequence[str] | None], str]
 
 
 def other_layer(search: Search) -> Iterator[WayOut]:
     """Yield the nearest wider layer to gather on that works, and gathering as a preference only."""
-    seen: set[str] = set()
+    offered: set[str] = set()
     for way in other_layers(search):
-        if way.action not in seen and search.works(way.edits):
-            seen.add(way.action)
+        if way.action not in offered and search.works(way.edits):
+            offered.add(way.action)
             yield way
 
 
@@ -45,16 +48,18 @@ def other_layers(search: Search) -> Iterator[WayOut]:
         return
     for layer in reversed(tree.layers[: tree.layers.index(must)]):
         edits = _with_rules(simulation, _gathered_on(must, layer))
-        yield _changing_spec(simulation, "gather-wider", f"Gather on {layer} instead", edits)
+        yield _changing_spec(simulation, "gather-wider", partial(sentences.gather_on, layer), edits)
     edits = _with_rules(simulation, _preferring)
-    yield _changing_spec(simulation, "prefer-gather", "Use PreferGather instead of MustGather", edits)
+    yield _changing_spec(simulation, "prefer-gather", sentences.prefer_gather, edits)
 
 
-def _changing_spec(simulation: Simulation, action: ActionCode, message: str, edits: tuple[SetTopology, ...]) -> WayOut:
+def _changing_spec(
+    simulation: Simulation, action: ActionCode, message: _Message, edits: tuple[SetTopology, ...]
+) -> WayOut:
     """Return to change the spec by command; where pods carry it, by the field."""
     command = annotate(edits)
-    where = "" if command else f" (network-topology-spec in {next_steps.written_in(simulation.subject.pending)})"
-    return WayOut(action, f"{message}{where}", command, edits)
+    owners = None if command else next_steps.owners_of(simulation.subject.pending)
+    return WayOut(action, message(owners), command, edits)
 
 
 def _gathered_on(old: str, new: str) -> _Change:
@@ -86,7 +91,7 @@ def smaller_multiple(search: Search) -> Iterator[WayOut]:
 def lower_multiple(simulation: Simulation, layer: str, multiple: int, number: int) -> WayOut:
     """Return to lower a multiple, whether it is enough or not."""
     edits = _with_rules(simulation, _multiplied(layer, number))
-    message = f"Lower podCountMultiple of {layer} from {multiple} to {number}"
+    message = partial(sentences.lower_multiple, layer, multiple, number)
     return _changing_spec(simulation, "smaller-multiple", message, edits)
 
 
@@ -119,17 +124,16 @@ def annotate(edits: Sequence[SetTopology]) -> str:
     """Return what to paste; empty where pods define a gang: what they say is read when they are created."""
     if any(edit.defined_by != "PodGroup" for edit in edits):
         return ""
-    return " && ".join(_annotated(edit) for edit in edits)
+    return commands.in_turn(commands.annotate(edit.gang, _options(edit)) for edit in edits)
 
 
-def _annotated(edit: SetTopology) -> str:
-    namespace, _, name = edit.gang.partition("/")
+def _options(edit: SetTopology) -> list[str]:
     options: list[str] = []
     for rule in json.loads(edit.spec)["gatherStrategy"]:
         options += ["--must-gather" if rule["strategy"] == "MustGather" else "--prefer-gather", rule["layer"]]
         if "podCountMultiple" in rule:
             options += ["--multiple", f"{rule['layer']}={rule['podCountMultiple']}"]
-    return paste("kubectl", "koord", "annotate", "podgroup", name, "-n", namespace, *options, "--overwrite")
+    return options
 
 
 def fewer_pods(search: Search) -> Iterator[WayOut]:
@@ -150,7 +154,7 @@ def _sizes(search: Search, gang: Gang) -> Iterator[int]:
     """Yield the numbers of pods to try, the largest first."""
     plan = search.first.plan
     if plan is None:
-        yield from range(min(held(search.first), len(gang.pending) - 1), 0, -1)
+        yield from range(min(placed_members(search.first), len(gang.pending) - 1), 0, -1)
         return
     yield from range(min(max(plan.offered, default=0), len(gang.pending) - 1), 0, -1)
 
@@ -173,26 +177,21 @@ def _fewer(gang: Gang, number: int, edits: tuple[Edit, ...]) -> WayOut:
     minimums = [edit.minimum for edit in edits if isinstance(edit, SetMinimum)]
     fields = [_minimum(gang, minimum) for minimum in minimums]
     fields += filter(None, [next_steps.scaled_down(gone)])
-    how = f" ({'; '.join(fields)})" if fields else ""
-    message = f"Run with {count(number, 'pod')} instead of {len(gang.pending)}{how}"
-    if not gone:
-        message = f"Start with {count(number, 'pod')}{how}; the others start when there is room"
+    message = sentences.run_with(number, len(gang.pending), fields) if gone else sentences.start_with(number, fields)
     is_said_by_pods = gang.defined_by != "PodGroup" and minimums
-    commands = [_lowered(gang, minimum) for minimum in minimums]
-    commands += filter(None, [next_steps.delete(gone)])
-    return WayOut("fewer-pods", message, "" if is_said_by_pods else " && ".join(commands), edits)
+    found = [_lowered(gang, minimum) for minimum in minimums]
+    found += filter(None, [next_steps.delete(gone)])
+    return WayOut("fewer-pods", message, "" if is_said_by_pods else commands.in_turn(found), edits)
 
 
 def _minimum(gang: Gang, minimum: int) -> str:
     if gang.defined_by == "PodGroup":
-        return f"minMember {minimum}"
-    return f"min-available {minimum} in {next_steps.written_in(gang.pending)}"
+        return sentences.minimum_of_pod_group(minimum)
+    return sentences.minimum_of_pods(minimum, next_steps.owners_of(gang.pending))
 
 
 def _lowered(gang: Gang, minimum: int) -> str:
-    namespace, _, name = gang.key.partition("/")
-    patch = json.dumps({"spec": {"minMember": minimum}})
-    return paste("kubectl", "patch", "podgroup", name, "-n", namespace, "--type", "merge", "-p", patch)
+    return commands.patch_pod_group(gang.key, json.dumps({"spec": {"minMember": minimum}}))
 
 
 def smaller_request(search: Search) -> Iterator[WayOut]:
@@ -208,9 +207,7 @@ def smaller_request(search: Search) -> Iterator[WayOut]:
         now = max(dict(pod.requirements.requests).get(resource, 0) for pod in pods)
         found = _largest_request(search, resource, now)
         if found * _LEAST_SHARE >= now:
-            name, before = resource_name(resource), amount_of(resource, now)
-            less = f"Request {amount_of(resource, found)} {name} per pod instead of {before}"
-            message = f"{less} (resources.requests in the pod template)"
+            message = sentences.smaller_request(resource, found, now)
             yield WayOut("smaller-request", message, edits=(_capped(search, resource, found),))
 
 

@@ -10,6 +10,8 @@ from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_RETRY
 
 _SOON = timedelta(minutes=1)  # a pod that young may simply not have been tried yet
 
@@ -23,11 +25,7 @@ def waits(simulation: Simulation) -> Cause | None:
     refused = [pod.key for pod in simulation.subject.pending if pod.condition is not None and pod.condition.message]
     if not refused:
         return None
-    when = "its PodGroup changes or a pod joins it" if simulation.has_topology else "the cluster changes"
-    message = (
-        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or at once when"
-        f" {when}."
-    )
+    message = sentences.not_retried(has_topology=simulation.has_topology)
     return Cause("waiting-for-retry", message, tuple(refused))
 
 
@@ -35,23 +33,18 @@ def steps(simulation: Simulation) -> tuple[WayOut, ...]:
     """Return what makes the scheduler try again at once: only topology gangs are not woken by themselves."""
     if not simulation.has_topology:
         return ()
-    return (next_steps.touch(simulation, "Touch the PodGroup, so that the scheduler retries at once"),)
+    return (next_steps.touch(simulation, TOUCH_TO_RETRY),)
 
 
 def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
-    """Warn of a group that 1.7 may have left stuck without a word (koordinator#2773)."""
+    """Warn of a group that 1.7 may never try again, and does not report (koordinator#2773)."""
     subject, is_affected = simulation.subject, simulation.snapshot.config.version == "1.7"
     if not is_affected or verdict != "yes" or isinstance(subject, PodSubject) or subject.group.is_satisfied():
         return
     if len(subject.pending) > 1 and all(
         pod.condition is None and _is_old(simulation, pod.created) for pod in subject.pending
     ):
-        message = (
-            "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
-            " representative pod and never replaces it after a failed gang check: delete the oldest pod, or restart"
-            " the scheduler."
-        )
-        yield Notice("stuck-representative", message)
+        yield Notice("stuck-representative", sentences.STUCK_REPRESENTATIVE)
 
 
 def _is_old(simulation: Simulation, created: str) -> bool:

@@ -10,7 +10,7 @@ from kubectl_koord.engine.queue import by_node
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
-from kubectl_koord.remedies.slot_count import SlotCount, held
+from kubectl_koord.remedies.slot_count import SlotCount, placed_members
 from kubectl_koord.reports.edits import Edit
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
@@ -20,7 +20,7 @@ _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
 _RUNS_OF_PREEMPTION = 40
 _MORE_PIECES = 4
-_MOST_TALLIES = 4
+_MOST_SLOT_COUNTS = 4
 
 
 class SearchBudget:
@@ -53,9 +53,9 @@ def is_placed(simulation: Simulation, budget: SearchBudget) -> bool:
 
 
 def _next_places(simulation: Simulation, budget: SearchBudget) -> bool:
-    """Tell whether the next attempt places the subject whoever is tried first.
+    """Tell whether the next attempt places the subject whichever pod is tried first.
 
-    What preemption does is only asked, for it is dear, where some triggers place it and others do not.
+    What preemption does is computed, which takes long, only where some triggers place it and others do not.
     """
     placed = {outcome.placed_at_once for outcome in every_outcome(simulation, preemption=False)}
     if len(placed) > 1 and budget.spend(_RUNS_OF_PREEMPTION):
@@ -66,36 +66,36 @@ def _next_places(simulation: Simulation, budget: SearchBudget) -> bool:
 class Search:
     """One search for ways out: a simulation that ends in a no, and the attempt that failed."""
 
-    def __init__(self, simulation: Simulation, stuck: Outcome, budget: SearchBudget) -> None:
+    def __init__(self, simulation: Simulation, failed: Outcome, budget: SearchBudget) -> None:
         """Keep them; nothing is computed yet."""
         self.simulation = simulation
-        self.stuck = stuck
+        self.failed = failed
         self.budget = budget
         self.members = in_index_order(simulation.subject.pending)
         self.pods = tuple(sorted(pod.key for pod in self.members))
-        self._seen: dict[tuple[Edit, ...], bool] = {}
+        self._tried: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
 
     @property
     def first(self) -> Attempt:
         """The attempt that failed: where jobs go first that would be placed, the one after them."""
-        return self._standing[1]
+        return self._failed_attempt[1]
 
     @property
     def view(self) -> View:
-        """The cluster in which it failed, with those that go first in their places."""
-        return self._standing[0]
+        """The cluster in which it failed, with the jobs that go first in their places."""
+        return self._failed_attempt[0]
 
     @cached_property
-    def _standing(self) -> tuple[View, Attempt]:
+    def _failed_attempt(self) -> tuple[View, Attempt]:
         simulation = self.simulation
         higher_priority_jobs = len(contention.higher_priority_jobs(simulation))
         if not higher_priority_jobs or not self.budget.spend(higher_priority_jobs):
-            return simulation.view, self.stuck.first
+            return simulation.view, self.failed.first
         before = contention.jobs_ahead(simulation).view
         tried = (outcome.first for outcome in every_outcome(simulation, before, preemption=False))
         return next(
-            ((before, first) for first in tried if first.placement is None), (simulation.view, self.stuck.first)
+            ((before, first) for first in tried if first.placement is None), (simulation.view, self.failed.first)
         )
 
     @cached_property
@@ -108,9 +108,9 @@ class Search:
         for first in firsts:
             start = first.plan.start if first.plan is not None else ()
             kinds.setdefault(
-                (first.trigger.requirements, held(first), start), SlotCount(self.simulation, self.view, first)
+                (first.trigger.requirements, placed_members(first), start), SlotCount(self.simulation, self.view, first)
             )
-        return tuple(kinds.values())[:_MOST_TALLIES]
+        return tuple(kinds.values())[:_MOST_SLOT_COUNTS]
 
     def once(self, family: str, find: "Callable[[Search], tuple[WayOut, ...]]") -> tuple[WayOut, ...]:
         """Return the ways out of a family on which others depend, looked for once."""
@@ -121,9 +121,9 @@ class Search:
     def works(self, edits: Sequence[Edit]) -> bool:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
         key = tuple(edits)
-        if key not in self._seen:
-            self._seen[key] = self.budget.runs > 0 and is_placed(changed(self.simulation, key), self.budget)
-        return self._seen[key]
+        if key not in self._tried:
+            self._tried[key] = self.budget.runs > 0 and is_placed(changed(self.simulation, key), self.budget)
+        return self._tried[key]
 
     @property
     def counts_exactly(self) -> bool:
@@ -162,12 +162,12 @@ class Search:
                 kept = rest
         return _flat(kept)
 
-    def beyond(self, edits: Sequence[Edit], stuck: Outcome) -> "Search":
+    def beyond(self, edits: Sequence[Edit], failed: Outcome) -> "Search":
         """Return the search that goes on from a changed cluster, out of the same budget."""
-        return Search(changed(self.simulation, edits), stuck, self.budget)
+        return Search(changed(self.simulation, edits), failed, self.budget)
 
     def placed_after(self, edits: Sequence[Edit]) -> tuple[View, tuple[str, ...]] | None:
-        """Return the cluster with the subject in its place, after those that go first, and its nodes.
+        """Return the cluster with the subject in its place, after the jobs that go first, and its nodes.
 
         None where it finds no place.
         """
@@ -179,7 +179,7 @@ class Search:
         placed = by_node(simulation.subject.pending, assignments or {})
         return before.with_pods(placed), tuple(placed)
 
-    def course_after(self, edits: Sequence[Edit]) -> Outcome | None:
+    def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:
         """Return what the engine says once the edits are made, None where it is not asked any more."""
         simulation = changed(self.simulation, edits)
         if not self.budget.spend() or before_trying(simulation.subject, simulation.snapshot, simulation.tree):

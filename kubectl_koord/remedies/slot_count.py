@@ -12,7 +12,6 @@ from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.words import layer_noun
 
 
 class Shortage(Struct, frozen=True):
@@ -27,17 +26,9 @@ class Shortage(Struct, frozen=True):
         """The domain, None for the whole cluster, which a plan and no plan have in common."""
         return self.domain if self.domain is not None and self.domain.name else None
 
-    @property
-    def place(self) -> str:
-        """The domain in words, such as ` in spine s0`; empty for the whole cluster."""
-        if self.named is None:
-            return ""
-        noun = layer_noun(self.named.layer)
-        return f" in {self.named.name}" if noun in self.named.name else f" in {noun} {self.named.name}"
-
 
 class SlotCount:
-    """How slots are counted by one trigger, in the view of the attempt that failed, with those who are nominated.
+    """How slots are counted by one trigger, in the view of the attempt that failed, with the pods that are nominated.
 
     What is short and what a change brings are numbers of the same kind, so that they may be compared.
     """
@@ -55,7 +46,7 @@ class SlotCount:
         """Yield the places that lack slots, those that lack the fewest first."""
         plan = self.first.plan
         if plan is None:
-            yield Shortage(None, max(1, self.wanted - held(self.first)), tuple(self.view.names()))
+            yield Shortage(None, max(1, self.wanted - placed_members(self.first)), tuple(self.view.names()))
             return
         ranked = sorted(plan.start, key=lambda index: (-plan.raw[index], index))
         for index in ranked:
@@ -84,7 +75,7 @@ class SlotCount:
         return self._slots[view]
 
     def empty_slots(self) -> Mapping[str, int]:
-        """Return the slots by node were nobody there, no node cordoned and nobody nominated."""
+        """Return the slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 
     def slots_without(self, node: str, pods: Sequence[RunningPod]) -> int:
@@ -95,7 +86,7 @@ class SlotCount:
         return slots_on(state, self._runs, self.first.prepared)
 
 
-def held(first: Attempt) -> int:
+def placed_members(first: Attempt) -> int:
     """Return how many members had found a node when an attempt failed."""
     return sum(len(pods) for pods in first.waiting.values())
 

@@ -14,7 +14,8 @@ from kubectl_koord.reports.edits import DeletePod
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
-from kubectl_koord.wording.words import count
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.remedies.ways_out import drop_surplus
 
 LateCode = Literal["satisfied-by-earlier-pods", "surplus-pods", "replacement-waits"]
 
@@ -41,9 +42,7 @@ def without(simulation: Simulation) -> tuple[WayOut, ...]:
     edits = tuple(DeletePod(pod.key) for pod in surplus)
     if not all(outcome.placed_at_once for outcome in next_attempt(changed(simulation, edits))):
         return ()
-    message = f"Scale the job down to its minimum of {len(staying)}: it fits without {count(len(surplus), 'pod')}"
-    how = next_steps.scaled_down(surplus)
-    message = f"{message} ({how})" if how else message
+    message = drop_surplus(len(staying), len(surplus), next_steps.scaled_down(surplus))
     return (WayOut("drop-surplus", message, next_steps.delete(surplus), edits),)
 
 
@@ -54,17 +53,9 @@ def notices(simulation: Simulation, verdict: Verdict) -> Iterator[Notice]:
         return
     group = subject.group
     if not group.is_satisfied() and 0 < group.minimum < len(group.pending):
-        message = (
-            f"only {group.minimum} of its {len(group.pending)} pods are certain to be bound at once: the round ends"
-            " when the minimum is met, and the others follow some minutes later."
-        )
-        yield Notice("surplus-pods", message)
+        yield Notice("surplus-pods", sentences.some_bound_later(group.minimum, group.pending))
     elif may_be_forgotten(group, simulation.snapshot):
-        message = (
-            "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
-            " as the minimum: touch the PodGroup."
-        )
-        yield Notice("replacement-waits", message)
+        yield Notice("replacement-waits", sentences.FORGOTTEN_IF_STILL_PENDING)
 
 
 def may_be_forgotten(group: GangGroup, snapshot: Snapshot) -> bool:

@@ -6,13 +6,14 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.remedies import cluster, gang, pods
+from kubectl_koord.remedies import cluster, gang, moves, pods
 from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.remedies import commands
+from kubectl_koord.wording.remedies import ways_out as sentences
 
 _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     cluster.wait_for_terminating,
@@ -24,7 +25,7 @@ _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     gang.fewer_pods,
     gang.smaller_request,
     pods.free_lower,
-    pods.move_one,
+    moves.move_one,
     pods.free_any,
     cluster.add_nodes,
 )
@@ -41,28 +42,28 @@ class Found(Struct, frozen=True):
     why_none: str = ""
 
 
-def proven(simulation: Simulation, stuck: Outcome) -> Found:
+def proven(simulation: Simulation, failed: Outcome) -> Found:
     """Return the single changes after which the subject would be placed; the best pair where there is none."""
     unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
     if unevaluated:
-        return Found((), f"whether anything helps depends on {unevaluated_names(unevaluated)}, which is not evaluated.")
-    search = Search(simulation, stuck, SearchBudget(len(simulation.view.names())))
+        return Found((), sentences.help_depends_on(unevaluated))
+    search = Search(simulation, failed, SearchBudget(len(simulation.view.names())))
     ways = tuple(way for family in _FAMILIES for way in family(search))
     if not ways:
         ways = tuple(_pair(search))
     if ways:
         return Found(tuple(sorted(ways, key=_harm)))
-    return Found((), "none of the changes tried lets it start, alone or in pairs.")
+    return Found((), sentences.NONE_FOUND)
 
 
 def _harm(way: WayOut) -> int:
-    """Return the worst that a way out does to a pod; what the scheduler does by itself is on nobody here."""
+    """Return the worst that a way out does to a pod; what the scheduler does by itself does not count."""
     if way.action == "wait-for-preemption":
         return disruption.HARMLESS
     return max(map(disruption.harm, way.freed), default=disruption.HARMLESS)
 
 
-def told_apart(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
+def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
     """Return the steps after which the engine says yes, and those that must be done but may not be enough."""
     steps = tuple(steps)
     subject, snapshot = simulation.subject, simulation.snapshot
@@ -77,7 +78,7 @@ def _pair(search: Search) -> Iterator[WayOut]:
     """Yield the cheapest pair: a change that is not enough alone, and the first that is enough after it."""
     found: list[tuple[int, WayOut, WayOut]] = []
     for rank, half in _halves(search):
-        after = search.course_after(half.edits)
+        after = search.outcome_after(half.edits)
         if after is None:
             continue
         beyond = search.beyond(half.edits, after)
@@ -92,11 +93,11 @@ def _pair(search: Search) -> Iterator[WayOut]:
 def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     """Yield changes to begin a pair with, and their rank among the families."""
     view = search.simulation.view
-    dying, cordoned = cluster.leaving(view), evidence.cordoned(view)
-    if dying:
+    terminating, cordoned = cluster.leaving(view), evidence.cordoned(view)
+    if terminating:
         yield (
             _rank(cluster.wait_for_terminating),
-            WayOut("wait-for-terminating", "Wait for the terminating pods", edits=deleted(dying)),
+            WayOut("wait-for-terminating", sentences.WAIT_FOR_TERMINATING, edits=deleted(terminating)),
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
@@ -123,8 +124,8 @@ def _trimmed(search: Search, half: WayOut, way: WayOut) -> WayOut:
 
 
 def _joined(one: WayOut, other: WayOut) -> WayOut:
-    commands = [way.command for way in (one, other)]
+    both = [way.command for way in (one, other)]
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
-    message = f"{one.message}, and {other.message[0].lower()}{other.message[1:]}"
-    command = " && ".join(commands) if all(commands) else ""
+    command = commands.in_turn(both) if all(both) else ""
+    message = sentences.pair(one.message, other.message)
     return WayOut("pair", message, command, edits, (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs))

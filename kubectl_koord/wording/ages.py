@@ -34,8 +34,8 @@ def overdue(pods: Iterable[RunningPod], moment: str) -> tuple[RunningPod, ...]:
     return tuple(pod for _, pod in sorted(late, key=lambda item: (-item[0], item[1].key)))
 
 
-def told_overdue(pods: Iterable[RunningPod], moment: str) -> str:
-    """Return in half a sentence which pods should have terminated, and since when; empty for none."""
+def overdue_clause(pods: Iterable[RunningPod], moment: str) -> str:
+    """Return, to follow a sentence, which pods should have terminated, and since when; empty for none."""
     late = overdue(pods, moment)
     age = between(late[0].gone_by, moment) if late else None
     if age is None:

@@ -4,16 +4,8 @@ import json
 
 import pytest
 
-from kubectl_koord.changes.annotate import (
-    INDEX,
-    PREFIX,
-    SPEC,
-    RefusedError,
-    Wanted,
-    index_plan,
-    pod_group_plan,
-    seconds,
-)
+from kubectl_koord.changes.annotate import INDEX, index_plan, pod_group_plan
+from kubectl_koord.changes.values import PREFIX, SPEC, RefusedError, Wanted, seconds
 from kubectl_koord.reports.change import Change, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 

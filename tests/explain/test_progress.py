@@ -20,7 +20,7 @@ MISSING = "no spine has room for its 2 pods; the best has"
 
 
 def told(before: Drawing, after: Drawing, name: str = "job") -> str:
-    return progress.news(why_of(before, name), why_of(after, name))
+    return progress.changes(why_of(before, name), why_of(after, name))
 
 
 def bound(drawing: Drawing, *names: str) -> Drawing:
@@ -53,8 +53,8 @@ def test_slots_are_told_by_domain_with_what_they_were_and_what_helps_now() -> No
 def test_what_helps_no_longer_is_told_where_nothing_new_helps() -> None:
     before = why_of(FULL)
     after = replace(before, unblock=before.unblock[1:])
-    assert progress.news(before, after) == f"no longer helps: {before.unblock[0].message}"
-    assert progress.news(after, before) == f"now helps: {before.unblock[0].message}"
+    assert progress.changes(before, after) == f"no longer helps: {before.unblock[0].message}"
+    assert progress.changes(after, before) == f"now helps: {before.unblock[0].message}"
 
 
 def test_a_verdict_that_changes_is_told_with_its_reason() -> None:
@@ -84,11 +84,11 @@ def test_another_reason_of_the_same_cause_is_told_beside_the_slots() -> None:
     )
     rows = (replace(base.domains[0], offer_slots=0), base.domains[1])
     after = replace(base, cause=other, domains=rows)
-    assert progress.news(base, after) == (
+    assert progress.changes(base, after) == (
         "0 of 2 slots in s0 (was 1); pending: default/high has higher priority and takes its place;"
         " otherwise it would be placed"
     )
-    assert progress.news(base, replace(base, cause=replace(base.cause, message="no spine."))) == "pending: no spine"
+    assert progress.changes(base, replace(base, cause=replace(base.cause, message="no spine."))) == "pending: no spine"
 
 
 def test_of_many_domains_each_is_told() -> None:
@@ -96,9 +96,9 @@ def test_of_many_domains_each_is_told() -> None:
     before = replace(why_of(FULL), domains=tuple(replace(row, offer_slots=9) for row in rows[1:]), unblock=())
     after = replace(before, domains=rows, desired_offer_slot=None)
     slots = "4 slots in b4 (was 9); 3 slots in b3 (was 9); 2 slots in b2 (was 9); 1 slots in b1 (was 9)"
-    assert progress.news(before, after) == f"{slots}; 0 slots in b0 (new)"
+    assert progress.changes(before, after) == f"{slots}; 0 slots in b0 (new)"
     new = replace(before, domains=(*before.domains, replace(rows[0], name="")))
-    assert progress.news(before, new) == "0 of 2 slots in the block (new)"
+    assert progress.changes(before, new) == "0 of 2 slots in the block (new)"
 
 
 def test_pods_that_come_and_get_nodes_are_counted() -> None:
@@ -123,28 +123,28 @@ def test_a_lone_pod_is_scheduled_when_it_is_on_a_node() -> None:
     runs = EMPTY.with_running("one", on="n1", cpu=8)
     found = again(runs, "default/one", lone_pod=True)
     assert found is not None
-    assert progress.news(why_of(waits, "one"), why(runs, found)) == "scheduled: it is on a node"
+    assert progress.changes(why_of(waits, "one"), why(runs, found)) == "scheduled: it is on a node"
     assert again(EMPTY, "default/one", lone_pod=True) is None
 
 
 def test_a_reason_may_be_a_warning_or_missing() -> None:
     base = replace(why_of(FULL), verdict="unknown", cause=None, domains=(), unblock=())
     warned = replace(base, warnings=(Notice("assumed-config", "nobody knows."),))
-    assert progress.news(base, warned) == "cannot tell whether it would be placed: nobody knows"
-    assert progress.news(warned, base) == "cannot tell whether it would be placed: no reason was found"
+    assert progress.changes(base, warned) == "cannot tell whether it would be placed: nobody knows"
+    assert progress.changes(warned, base) == "cannot tell whether it would be placed: no reason was found"
 
 
 def test_ways_out_of_another_verdict_are_not_told_as_lost() -> None:
     base = replace(why_of(FULL), unblock=())
     before = replace(base, verdict="unknown", unblock=(WayOut("touch-podgroup", "Touch it"),))
-    assert progress.news(before, base) == f"pending: {MISSING} 1"
+    assert progress.changes(before, base) == f"pending: {MISSING} 1"
 
 
 # --- listings -------------------------------------------------------------------------------
 
 
 def listed(before: Drawing, after: Drawing) -> tuple[ProgressNote, ...]:
-    return progress.listing_news(after, every_pending(before), every_pending(after))
+    return progress.listing_changes(after, every_pending(before), every_pending(after))
 
 
 def test_a_listing_tells_who_begins_to_wait_and_for_what_else() -> None:
@@ -253,8 +253,8 @@ def test_a_listing_tells_once_that_others_may_be_missing_and_calls_nobody_gone_w
         ProgressNote("default/job", "no unfinished pods any more", "unknown"),
         ProgressNote("pod/default/one", "gone", "unknown"),
     ]
-    assert list(progress.listing_news(blind, seen, every_pending(blind))) == news
-    assert progress.listing_news(blind, every_pending(blind), every_pending(blind)) == ()
+    assert list(progress.listing_changes(blind, seen, every_pending(blind))) == news
+    assert progress.listing_changes(blind, every_pending(blind), every_pending(blind)) == ()
 
 
 def test_what_is_gone_is_told_as_far_as_it_can_be_seen() -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
+from kubectl_koord.explain.victims import VictimName, find, find_anywhere
+from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.simulation.subjects import Unknown
@@ -36,9 +37,9 @@ VICTIM = both(HP, "low-0", "low", on="n1", preempted=JOB, priority=1000, uid="u0
 )
 
 
-def asked(drawing: Drawing, name: str) -> Asked:
-    found = whom(drawing, name, "default")
-    assert isinstance(found, Asked), found
+def asked(drawing: Drawing, name: str) -> VictimName:
+    found = find(drawing, name, "default")
+    assert isinstance(found, VictimName), found
     return found
 
 
@@ -244,28 +245,28 @@ def test_a_victim_that_only_lost_its_place_in_permit_is_alive() -> None:
 def test_names_mean_gangs_pods_owners_and_what_only_events_remember() -> None:
     drawing = VICTIM.with_event("ghost-0", NOTE, "Preempted").with_pod("away/far")
 
-    found = [whom(drawing, name, "default") for name in ("low", "default/low", "low-0", "ghost-0", "ghost", "pod/hp-0")]
+    found = [find(drawing, name, "default") for name in ("low", "default/low", "low-0", "ghost-0", "ghost", "pod/hp-0")]
 
     assert found == [
-        Asked("gang", "default/low"),
-        Asked("gang", "default/low"),
-        Asked("pod", "default/low-0"),
-        Asked("pod", "default/ghost-0"),
-        Asked("gang", "default/ghost"),
-        Asked("pod", "default/hp-0"),
+        VictimName("gang", "default/low"),
+        VictimName("gang", "default/low"),
+        VictimName("pod", "default/low-0"),
+        VictimName("pod", "default/ghost-0"),
+        VictimName("gang", "default/ghost"),
+        VictimName("pod", "default/hp-0"),
     ]
-    assert whom(drawing, "pod/nobody", "default") == Unknown("pod/nobody", ())
-    assert whom(drawing, "pod/default/ghost-0", "away") == Asked("pod", "default/ghost-0")
-    assert whom(drawing, "podgroup/default/low", "away") == Asked("gang", "default/low")
-    assert isinstance(whom(drawing, "nobody", "default"), Unknown)
-    assert isinstance(whom(drawing, "", "default"), Unknown)
+    assert find(drawing, "pod/nobody", "default") == Unknown("pod/nobody", ())
+    assert find(drawing, "pod/default/ghost-0", "away") == VictimName("pod", "default/ghost-0")
+    assert find(drawing, "podgroup/default/low", "away") == VictimName("gang", "default/low")
+    assert isinstance(find(drawing, "nobody", "default"), Unknown)
+    assert isinstance(find(drawing, "", "default"), Unknown)
 
 
 def test_in_a_file_a_name_is_looked_for_in_every_namespace() -> None:
     drawing = HP.with_trace("away/far").with_trace("a/twice").with_trace("b/twice")
 
-    assert whom_anywhere(drawing, "far") == Asked("pod", "away/far")
-    assert whom_anywhere(drawing, "twice") is None
+    assert find_anywhere(drawing, "far") == VictimName("pod", "away/far")
+    assert find_anywhere(drawing, "twice") is None
 
 
 def test_whether_enough_of_the_preemptor_run_is_not_told_without_its_pod_group() -> None:

@@ -8,16 +8,18 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_koord.changes.annotate import RefusedError, Wanted, index_plan, pod_group_plan
+from kubectl_koord.changes.annotate import index_plan, pod_group_plan
+from kubectl_koord.changes.values import RefusedError, Wanted
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
+from kubectl_koord.explain import victims
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.explain.why_preempted import Asked, other_namespaces, whom, whom_anywhere, why_preempted
+from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.subjects import Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing
@@ -143,11 +145,10 @@ def ask_everything(snapshot: Snapshot) -> None:
         preempt(snapshot, subject)
         topo(snapshot, subject)
     for name in ("job", "default/job", "pod/job", "job/job", "zzz", ""):
-        victim = whom(snapshot, name, "default")
-        other_namespaces(
-            why_preempted(snapshot, victim if isinstance(victim, Asked) else Asked("pod", f"default/{name}"))
-        )
-        whom_anywhere(snapshot, name)
+        victim = victims.find(snapshot, name, "default")
+        asked = victims.VictimName("pod", f"default/{name}") if isinstance(victim, Unknown) else victim
+        other_namespaces(why_preempted(snapshot, asked))
+        victims.find_anywhere(snapshot, name)
         found = find(snapshot, name, "default")
         if isinstance(found, Unknown):
             continue

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.selectors import Toleration
-from kubectl_koord.remedies import pods
+from kubectl_koord.remedies import pods, selection
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.edits import DeletePod, MovePod
 from kubectl_koord.reports.ways_out import WayOut
@@ -260,7 +260,7 @@ def test_what_may_be_counted_is_a_number_of_its_own(monkeypatch: pytest.MonkeyPa
 def test_where_too_much_would_be_compared_what_brings_most_for_each_pod_is_taken_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pods, "_MOST_CELLS", 0)
+    monkeypatch.setattr(selection, "_MOST_CELLS", 0)
     assert freed(SPREAD) == [("b",), ("a", "c", "d")]
     drawing = cluster("s0: b0[n1 n2:16]").with_gang("job", 2, 8, priority=5, never_preempts=True)
     drawing = drawing.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=12)

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.remedies import cluster as cluster_remedies
-from kubectl_koord.remedies import gang, pods, ways_out
+from kubectl_koord.remedies import gang, moves, pods, ways_out
 from kubectl_koord.remedies import search as search_module
 from kubectl_koord.remedies.search import Search, SearchBudget, largest
 from kubectl_koord.reports.edits import DeletePod, Tolerate, Uncordon
@@ -45,7 +45,7 @@ def test_a_spent_budget_offers_nothing_rather_than_what_is_not_proven() -> None:
         gang.fewer_pods,
         gang.smaller_request,
         pods.free_lower,
-        pods.move_one,
+        moves.move_one,
         pods.free_any,
     )
     assert [list(family(search(drawing, 0))) for family in families] == [[]] * len(families)
@@ -143,7 +143,7 @@ def test_steps_are_not_proven_where_a_kind_that_decides_was_not_read(kind: str) 
 
 def test_listings_look_for_no_ways_out_and_say_nothing_of_them() -> None:
     drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
-    assert ways_out.proven(simulate(drawing, drawing.subject("job")), search(drawing, 9).stuck).ways != ()
+    assert ways_out.proven(simulate(drawing, drawing.subject("job")), search(drawing, 9).failed).ways != ()
 
 
 def test_the_largest_number_that_fits_is_found_by_halves() -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from kubectl_koord.model.moments import between
-from kubectl_koord.wording.ages import age_at, overdue, spelled, told_overdue
+from kubectl_koord.wording.ages import age_at, overdue, overdue_clause, spelled
 from tests.build import MOMENT, cluster
 
 DAY = "2026-11-19T10:00:00Z"
@@ -35,5 +35,5 @@ def test_only_whose_grace_period_is_over_is_overdue_and_the_latest_goes_first() 
     late = overdue(drawing.running["n1"], MOMENT)
     assert [pod.name for pod in late] == ["a", "b", "c"]
     told = "default/a, default/b and default/c should have terminated 2d ago: check finalizers and node"
-    assert told_overdue(drawing.running["n1"], MOMENT) == told
-    assert told_overdue((), MOMENT) == ""
+    assert overdue_clause(drawing.running["n1"], MOMENT) == told
+    assert overdue_clause((), MOMENT) == ""

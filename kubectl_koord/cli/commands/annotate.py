@@ -68,7 +68,8 @@ def podgroup(
     overwrite: _Overwrite = False,
 ) -> None:
     """Set the gang and topology settings of a PodGroup."""
-    from kubectl_koord.changes.annotate import Wanted, pod_group_plan
+    from kubectl_koord.changes.annotate import pod_group_plan
+    from kubectl_koord.changes.values import Wanted
     from kubectl_koord.simulation import subjects
 
     session: Session = context.obj
@@ -123,7 +124,7 @@ def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry
     """Plan, show, ask, send: each step only if the one before it allows."""
     from msgspec import structs
 
-    from kubectl_koord.changes.annotate import RefusedError
+    from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cluster import kinds
 
     if dry_run not in _DRY_RUNS:

@@ -10,7 +10,7 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.source import Traces
-    from kubectl_koord.explain.why_preempted import Asked
+    from kubectl_koord.explain.victims import VictimName
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.preempted import WhyPreemptedReport
 
@@ -35,13 +35,14 @@ def command(
 
 
 def _from_file(session: "Session", victim: str) -> "WhyPreemptedReport":
-    from kubectl_koord.explain.why_preempted import whom, whom_anywhere, why_preempted
+    from kubectl_koord.explain import victims
+    from kubectl_koord.explain.why_preempted import why_preempted
     from kubectl_koord.simulation.subjects import Unknown
 
     snapshot = session.traces()
-    asked = whom(snapshot, victim, session.namespace())
+    asked = victims.find(snapshot, victim, session.namespace())
     if isinstance(asked, Unknown) and not session.connection.namespace:
-        asked = whom_anywhere(snapshot, victim) or asked
+        asked = victims.find_anywhere(snapshot, victim) or asked
     if isinstance(asked, Unknown):
         raise _nobody(session, snapshot, victim, asked.nearest)
     return why_preempted(snapshot, asked)
@@ -61,10 +62,10 @@ def _live(session: "Session", victim: str) -> "WhyPreemptedReport":
     return why_preempted(traces.snapshot(), asked) if others else report
 
 
-def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[Asked, Snapshot]":
-    """Return whom the name means; of `x/y` both meanings are tried, namespace and kind."""
+def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[VictimName, Snapshot]":
+    """Return what the name means; of `x/y` both meanings are tried, namespace and kind."""
     from kubectl_koord.diagnosis import visibility
-    from kubectl_koord.explain.why_preempted import Asked, whom
+    from kubectl_koord.explain.victims import VictimName, find
     from kubectl_koord.simulation.subjects import Unknown, homes
 
     looked = homes(victim, session.namespace())
@@ -72,14 +73,14 @@ def _found(session: "Session", traces: "Traces", victim: str) -> "tuple[Asked, S
     for home in dict.fromkeys(looked):
         traces.read(home)
         snapshot = traces.snapshot()
-        asked = whom(snapshot, victim, session.namespace())
+        asked = find(snapshot, victim, session.namespace())
         if not isinstance(asked, Unknown):
             return asked, snapshot
         nearest = asked.nearest
     snapshot = traces.snapshot()
     blind = next((home for home in looked if visibility.unread(snapshot, "preempted", home)), None)
     if blind is not None:
-        return Asked("pod", f"{blind}/{victim.rpartition('/')[2]}"), snapshot
+        return VictimName("pod", f"{blind}/{victim.rpartition('/')[2]}"), snapshot
     session.require(snapshot, "podgroup", *looked)
     raise _nobody(session, snapshot, victim, nearest)
 

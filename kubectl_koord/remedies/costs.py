@@ -22,8 +22,8 @@ def plus(one: Cost, other: Cost) -> Cost:
     return a, b, c, d, e, f
 
 
-class Worth:
-    """What running pods are worth to others, as far as it matters to who wants their place."""
+class PodCosts:
+    """What it costs others to end running pods, so that a subject gets their place."""
 
     def __init__(self, simulation: Simulation) -> None:
         """Keep the simulation; each pod is looked at once."""
@@ -48,7 +48,7 @@ class Worth:
         return found
 
     def level(self, pod: RunningPod) -> int:
-        """Return how little one pod alone is to be ended, as `disruption.harm` has it."""
+        """Return how harmful it is to end one pod alone, as `disruption.harm` has it."""
         is_protected, is_harmful, *_ = self.of(pod)
         return disruption.PROTECTED if is_protected else is_harmful
 

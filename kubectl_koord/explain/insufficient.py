@@ -1,0 +1,115 @@
+"""The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
+
+from kubectl_koord.diagnosis import admission, evidence
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.prefilter import unknown_layer
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.pending import Cause
+from kubectl_koord.simulation.edits import wanting_room_alone
+from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.wording.answers import pending as sentences
+
+
+def cause_of(simulation: Simulation, first: Attempt) -> Cause:
+    """Return why an attempt of the subject places no pod."""
+    return _refused(first) or _without_room(simulation, first)
+
+
+def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> Cause:
+    """Return a cause that is about these pods."""
+    return Cause(code, message, tuple(pod.key for pod in pods))
+
+
+def _refused(first: Attempt) -> Cause | None:
+    """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
+    if first.prefilter is not None:
+        return admission.cause(first.prefilter)
+    unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
+    return admission.cause(unknown) if unknown is not None else None
+
+
+def _without_room(simulation: Simulation, first: Attempt) -> Cause:
+    plan = first.plan
+    is_indivisible = plan is not None and _is_indivisible(simulation, plan)
+    if not is_indivisible and _never_fits(simulation):
+        return _too_large(simulation, first)
+    return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
+
+
+def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
+    """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
+    slots, raw = _best(plan)
+    enough = slots >= plan.desired
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
+
+
+def _best(plan: PlacementPlan) -> tuple[int, int]:
+    """Return the most slots of a domain of the start set, and the most before rounding."""
+    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
+
+
+def _never_fits(simulation: Simulation) -> bool:
+    """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
+    empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
+    return not any(outcome.placed_at_once for outcome in empty)
+
+
+def _too_large(simulation: Simulation, first: Attempt) -> Cause:
+    pods = simulation.subject.pending
+    is_planned = first.plan is not None
+    never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
+    layer = simulation.must_gather if is_planned else ""
+    message = sentences.never_fits(len(pods) - len(never), first.trigger.requirements.requests, layer)
+    return about_pods("never-fits", message, pods)
+
+
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
+    pods = simulation.subject.pending
+    if first.failed_seat is not None:
+        failing = first.failed_seat.pod
+        return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
+    best, raw = _best(plan)
+    if _is_indivisible(simulation, plan):
+        message = sentences.indivisible(len(pods), simulation.multiples, raw)
+        return about_pods("multiple-mismatch", message, pods)
+    excluded = evidence.other_than_room(first)
+    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded)
+    return about_pods("insufficient-slots", message, pods)
+
+
+def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
+    subject = simulation.subject
+    refused = _fits_nowhere(simulation, first)
+    if refused is not None:
+        name = "" if isinstance(subject, PodSubject) else refused.key
+        reasons = evidence.refusals(simulation, refused).values()
+        message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
+        return Cause("no-feasible-node", message, (refused.key,))
+    each = first.trigger.requirements.requests
+    placed = sum(len(pods) for pods in first.waiting.values())
+    number = len(subject.pending)
+    if isinstance(subject, GangSubject) and subject.group.is_satisfied():
+        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each), first.left)
+    minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
+    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
+
+
+def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
+    """Return a member that no node takes as things are, None where each is taken by some.
+
+    One that asks for the company of other pods is judged only where no pod was placed: members may be that company.
+    """
+    if not first.waiting:
+        return first.trigger
+    placed = {pod.requirements for pods in first.waiting.values() for pod in pods}
+    kinds: dict[PodRequirements, PendingPod] = {}
+    for pod in first.left:
+        kinds.setdefault(pod.requirements, pod)
+    judged = (
+        pod for requirements, pod in kinds.items() if requirements not in placed and not requirements.pod_affinity
+    )
+    nodes = len(simulation.view.names())
+    return next((pod for pod in judged if len(evidence.refusals(simulation, pod)) == nodes), None)

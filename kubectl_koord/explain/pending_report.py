@@ -1,0 +1,88 @@
+"""The report of `why-pending` about one subject, put together from its verdict, its cause and the attempt."""
+
+from kubectl_koord.diagnosis import coverage, evidence, overview
+from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.model.pods import FinishedPod, RunningPod
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.pending import Cause, SlotRow, WhyReport
+from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.words import requests
+
+
+def report_of(
+    simulation: Simulation,
+    warnings: tuple[Notice, ...],
+    *,
+    verdict: Verdict,
+    cause: Cause | None,
+    also_wrong: tuple[CauseCode, ...] = (),
+    first: Attempt | None = None,
+    brief: bool = False,
+    **more: object,
+) -> WhyReport:
+    """Return the report of a verdict and its cause; the rest is computed, or comes as fields of the report.
+
+    Args:
+        simulation: the subject in its cluster.
+        warnings: what is to be known besides.
+        verdict: the answer.
+        cause: the one root cause, if any.
+        also_wrong: what else is wrong.
+        first: the attempt that the verdict comes from, None where the subject is not tried.
+        brief: whether to leave out the evidence that listings do not show.
+        more: other fields of the report.
+
+    """
+    subject, snapshot = simulation.subject, simulation.snapshot
+    pending = subject.pending
+    unevaluated = coverage.not_evaluated(subject, snapshot) if first is not None else ()
+    rows: tuple[SlotRow, ...] = ()
+    if any(item.changes_slots for item in unevaluated) and simulation.has_topology:
+        warnings = (*warnings, Notice("slots-not-shown", sentences.slots_depend_on(unevaluated)))
+    elif first is not None:
+        rows = evidence.slot_rows(simulation, first, brief=brief)
+    fields: dict[str, object] = {
+        "placement": None,
+        "unblock": (),
+        "next_steps": (),
+        "alternatives": (),
+        "requests": requests(pending[0].requirements.requests) if pending else "",
+        **_of_subject(subject),
+        **more,
+    }
+    if first is not None and not brief and "funnel" not in more:
+        fields["funnel"] = evidence.funnel(simulation, first)
+    waiting, waiting_for = overview.asked_for(pending)
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
+    return WhyReport(
+        verdict=verdict,
+        basis=coverage.basis(snapshot),
+        warnings=(*unseen_events(snapshot, says), *warnings),
+        gang=subject.key,
+        gang_group=tuple(subject.gangs),
+        pending_pods=tuple(pod.key for pod in pending),
+        must_gather=simulation.must_gather or None,
+        desired_offer_slot=simulation.desired,
+        domains=rows,
+        cause=cause,
+        also_wrong=also_wrong,
+        scheduler_says=says,
+        waiting=waiting,
+        waiting_for=waiting_for,
+        waiting_since=min((pod.created for pod in pending), default=""),
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def _of_subject(subject: Subject) -> dict[str, object]:
+    """Return the fields of the report that a gang and a lone pod fill each in its own way."""
+    if isinstance(subject, GangSubject):
+        return {"bound_pods": subject.group.bound, "min_member": subject.group.own.minimum or 0}
+    pod = subject.pod
+    is_bound = isinstance(pod, RunningPod) or (isinstance(pod, FinishedPod) and pod.was_bound)
+    node = pod.node if isinstance(pod, RunningPod) else ""
+    return {"bound_pods": int(is_bound), "min_member": 1, "lone_pod": True, "node": node}

@@ -1,0 +1,91 @@
+"""Remedies that move one running pod to another node."""
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_koord.diagnosis import disruption
+from kubectl_koord.engine.fit import rejection
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.remedies.costs import PodCosts
+from kubectl_koord.remedies.running_pods import described, harmed, removable
+from kubectl_koord.remedies.search import Search
+from kubectl_koord.remedies.slot_count import Shortage, SlotCount
+from kubectl_koord.reports.disruption import FreedPod
+from kubectl_koord.reports.edits import Edit, MovePod
+from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.simulation.edits import deleted
+from kubectl_koord.wording.disruption import eviction_effects
+from kubectl_koord.wording.remedies import commands
+from kubectl_koord.wording.remedies import ways_out as sentences
+
+_MOST_MOVED = 3
+_MOST_COUNTED = 6_000
+
+
+def move_one(search: Search) -> Iterator[WayOut]:
+    """Yield single running pods that fit on another node and are all that is in the way."""
+    moved = 0
+    for pod, short in _blocking(search):
+        to, assignments = _elsewhere(search, pod)
+        edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
+        if to and search.works(edits):
+            freed, broken = harmed(search, [pod])
+            message = sentences.move(described(search, pod), to, short.named, pod.owner)
+            message += eviction_effects(freed, broken)
+            command = _command(search, freed[0], {pod.node, *assignments} - {to})
+            yield WayOut("move-pod", message, command, edits, freed, broken)
+            moved += 1
+        if moved == _MOST_MOVED:
+            return
+
+
+def _command(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
+    """Return what makes a controller create the pod anew on none of these nodes, where the gang is to go.
+
+    They are cordoned meanwhile, but those that are so already. Empty for a pod that nothing creates anew, or that
+    is not to be evicted by a command.
+    """
+    evict = disruption.eviction([pod]) if pod.owner else ""
+    kept_free = [name for name in sorted(nodes) if not search.view.node(name).unschedulable]
+    if not evict or not kept_free:
+        return evict
+    return commands.move(pod.pod, evict, kept_free)
+
+
+def _blocking(search: Search) -> Iterator[tuple[RunningPod, Shortage]]:
+    """Yield running pods whose end alone brings all that is missing, the harmless and least important first."""
+    found: dict[str, tuple[RunningPod, Shortage]] = {}
+    for slot_count in search.slot_counts:
+        for pod, short in _blocking_one(search, slot_count):
+            found.setdefault(pod.key, (pod, short))
+    costs = PodCosts(search.simulation)
+    return iter(sorted(found.values(), key=lambda item: (costs.level(item[0]), item[0].priority, item[0].key)))
+
+
+def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[RunningPod, Shortage]]:
+    empty, now = slot_count.empty_slots(), slot_count.slots(slot_count.view)
+    left = _MOST_COUNTED
+    for short in slot_count.shorts():
+        for name in short.nodes if left > 0 else ():
+            if empty[name] - now[name] >= short.missing:
+                pods = removable(search, name)
+                left -= len(pods)
+                gains = ((pod, slot_count.slots_without(name, [pod]) - now[name]) for pod in pods)
+                yield from ((pod, short) for pod, gain in gains if gain >= short.missing)
+
+
+def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
+    """Return a node that takes a pod once the gang is placed, best none of its own; empty for none; and those."""
+    after = search.placed_after(deleted([pod]))
+    if after is None:
+        return "", ()
+    view, assignments = after
+    waiting = _as_pending(pod)
+    prepared = search.simulation.prepared(waiting, view)
+    others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in assignments)
+    return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), assignments
+
+
+def _as_pending(pod: RunningPod) -> PendingPod:
+    return PendingPod(
+        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
+    )

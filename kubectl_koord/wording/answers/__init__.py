@@ -1,0 +1,1 @@
+"""The sentences of the answers, one module per verb: facts in, English out, no verdicts."""

@@ -1,0 +1,152 @@
+"""The sentences of `why-pending`: causes, what bears on an answer, and what else may come."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.evidence import lost_nodes, multiples
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.words import count, layer_noun, listed, requests
+
+CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
+DEPENDS_ON_MEMORY = (
+    "it depends on whether the scheduler remembers that the gang ran before: no object shows this, and a"
+    " restart may lose it."
+)
+DEPENDS_ON_FIRST_POD = "it depends on which pod the scheduler tries first; no object shows this."
+SCHEDULER_REMEMBERS = "the scheduler remembers that the gang ran"
+SCHEDULER_FORGOT = "the scheduler forgot it in a restart"
+ANY_CHANGE_DEPENDS_ON_MEMORY = "the result of any change depends on what the scheduler remembers about the gang."
+FORGOTTEN_IF_STILL_PENDING = (
+    "if it stays pending, the scheduler forgot in a restart that the gang ran, and waits for as many new pods"
+    " as the minimum: touch the PodGroup."
+)
+STUCK_REPRESENTATIVE = (
+    "the scheduler has not reported anything about it. Koordinator 1.7 tries a gang group through one"
+    " representative pod and never replaces it after a failed gang check: delete the oldest pod, or restart"
+    " the scheduler."
+)
+
+
+def depends_on(items: Iterable[Unevaluated]) -> str:
+    """Return that the answer depends on what is not evaluated."""
+    return f"it depends on {unevaluated_names(items)}, which is not evaluated."
+
+
+def slots_depend_on(items: Iterable[Unevaluated]) -> str:
+    """Return that slots depend on what is not evaluated."""
+    return f"slots depend on {unevaluated_names(items)}, which is not evaluated."
+
+
+def place_may_be_taken(unread: Iterable[Gap]) -> str:
+    """Return that jobs of higher priority, which cannot be judged for what was not read, may take the place."""
+    return f"jobs of higher priority may take its place: {could_not_be_read(unread)}"
+
+
+def goes_first(jobs: Sequence[str]) -> str:
+    """Return that jobs of higher priority may take what becomes free."""
+    verb = "has" if len(jobs) == 1 else "have"
+    return f"{listed(jobs)} {verb} higher priority and may take freed resources first."
+
+
+def same_place(jobs: Sequence[str]) -> str:
+    """Return that jobs of the same priority need the same place."""
+    has, needs = ("has", "needs") if len(jobs) == 1 else ("have", "need")
+    return f"{listed(jobs)} {has} the same priority and {needs} the same room: the one tried first gets it."
+
+
+def place_taken(jobs: Sequence[str], *, certain: bool) -> str:
+    """Return that jobs of higher priority take the place of one that would be placed without them."""
+    has, takes = ("has", "takes") if len(jobs) == 1 else ("have", "take")
+    takes = takes if certain else "may take"
+    return f"{listed(jobs)} {has} higher priority and {takes} its place; otherwise it would be placed."
+
+
+def forgotten(minimum: int) -> str:
+    """Return what a gang waits for that the scheduler does not remember to have run."""
+    return f"the scheduler forgot that the gang ran: it waits for {minimum} new pods, which never come."
+
+
+def never_fits(pods: int, each: Resources, layer: str) -> str:
+    """Return that pods fit in no empty domain of a layer; where the layer is empty, not in the empty cluster."""
+    fit = "does not fit" if pods == 1 else "do not fit"
+    return f"its {count(pods, 'pod')} ({requests(each)}) {fit} even in an empty {_place(layer)}; waiting does not help."
+
+
+def _place(layer: str) -> str:
+    return layer_noun(layer) if layer else "cluster"
+
+
+def planned_node_refuses(pod: str) -> str:
+    """Return that the plan gives a pod a node that then refuses it, each time."""
+    return f"every attempt fails: {pod} does not fit on its planned node."
+
+
+def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
+    """Return that there is room, and the number of pods is not a multiple as it must be."""
+    return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
+
+
+def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Reason]) -> str:
+    """Return how many pods the best domain has room for.
+
+    Args:
+        pods: how many there are.
+        layer: the layer of the domains; empty where there is but the cluster.
+        best: the slots of the best one.
+        raw: the slots of the best one before rounding to a podCountMultiple.
+        excluded: why nodes are excluded for other reasons than want of room.
+
+    """
+    rounded = f" ({raw} without podCountMultiple)" if raw >= pods else ""
+    noun = _place(layer)
+    if noun == "cluster":
+        return f"the cluster has room for {best} of its {count(pods, 'pod')}{rounded}."
+    end = f"; excluded nodes: {lost_nodes(excluded)}." if excluded else "."
+    return f"no {noun} has room for its {count(pods, 'pod')}; the best has {best}{rounded}{end}"
+
+
+def no_node_fits(pod: str, each: Resources, reasons: Iterable[Reason]) -> str:
+    """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone."""
+    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(reasons)}."
+
+
+def some_fit(placed: int, pods: int, each: Resources) -> str:
+    """Return how many fit of the pods that are bound one by one."""
+    return f"{placed} of its {pods} pending pods fit ({requests(each)} each)."
+
+
+def too_few_fit(placed: int, pods: int, minimum: int, each: Resources) -> str:
+    """Return how many fit of the pods of which a minimum must be bound together."""
+    return f"only {placed} of its {pods} pods fit at the same time, {minimum} must ({requests(each)} each)."
+
+
+def waits_for_victims(pods: Sequence[str], overdue: str) -> str:
+    """Return which preempted pods must terminate first, and which of them are late, if any."""
+    late = f"; {overdue}" if overdue else ""
+    return f"it waits for {count(len(pods), 'preempted pod')} to terminate: {listed(pods)}{late}."
+
+
+def tried_first(pod: str, each: Resources) -> str:
+    """Return the case that the scheduler tries this pod first."""
+    return f"the scheduler tries {pod} first ({requests(each)})"
+
+
+def not_retried(*, has_topology: bool) -> str:
+    """Return when the scheduler will try again a subject that would be placed now."""
+    when = "its PodGroup changes or a pod joins it" if has_topology else "the cluster changes"
+    return (
+        "it would be placed now, but the scheduler has not retried yet: it retries within 5 minutes, or at once when"
+        f" {when}."
+    )
+
+
+def some_bound_later(minimum: int, pods: Collection[object]) -> str:
+    """Return that of these pods only the minimum is certain to be bound at once."""
+    return (
+        f"only {minimum} of its {len(pods)} pods are certain to be bound at once: the round ends"
+        " when the minimum is met, and the others follow some minutes later."
+    )

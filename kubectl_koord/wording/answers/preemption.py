@@ -1,0 +1,60 @@
+"""The sentences of `preempt --dry-run`: what preemption would do, and whether that helps."""
+
+from collections.abc import Mapping, Sequence
+
+from kubectl_koord.engine.preemption import Refusal
+from kubectl_koord.wording.words import count, listed
+
+DISABLED = "enablePreemption is off"
+EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
+NO_PENDING_PODS = "it has no pending pods"
+WASTED = "the preemption would be wasted: the gang would still not run."
+MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
+
+_REASONS: Mapping[Refusal, str] = {
+    "policy-never": "its preemption policy is Never",
+    "terminating-victim": "victims of an earlier attempt are still terminating",
+    "no-victims": "no node has lower-priority pods that may be preempted",
+    "not-helpful": "it would not fit even without all lower-priority pods",
+    "no-pending-pods": NO_PENDING_PODS,
+}
+
+
+def no_attempt(name: str, why: str, *, certain: bool) -> str:
+    """Return why the scheduler preempts nothing for a subject, or why nobody can tell what it would preempt."""
+    outcome = " would preempt no pods" if certain else ": cannot tell which pods it would preempt"
+    return f"{name}{outcome}: {why.rstrip('.')}."
+
+
+def tried_first(pod: str) -> str:
+    """Return the case that the scheduler tries this pod first."""
+    return f"the scheduler tries {pod} first"
+
+
+def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
+    """Return which budgets cover the victims, and which of them would be violated."""
+    end = f"; this would violate {listed(violated)}" if violated else ""
+    return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
+
+
+def cannot_tell(name: str) -> str:
+    """Return that it is open whether preemption helps."""
+    return f"{name}: cannot tell whether preemption helps."
+
+
+def not_needed(name: str) -> str:
+    """Return that a subject is placed without preemption."""
+    return f"{name} needs no preemption: it would be placed now."
+
+
+def no_victims(name: str, reason: Refusal | None) -> str:
+    """Return why preemption finds no victims."""
+    why = _REASONS[reason] if reason is not None else "it would not help"
+    return f"{name} would preempt no pods: {why}."
+
+
+def preempts(name: str, victims: int, attempts: int, *, runs: bool) -> str:
+    """Return how many pods are preempted in how many attempts, and whether the subject then runs."""
+    tries = f" in {attempts} attempts" if attempts > 1 else ""
+    end = "then run" if runs else "still not run"
+    return f"{name} would preempt {count(victims, 'pod')}{tries} and {end}."

@@ -1,0 +1,105 @@
+"""The commands that ways out and next steps offer: whatever the names are, they may be pasted into a shell."""
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_koord.model.selectors import Taint
+from kubectl_koord.wording.words import paste
+
+_INSTALLED_IN = "koordinator-system"
+_GROUPS = "gang.scheduling.koordinator.sh/groups"
+_FINALIZERS = "{.metadata.finalizers}"
+_UNTIL_GONE = "10m"
+
+SEE_SCHEDULER = paste("kubectl", "get", "pods", "-n", _INSTALLED_IN, "-l", "koord-app=koord-scheduler")
+EDIT_SCHEDULER_CONFIG = paste("kubectl", "edit", "configmap", "koord-scheduler-config", "-n", _INSTALLED_IN)
+EDIT_TOPOLOGY = paste("kubectl", "edit", "clusternetworktopology", "default")
+
+
+def in_turn(commands: Iterable[str]) -> str:
+    """Return commands of which each runs when the one before it has worked."""
+    return " && ".join(commands)
+
+
+def _named(key: str) -> tuple[str, str, str]:
+    """Return the words that name an object: `NAME -n NAMESPACE`."""
+    namespace, _, name = key.partition("/")
+    return name, "-n", namespace
+
+
+def touch(pod_group: str, moment: str) -> str:
+    """Return what changes a PodGroup without an effect of its own."""
+    stamp = moment.replace(":", "")
+    return paste("kubectl", "annotate", "podgroup", *_named(pod_group), f"touched-at={stamp}", "--overwrite")
+
+
+def annotate(pod_group: str, options: Sequence[str]) -> str:
+    """Return the call of this program that sets annotations of a PodGroup."""
+    return paste("kubectl", "koord", "annotate", "podgroup", *_named(pod_group), *options, "--overwrite")
+
+
+def preempt(key: str) -> str:
+    """Return the call of this program that shows what preemption would do."""
+    return paste("kubectl", "koord", "preempt", *_named(key), "--dry-run")
+
+
+def patch_pod_group(pod_group: str, patch: str) -> str:
+    """Return what merges a patch into a PodGroup."""
+    return paste("kubectl", "patch", "podgroup", *_named(pod_group), "--type", "merge", "-p", patch)
+
+
+def create_pod_group(key: str, minimum: int, groups: Sequence[str]) -> str:
+    """Return what creates a PodGroup; empty for names that a shell would not take as they are."""
+    namespace, _, name = key.partition("/")
+    # Of the backslashes before a quote printf takes one away, and YAML the other.
+    ids = ",".join(f'\\\\"{each}\\\\"' for each in groups)
+    annotations = f', annotations: {{{_GROUPS}: "[{ids}]"}}' if groups else ""
+    manifest = (
+        f"apiVersion: scheduling.sigs.k8s.io/v1alpha1\\nkind: PodGroup\\nmetadata: {{name: {name},"
+        f" namespace: {namespace}{annotations}}}\\nspec: {{minMember: {minimum}}}\\n"
+    )
+    names = "".join((name, namespace, *groups))
+    harmless = shlex.quote(names) == names and "%" not in names
+    return f"printf '{manifest}' | kubectl apply -f -" if harmless else ""
+
+
+def delete_pods(by_namespace: Mapping[str, Sequence[str]]) -> str:
+    """Return what deletes pods, given by their names in each namespace."""
+    return in_turn(paste("kubectl", "delete", "pod", *names, "-n", home) for home, names in by_namespace.items())
+
+
+def see_finalizers(pod: str) -> str:
+    """Return what shows the finalizers of a pod."""
+    return f"{paste('kubectl', 'get', 'pod', *_named(pod))} -o jsonpath='{_FINALIZERS}'"
+
+
+def see_finalizers_of_terminating(pod: str) -> str:
+    """Return the same as a way out has it."""
+    name, option, namespace = _named(pod)
+    return paste("kubectl", "get", "pod", option, namespace, name, "-o", f"jsonpath={_FINALIZERS}")
+
+
+def uncordon(nodes: Sequence[str]) -> str:
+    """Return what uncordons nodes."""
+    return paste("kubectl", "uncordon", *nodes)
+
+
+def tolerate(pod: str, taint: Taint, *, is_first: bool) -> str:
+    """Return what adds a toleration to a pod, whether it has others, which must stay, or none."""
+    toleration = {"key": taint.key, "operator": "Equal", "value": taint.value, "effect": taint.effect}
+    first = {"op": "add", "path": "/spec/tolerations", "value": [toleration]}
+    another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
+    patch = json.dumps([first if is_first else another])
+    return paste("kubectl", "patch", "pod", *_named(pod), "--type", "json", "-p", patch)
+
+
+def move(pod: str, evict: str, kept_free: Sequence[str]) -> str:
+    """Return what evicts a pod, and keeps its successor from the nodes that are to stay free.
+
+    They are uncordoned again whatever becomes of it.
+    """
+    namespace, _, name = pod.partition("/")
+    gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
+    cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
+    return f"{in_turn((cordon, evict, gone))}; {uncordon}"

@@ -1,0 +1,86 @@
+"""The sentences of next steps: what to do about a cause that keeps a subject from being tried."""
+
+from collections.abc import Iterable, Sequence
+
+from kubectl_koord.wording.words import count, listed
+
+TOUCH_TO_RETRY = "Touch the PodGroup, so that the scheduler retries at once"
+TOUCH_TO_COUNT = "Touch the PodGroup if the pods stay pending, so that the scheduler counts the bound pods again"
+SEE_SCHEDULER = "Check why koord-scheduler is not running"
+SEE_FINALIZERS = "Check which controller must remove the finalizers"
+SET_MIN_AVAILABLE = (
+    "Recreate the pods with a whole number in annotation gang.scheduling.koordinator.sh/min-available"
+    " (or label pod-group.scheduling.sigs.k8s.io/min-available)"
+)
+SPELL_OUT_GROUPS = "Write every id in the groups annotation as NAMESPACE/NAME"
+SET_MATCH_POLICY = "Set match policy waiting-and-running, so that bound pods count"
+SET_TOPOLOGY_AWARE = "Set awareNetworkTopology: true in the CoschedulingArgs and restart koord-scheduler"
+FIX_LAYERS = "Fix parentTopologyLayer: every entry must be on one chain from NodeTopologyLayer to the top"
+
+
+def template_of(owners: Sequence[str]) -> str:
+    """Return where fields of pods are to be changed: in what creates them, or in what was applied."""
+    return f"the pod template of {listed(owners)}" if owners else "their manifest"
+
+
+def at_pods(owners: Sequence[str] | None) -> str:
+    """Return where the pods have their topology spec, to follow a sentence; empty where they do not have it (None)."""
+    return "" if owners is None else f" (network-topology-spec in {template_of(owners)})"
+
+
+def scale_down(fields: Iterable[tuple[str, str, int]]) -> str:
+    """Return which fields to lower: the name of each, its object, by how much; empty for none."""
+    fewer = listed([f"{field} of {owner} by {less}" for field, owner, less in fields])
+    return f"lower {fewer}" if fewer else ""
+
+
+def set_scheduler_name(scheduler: str, owners: Sequence[str]) -> str:
+    """Return which scheduler the pods must name, and where."""
+    return f"Set schedulerName {scheduler} in {template_of(owners)} and recreate the pods"
+
+
+def ungate(gates: Sequence[str]) -> str:
+    """Return which scheduling gates must go."""
+    return f"Check the controller that must remove scheduling gate {listed(gates)}"
+
+
+def create_pod_group(key: str, minimum: int, *, with_pods: bool) -> str:
+    """Return which PodGroup to create, and whether its pods, too."""
+    namespace, _, name = key.partition("/")
+    pods = ", and create its pods" if with_pods else ""
+    return f"Create PodGroup {name} in namespace {namespace} with spec.minMember {minimum} or less{pods}"
+
+
+def add_pods(missing: int) -> str:
+    """Return how many pods to create."""
+    return f"Create {count(missing, 'missing pod')}: check the controller of the job"
+
+
+def lower_minimum(minimum: int) -> str:
+    """Return to which minimum to lower minMember."""
+    return f"Lower minMember to {minimum}"
+
+
+def leave_out(missing: Sequence[str], gangs: Sequence[str], kept: Sequence[str]) -> str:
+    """Return which ids to remove from the lists of which gangs, and what the list is then."""
+    return (
+        f"Remove {listed(missing)} from the groups annotation of {listed(gangs)} (new list: {', '.join(kept)});"
+        " recreate the job if it stays pending"
+    )
+
+
+def same_groups(gangs: Sequence[str]) -> str:
+    """Return which gangs must have the same list."""
+    return f"Set the same groups annotation on {listed(gangs)}; recreate the job if it stays pending"
+
+
+def name_topology(others: Sequence[str]) -> str:
+    """Return to have a topology with the name that the scheduler reads; `others` have another name."""
+    if others:
+        return f"Recreate {listed(others)} with the name default"
+    return "Create a ClusterNetworkTopology named default"
+
+
+def use_layer(layer: str, owners: Sequence[str] | None) -> str:
+    """Return which layer to gather on; `owners` of the pods where no command does it."""
+    return f"Gather on {layer}, the layer with the closest name{at_pods(owners)}"

@@ -1,0 +1,165 @@
+"""The sentences of ways out: what to change so that a subject would be placed."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.engine.tree import Domain
+from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.selectors import Taint
+from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name
+
+NONE_FOUND = "none of the changes tried lets it start, alone or in pairs."
+WAIT_FOR_TERMINATING = "Wait for the terminating pods"
+POD = "pod"
+LOWER_PRIORITY_POD = "lower-priority pod"
+
+
+class RemovedPod(Struct, frozen=True):
+    """A running pod that makes room: `needed` is what it has of what is short."""
+
+    key: str
+    node: str
+    priority: int
+    needed: Resources
+
+
+def help_depends_on(items: Iterable[Unevaluated]) -> str:
+    """Return that whether anything helps depends on what is not evaluated."""
+    return f"whether anything helps depends on {unevaluated_names(items)}, which is not evaluated."
+
+
+def pair(one: str, other: str) -> str:
+    """Return two ways out as one."""
+    return f"{one}, and {other[0].lower()}{other[1:]}"
+
+
+# --- the cluster --------------------------------------------------------------------------------
+
+
+def wait_for_terminating(pods: int, overdue: str) -> str:
+    """Return that terminating pods make room enough, and which of them are late, if any."""
+    verb = "frees" if pods == 1 else "free"
+    late = f"; {overdue}" if overdue else ""
+    return f"Wait: {count(pods, 'terminating pod')} {verb} enough room{late}"
+
+
+def wait_for_preemption(victims: Sequence[str], domain: Domain | None, *, is_gang: bool) -> str:
+    """Return which pods the scheduler itself preempts, and where it then places the subject."""
+    pods = listed(victims) or "pods that are already terminating"
+    where = f" in {domain.name}" if domain is not None and domain.name else ""
+    return f"Wait: the scheduler will preempt {pods} and place {'the gang' if is_gang else 'it'}{where}"
+
+
+def uncordon(nodes: Sequence[str], others: Sequence[str]) -> str:
+    """Return which nodes to uncordon; where it is one, which others would do as well."""
+    instead = f" (or {listed(others)})" if others else ""
+    which = nodes[0] if len(nodes) == 1 else f"all of {listed(nodes)}"
+    return f"Uncordon {which}{instead}"
+
+
+def tolerate(taint: Taint, nodes: int, owners: Sequence[str] | None) -> str:
+    """Return which taint to tolerate; `owners` of the pods where no command does it."""
+    value = f"={taint.value}" if taint.value else ""
+    where = "" if owners is None else f": add it to spec.tolerations in {template_of(owners)}"
+    return f"Tolerate taint {taint.key}{value}:{taint.effect} ({count(nodes, 'node')}){where}"
+
+
+def add_nodes(number: int, like: str, domain: Domain | None) -> str:
+    """Return how many nodes to add, and where; None for anywhere."""
+    return f"Add {count(number, 'node')} like {like}{_in_domain(domain)}"
+
+
+def _in_domain(domain: Domain | None) -> str:
+    """Return a place to follow a sentence, such as ` in spine s0`; empty for the whole cluster."""
+    if domain is None:
+        return ""
+    noun = layer_noun(domain.layer)
+    return f" in {domain.name}" if noun in domain.name else f" in {noun} {domain.name}"
+
+
+# --- the gang -----------------------------------------------------------------------------------
+
+
+def gather_on(layer: str, owners: Sequence[str] | None) -> str:
+    """Return to gather on another layer; `owners` of the pods where no command does it."""
+    return f"Gather on {layer} instead{at_pods(owners)}"
+
+
+def prefer_gather(owners: Sequence[str] | None) -> str:
+    """Return to gather as a preference; `owners` of the pods where no command does it."""
+    return f"Use PreferGather instead of MustGather{at_pods(owners)}"
+
+
+def lower_multiple(layer: str, multiple: int, number: int, owners: Sequence[str] | None) -> str:
+    """Return to lower a podCountMultiple; `owners` of the pods where no command does it."""
+    return f"Lower podCountMultiple of {layer} from {multiple} to {number}{at_pods(owners)}"
+
+
+def minimum_of_pod_group(minimum: int) -> str:
+    """Return the minimum as a PodGroup has it."""
+    return f"minMember {minimum}"
+
+
+def minimum_of_pods(minimum: int, owners: Sequence[str]) -> str:
+    """Return the minimum as pods have it, and where to change it."""
+    return f"min-available {minimum} in {template_of(owners)}"
+
+
+def run_with(pods: int, instead_of: int, how: Sequence[str]) -> str:
+    """Return to run with fewer pods, and which fields say so."""
+    return f"Run with {count(pods, 'pod')} instead of {instead_of}{_fields(how)}"
+
+
+def start_with(pods: int, how: Sequence[str]) -> str:
+    """Return to start with fewer pods while the others wait, and which fields say so."""
+    return f"Start with {count(pods, 'pod')}{_fields(how)}; the others start when there is room"
+
+
+def _fields(how: Sequence[str]) -> str:
+    return f" ({'; '.join(how)})" if how else ""
+
+
+def smaller_request(resource: str, amount: int, before: int) -> str:
+    """Return to request less of a resource."""
+    less = f"{amount_of(resource, amount)} {resource_name(resource)}"
+    return f"Request {less} per pod instead of {amount_of(resource, before)} (resources.requests in the pod template)"
+
+
+def drop_surplus(minimum: int, surplus: int, how: str) -> str:
+    """Return to run with the minimum alone, and how many pods are beyond it."""
+    fields = f" ({how})" if how else ""
+    return f"Scale the job down to its minimum of {minimum}: it fits without {count(surplus, 'pod')}{fields}"
+
+
+# --- running pods -------------------------------------------------------------------------------
+
+
+def evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
+    """Return which pods to evict, and where; None for the whole cluster."""
+    names = listed([f"{pod.key} on {pod.node} ({requests(pod.needed)}, priority {pod.priority})" for pod in pods])
+    return f"Evict {count(len(pods), kind)}{_in_domain(domain)}: {names}"
+
+
+def recreated(pods: int, owners: Sequence[str], taking_the_place: Sequence[str]) -> str:
+    """Return who creates evicted pods anew, to follow a sentence; last those whose pods would take the place again."""
+    anew = "it" if pods == 1 else "pods"
+    return _recreate(owners, anew) + _recreate(taking_the_place, anew, ": scale {} down")
+
+
+def _recreate(owners: Sequence[str], anew: str, then: str = "") -> str:
+    if not owners:
+        return ""
+    verb, them = ("recreates", "it") if len(owners) == 1 else ("recreate", "them")
+    return f"; {listed(owners)} {verb} {anew}{then.format(them)}"
+
+
+def move(pod: RemovedPod, to: str, domain: Domain | None, owner: str) -> str:
+    """Return to move a pod, where that makes room, and who creates it anew; the owner is empty for nobody."""
+    there = _in_domain(domain)
+    room = f"; this makes enough room{there}" if there else ""
+    anew = f"; {owner} recreates it" if owner else " (no controller recreates it)"
+    return f"Move {pod.key} ({requests(pod.needed)}) from {pod.node} to {to}, where it fits{room}{anew}"

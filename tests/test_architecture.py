@@ -1,0 +1,108 @@
+"""What import contracts cannot hold: the packages listed here make no English, wording/ does."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "kubectl_koord"
+WITHOUT_SENTENCES = ("changes", "explain", "remedies", "simulation")
+"""The packages that find out what is said, and leave it to wording/ to say it."""
+
+_HOLE = "\0"
+_WORD = r"[A-Za-z]{2,}"
+_BETWEEN = r"[^\w\s\0]*\s+[^\w\s\0]*"
+_ENGLISH = re.compile(f"{_WORD}{_BETWEEN}({_WORD}|{_HOLE})|{_HOLE}{_BETWEEN}{_WORD}")
+
+
+def sentences(source: str) -> list[tuple[int, str]]:
+    """Return the texts of a module that join a word to another, or to a value, with a space; and their lines.
+
+    Docstrings and annotations are not texts of the program.
+    """
+    tree = ast.parse(source)
+    left_out = {id(node) for part in _not_said(tree) for node in ast.walk(part)}
+    texts = ((node.lineno, text) for node, text in _texts(tree) if id(node) not in left_out)
+    return sorted((line, text.replace(_HOLE, "{}")) for line, text in texts if _ENGLISH.search(text))
+
+
+def _not_said(tree: ast.AST) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant()):
+                yield node
+            case ast.arg(annotation=ast.expr() as part) | ast.AnnAssign(annotation=part):
+                yield part
+            case ast.FunctionDef(returns=ast.expr() as part):
+                yield part
+            case _:
+                pass
+
+
+def _texts(tree: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield every text, those within another text not again; a value that is filled in is one character."""
+    within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (part.value if isinstance(part, ast.Constant) else _HOLE for part in node.values)
+            yield node, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in within:
+            yield node, re.sub(r"\{\w*\}|%[sd]", _HOLE, node.value)
+
+
+@pytest.mark.parametrize("package", WITHOUT_SENTENCES)
+def test_sentences_are_made_in_wording_alone(package: str) -> None:
+    modules = sorted((PACKAGE / package).rglob("*.py"))
+    assert modules
+
+    found = {str(module.relative_to(PACKAGE)): sentences(module.read_text("utf-8")) for module in modules}
+
+    assert {name: texts for name, texts in found.items() if texts} == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"no room"',
+        'f"{number} pods"',
+        'f" in {domain}"',
+        'f"{name}: cannot {verb} it"',
+        '"{} pods".format(2)',
+        '"waits for %s" % name',
+        '("one " "text")',
+        "f'{say(\"two words\")}'",
+    ],
+)
+def test_two_words_or_a_word_and_a_value_are_a_sentence(text: str) -> None:
+    assert len(sentences(f"said = {text}")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"insufficient-slots"',
+        'f"{namespace}/{name}"',
+        'f"{one}; {other}"',
+        '"kubectl"',
+        '", "',
+        'r"(\\d+)(h|m|s)"',
+    ],
+)
+def test_codes_names_and_glue_are_none(text: str) -> None:
+    assert sentences(f"said = {text}") == []
+
+
+def test_docstrings_and_annotations_are_none() -> None:
+    module = '''
+"""Says what it is for."""
+
+DAYS: "dict[str, int] | None" = None
+"""Says what they are."""
+
+
+def count(days: "list[str] | None") -> "dict[str, int] | None":
+    """Return what was counted."""
+'''
+    assert sentences(module) == []
