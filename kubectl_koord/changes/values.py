@@ -123,7 +123,7 @@ def _check_layers(snapshot: Snapshot, layers: Iterable[str]) -> None:
     refuse_unread(visibility.unread(snapshot, "layers"))
     built = tree.build(snapshot.topologies, snapshot.nodes)
     if isinstance(built, tree.NoTree):
-        raise RefusedError(sentences.no_tree(built.message))
+        raise RefusedError(sentences.no_tree(built.fault))
     for layer in layers:
         if layer not in built.layers:
             raise RefusedError(sentences.no_layer(layer, nearest(layer, built.layers)))

@@ -30,7 +30,7 @@ def prefilter_refusal(spec: Spec, group: GangGroup, snapshot: Snapshot, tree: Tr
     if spec is None:
         return None
     if isinstance(tree, NoTree):
-        return NoTopologyTree(tree)
+        return NoTopologyTree(tree.fault)
     return TopologyNotAware() if not snapshot.config.aware_of_topology and len(group.pending) > 1 else None
 
 

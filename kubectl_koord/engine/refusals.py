@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.tree import NoTree
+from kubectl_koord.engine.tree import TreeFault
 
 
 class NoTopologyTree(Struct, frozen=True):
@@ -17,7 +17,7 @@ class NoTopologyTree(Struct, frozen=True):
     The scheduler says "no cluster network topology" (`BeforePreFilter` in coscheduling/core/core.go).
     """
 
-    fault: NoTree
+    fault: TreeFault
 
     @property
     def code(self) -> Literal["no-topology", "broken-layer-chain"]:

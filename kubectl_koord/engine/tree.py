@@ -1,7 +1,7 @@
 """The network topology tree, and why it cannot be built."""
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -82,14 +82,48 @@ class Tree(Struct, frozen=True):
         return self.domains[self.parents[self.leaf[node]]].name if node in self.leaf else ""
 
 
-TreeFault: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
+class NoTopology(Struct, frozen=True):
+    """There is no ClusterNetworkTopology."""
+
+    code: ClassVar[Literal["no-topology"]] = "no-topology"
+
+
+class OtherName(Struct, frozen=True):
+    """No ClusterNetworkTopology has the name that counts; `names` are those that there are."""
+
+    names: tuple[str, ...]
+    code: ClassVar[Literal["topology-other-name"]] = "topology-other-name"
+
+
+class MissingLayer(Struct, frozen=True):
+    """A layer, maybe one without a name, has no entry, so that the chain from the nodes up ends before the root.
+
+    `child` is the layer that names it as its parent, None where the chain begins with it; `unused` are the layers
+    that are not on the chain.
+    """
+
+    layer: str
+    child: str | None
+    unused: tuple[str, ...]
+    code: ClassVar[Literal["broken-layer-chain"]] = "broken-layer-chain"
+
+
+class LayerCycle(Struct, frozen=True):
+    """A layer is its own ancestor."""
+
+    layer: str
+    code: ClassVar[Literal["layer-cycle"]] = "layer-cycle"
+
+
+TreeFault: TypeAlias = NoTopology | OtherName | MissingLayer | LayerCycle
+"""Why there is no tree; worded in wording/tree.py."""
+TreeFaultCode: TypeAlias = Literal["no-topology", "topology-other-name", "broken-layer-chain", "layer-cycle"]
 
 
 class NoTree(Struct, frozen=True):
-    """Why there is no tree: it has no layers, and no node is in it."""
+    """In place of a tree, why there is none: it has no layers, and no node is in it."""
 
-    code: TreeFault
-    message: str
+    fault: TreeFault
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -112,12 +146,11 @@ def layer_order(layers: tuple[Layer, ...]) -> tuple[Layer, ...] | NoTree:
     wanted = NODE_LAYER
     for _ in layers:
         if wanted not in by_name:
-            where = f"named as parent of {upwards[-1].name}" if upwards else "where every chain begins"
-            left = sorted(set(by_name) - {layer.name for layer in upwards})
-            unused = f"; not on the chain: {', '.join(left)}" if left else ""
-            return NoTree("broken-layer-chain", f"layer {wanted or '(none)'}, {where}, has no entry{unused}")
+            child = upwards[-1].name if upwards else None
+            unused = tuple(sorted(set(by_name) - {layer.name for layer in upwards}))
+            return NoTree(MissingLayer(wanted, child, unused))
         if by_name[wanted] in upwards:
-            return NoTree("layer-cycle", f"layer {wanted} is its own ancestor")
+            return NoTree(LayerCycle(wanted))
         upwards.append(by_name[wanted])
         wanted = upwards[-1].parent
     return tuple(reversed(upwards))
@@ -127,11 +160,7 @@ def find(topologies: Mapping[str, NetworkTopology]) -> NetworkTopology | NoTree:
     """Return the one topology that counts: the one named `default`."""
     if DEFAULT_NAME in topologies:
         return topologies[DEFAULT_NAME]
-    if topologies:
-        names = ", ".join(sorted(topologies))
-        message = f"no ClusterNetworkTopology is named {DEFAULT_NAME}; there is {names}, which is ignored"
-        return NoTree("topology-other-name", message)
-    return NoTree("no-topology", f"there is no ClusterNetworkTopology {DEFAULT_NAME}")
+    return NoTree(OtherName(tuple(sorted(topologies))) if topologies else NoTopology())
 
 
 class _Growing:

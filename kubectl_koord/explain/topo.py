@@ -41,7 +41,7 @@ def topo(
     layers: tuple[str, ...] = ()
     outside: tuple[OutsideNode, ...] = ()
     if isinstance(tree, NoTree) and not tree_unread:
-        warnings.append(Notice(tree.code, sentences.no_tree(tree.message)))
+        warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not unread else None
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"))

@@ -3,7 +3,7 @@
 from typing import Literal, TypeAlias, get_args
 
 from kubectl_koord.engine.preemption import Refusal
-from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.engine.tree import TreeFaultCode
 from kubectl_koord.model.snapshot import GapCode
 
 CauseCode: TypeAlias = Literal[
@@ -74,7 +74,7 @@ _Odd: TypeAlias = Literal[
     "assumed-config",
     "kind-not-in-input",
 ]
-WarningCode: TypeAlias = _Odd | TreeFault | ReadingCode
+WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
 
 ReasonCode: TypeAlias = Literal["not-needed", "preemption-disabled"] | Refusal

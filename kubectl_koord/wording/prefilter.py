@@ -3,13 +3,14 @@
 from typing import assert_never
 
 from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.wording.tree import fault_clause
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:
     """Return why PreFilter refuses a job."""
     match refusal:
         case NoTopologyTree(fault):
-            return f"{fault.message}."
+            return f"{fault_clause(fault)}."
         case TopologyNotAware():
             return (
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"

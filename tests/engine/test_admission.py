@@ -23,7 +23,7 @@ from kubectl_koord.engine.blockers import (
 from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.prefilter import UnknownLayer
 from kubectl_koord.engine.refusals import NoTopologyTree, TopologyNotAware
-from kubectl_koord.engine.tree import NoTree, build
+from kubectl_koord.engine.tree import NoTopology, build
 from kubectl_koord.model.objects import Lease
 from kubectl_koord.model.pods import GangAnnotations
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
@@ -31,7 +31,6 @@ from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
 FREE = cluster("s0: b0[n1 n2 n3 n4]")
 BOTH = '["default/job", "default/peer"]'
 ONE, TWO = ("default/job-0",), ("default/job-0", "default/job-1")
-NO_TREE = NoTree("no-topology", "there is no ClusterNetworkTopology default")
 OLD = Lease("koord-scheduler", "a", renewed="2026-11-20T09:00:00Z")
 MIXED = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
 OF_PEER = FREE.with_gang("job", 1, groups=BOTH)
@@ -86,7 +85,7 @@ def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
             OmitsItself("default/job", ("default/peer",)),
         ),
         (OF_PEER.with_gang("peer", 1), GroupsDiffer("default/job", ("default/peer",))),
-        (FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}), NoTopologyTree(NO_TREE)),
+        (FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}), NoTopologyTree(NoTopology())),
         (FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False), TopologyNotAware()),
         (FREE.with_gang("job", 1, must_gather="Rack"), UnknownLayer("Rack", (SPINE, BLOCK, NODE))),
     ],

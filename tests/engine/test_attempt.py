@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
 from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
 from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
-from kubectl_koord.engine.tree import NoTree
+from kubectl_koord.engine.tree import NoTopology
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short
@@ -164,10 +164,7 @@ def test_members_of_a_group_are_tried_gang_by_gang() -> None:
 @pytest.mark.parametrize(
     ("drawing", "refusal"),
     [
-        (
-            cluster("s0: b0[n1]").but(topologies={}),
-            NoTopologyTree(NoTree("no-topology", "there is no ClusterNetworkTopology default")),
-        ),
+        (cluster("s0: b0[n1]").but(topologies={}), NoTopologyTree(NoTopology())),
         (cluster("s0: b0[n1]").configured(aware_of_topology=False), TopologyNotAware()),
     ],
 )

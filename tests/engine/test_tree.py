@@ -3,7 +3,18 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.tree import Domain, Merged, NoTree, Outside, Tree, build
+from kubectl_koord.engine.tree import (
+    Domain,
+    LayerCycle,
+    Merged,
+    MissingLayer,
+    NoTopology,
+    NoTree,
+    OtherName,
+    Outside,
+    Tree,
+    build,
+)
 from kubectl_koord.model.objects import Layer
 from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster
 
@@ -132,46 +143,27 @@ def test_layers_may_be_written_in_any_order() -> None:
 
 
 def test_without_a_topology_there_is_no_tree() -> None:
-    assert no_tree_of(cluster().but(topologies={})) == NoTree(
-        "no-topology", "there is no ClusterNetworkTopology default"
-    )
+    assert no_tree_of(cluster().but(topologies={})) == NoTree(NoTopology())
 
 
 def test_a_topology_of_another_name_is_ignored() -> None:
-    message = "no ClusterNetworkTopology is named default; there is fabric, which is ignored"
-    assert no_tree_of(cluster().with_layers(*LAYERS, name="fabric")) == NoTree("topology-other-name", message)
+    assert no_tree_of(cluster().with_layers(*LAYERS, name="fabric")) == NoTree(OtherName(("fabric",)))
 
 
 @pytest.mark.parametrize(
-    ("layers", "message"),
+    ("layers", "fault"),
     [
-        (
-            LAYERS[:2],
-            "layer NodeTopologyLayer, where every chain begins, has no entry; not on the chain: BlockLayer, SpineLayer",
-        ),
-        (
-            (Layer(SPINE, ROOT), Layer(NODE, BLOCK)),
-            "layer BlockLayer, named as parent of NodeTopologyLayer, has no entry; not on the chain: SpineLayer",
-        ),
-        (
-            (*LAYERS, Layer("PodLayer", SPINE, ("pod",))),
-            "layer ClusterTopologyLayer, named as parent of SpineLayer, has no entry; not on the chain: PodLayer",
-        ),
-        (
-            (Layer(SPINE, ROOT), Layer(NODE)),
-            "layer (none), named as parent of NodeTopologyLayer, has no entry; not on the chain: SpineLayer",
-        ),
-        (
-            (*LAYERS, LAYERS[0]),
-            "layer ClusterTopologyLayer, named as parent of SpineLayer, has no entry",
-        ),
+        (LAYERS[:2], MissingLayer(NODE, None, (BLOCK, SPINE))),
+        ((Layer(SPINE, ROOT), Layer(NODE, BLOCK)), MissingLayer(BLOCK, NODE, (SPINE,))),
+        ((*LAYERS, Layer("PodLayer", SPINE, ("pod",))), MissingLayer(ROOT, SPINE, ("PodLayer",))),
+        ((Layer(SPINE, ROOT), Layer(NODE)), MissingLayer("", NODE, (SPINE,))),
+        ((*LAYERS, LAYERS[0]), MissingLayer(ROOT, SPINE, ())),
     ],
 )
-def test_a_chain_that_does_not_use_every_layer_is_broken(layers: tuple[Layer, ...], message: str) -> None:
-    assert no_tree_of(cluster("s0: b0[n1]", layers)) == NoTree("broken-layer-chain", message)
+def test_a_chain_that_does_not_use_every_layer_is_broken(layers: tuple[Layer, ...], fault: MissingLayer) -> None:
+    assert no_tree_of(cluster("s0: b0[n1]", layers)) == NoTree(fault)
 
 
 def test_a_cycle_of_layers_is_found_though_upstream_does_not_notice() -> None:
     layers = (Layer(SPINE, NODE), Layer(BLOCK, SPINE, (BLOCK_KEY,)), Layer(NODE, BLOCK), Layer("Rack", ROOT))
-    expected = NoTree("layer-cycle", "layer NodeTopologyLayer is its own ancestor")
-    assert no_tree_of(cluster("s0: b0[n1]", layers)) == expected
+    assert no_tree_of(cluster("s0: b0[n1]", layers)) == NoTree(LayerCycle(NODE))

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.wording.tree import fault_clause
+
 NOTHING_TO_SET = (
     "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, "
     "--match-policy, --groups, --waiting-time, --total"
@@ -32,9 +35,9 @@ def _did_you_mean(nearest: str) -> str:
     return f", did you mean {nearest}?" if nearest else ""
 
 
-def no_tree(fault: str) -> str:
+def no_tree(fault: TreeFault) -> str:
     """Return why there is no layer at all."""
-    return f"no layer to gather on: {fault}"
+    return f"no layer to gather on: {fault_clause(fault)}"
 
 
 def not_in_a_gang(pod: str) -> str:

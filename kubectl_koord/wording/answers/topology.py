@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
+from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.wording.tree import fault_clause
 from kubectl_koord.wording.words import count, listed
 
 _ROOT = "(root)"
 
 
-def no_tree(fault: str) -> str:
+def no_tree(fault: TreeFault) -> str:
     """Return why no tree can be built."""
-    return f"{fault}."
+    return f"{fault_clause(fault)}."
 
 
 def node_state(*, unschedulable: bool, ready: bool) -> str:
