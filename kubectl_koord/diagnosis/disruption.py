@@ -1,6 +1,5 @@
 """What ending running pods does to others: budgets, protection from preemption, gangs that lose too many."""
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.engine import gangs
@@ -10,12 +9,9 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
-from kubectl_koord.wording.words import paste
 
 HARMLESS, HARMFUL, PROTECTED = range(3)
 _BUDGET = "PodDisruptionBudget"
-_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
-_EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
 
 
 def budget_hit(budgets: Iterable[Budget], pod: RunningPod, spent: dict[str, int]) -> BudgetHit | None:
@@ -101,27 +97,6 @@ def harm(pod: FreedPod) -> int:
     return HARMLESS if pod.evictable and pod.breaks is None else HARMFUL
 
 
-def eviction(pods: Sequence[FreedPod]) -> str:
-    """Return the command that evicts pods one by one as their budgets allow, and ends with the first refusal.
-
-    Empty where it should not be run: for a protected pod, where it would end halfway, and for names that no
-    pod can have (kubectl decodes what is escaped in a path).
-    """
-    names = [pod.pod.partition("/")[::2] for pod in pods]
-    if any(pod.protected for pod in pods) or not all(_NAME.fullmatch(part) for parts in names for part in parts):
-        return ""
-    if len(pods) > 1:
-        return _each(pod.pod for pod in pods) if all(pod.evictable for pod in pods) else ""
-    ((namespace, name),) = names
-    body = paste("printf", "%s", _EVICTION % (name, namespace))
-    return f"{body} | {paste('kubectl', 'create', '--raw', _path(namespace, name), '-f', '-')}"
-
-
-def _each(keys: Iterable[str]) -> str:
-    name, namespace = "${pod#*/}", "${pod%/*}"
-    evict = f'printf \'{_EVICTION}\' "{name}" "{namespace}" | kubectl create --raw "{_path(namespace, name)}" -f -'
-    return f"for pod in {paste(*keys)}; do {evict} || break; done"
-
-
-def _path(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
+def may_be_evicted(pods: Sequence[FreedPod]) -> bool:
+    """Tell whether a command may evict these pods one by one: none is protected, no budget ends it halfway."""
+    return not any(pod.protected for pod in pods) and (len(pods) == 1 or all(pod.evictable for pod in pods))

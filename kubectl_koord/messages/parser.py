@@ -34,6 +34,7 @@ _PLAN = re.compile(
     rf"(?:\d+ )?no candidate topology nodes can accommodate job, desiredOfferSlot: ({_NUMBER})(?:,\s*|$)", re.DOTALL
 )
 _FIT = re.compile(r"(?:^|, )(?=0/\d+ nodes are available:)")
+_SUGGESTED = "Suggestion: {type: "
 _MULTIPLES = "; podCountMultiple constraints: "
 _DOMAIN = re.compile(rf"topology topologyNode ([^/;]*)/([^;:]*): ({_NUMBER})")
 _BEST = re.compile(rf"max offer slot among ({_NUMBER}) must-gather topology nodes: ({_NUMBER})")
@@ -102,7 +103,7 @@ def _rejection(text: str, depth: int, *, is_cut: bool) -> tuple[Rejection | None
 
 def _suggestion(text: str) -> tuple[str, Suggestion | None]:
     """Return the text without the suggestion at its end, and the suggestion."""
-    start = text.rfind("Suggestion: {type: ")
+    start = text.rfind(_SUGGESTED)
     match = _SUGGESTION.fullmatch(text[start:].rstrip(". ")) if start >= 0 else None
     return (text[:start], Suggestion(match[1], match[2])) if match else (text, None)
 

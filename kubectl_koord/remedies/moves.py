@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_koord.diagnosis import disruption
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies.costs import PodCosts
-from kubectl_koord.remedies.running_pods import described, harmed, removable
+from kubectl_koord.remedies.running_pods import described, eviction, harmed, removable
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount
 from kubectl_koord.reports.disruption import FreedPod
@@ -44,7 +43,7 @@ def _command(search: Search, pod: FreedPod, nodes: Iterable[str]) -> str:
     They are cordoned meanwhile, but those that are so already. Empty for a pod that nothing creates anew, or that
     is not to be evicted by a command.
     """
-    evict = disruption.eviction([pod]) if pod.owner else ""
+    evict = eviction([pod]) if pod.owner else ""
     kept_free = [name for name in sorted(nodes) if not search.view.node(name).unschedulable]
     if not evict or not kept_free:
         return evict

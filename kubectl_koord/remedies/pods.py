@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import disruption
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
-from kubectl_koord.remedies.running_pods import described, harmed, lower_priority, removable
+from kubectl_koord.remedies.running_pods import described, eviction, harmed, lower_priority, removable
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.selection import CountLimit, FreedPods, fewest, options_by_node
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount
@@ -143,7 +142,7 @@ def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str
     freed, broken = harmed(search, pods)
     message = sentences.evict([described(search, pod) for pod in ranked], kind, short.named)
     message += _recreated(search, pods) + eviction_effects(freed, broken)
-    command = disruption.eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
+    command = eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-pods", message, command, deleted(pods), freed, broken)
 
 

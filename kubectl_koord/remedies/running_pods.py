@@ -8,6 +8,7 @@ from kubectl_koord.engine.preemption import possible_victims
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.reports.disruption import BrokenGang, FreedPod
+from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies.ways_out import RemovedPod
 
 
@@ -34,6 +35,11 @@ def harmed(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, 
     """Return what is known of pods that would go together, and the gangs that their end breaks."""
     snapshot = search.simulation.snapshot
     return disruption.freed(snapshot, pods), disruption.broken_gangs(snapshot, pods)
+
+
+def eviction(pods: Sequence[FreedPod]) -> str:
+    """Return the command that evicts pods, empty where it should not be run."""
+    return commands.evict([pod.pod for pod in pods]) if disruption.may_be_evicted(pods) else ""
 
 
 def described(search: Search, pod: RunningPod) -> RemovedPod:

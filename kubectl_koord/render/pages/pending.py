@@ -6,7 +6,7 @@ from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, s
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.codes import OF_GAP
-from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyReport
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages import pending as sentences
@@ -103,7 +103,7 @@ def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(ranked, shown.few)
     yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
     if rest:
-        yield Line(more(len(rest), "kinds of warnings about gangs"), "warn")
+        yield Line(sentences.more_kinds_of_warnings(len(rest)), "warn")
 
 
 def _merged(found: Mapping[str, Notice]) -> Notice:
@@ -116,7 +116,7 @@ def _merged(found: Mapping[str, Notice]) -> Notice:
 def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
     lone = sum(1 for item in _of(group, report) if item.lone_pod)
     cells = (
-        _word(group.code, group.verdict),
+        sentences.cause_or_verdict(group.code, group.verdict),
         str(group.pods),
         group.waiting_for,
         age_at(group.oldest, report.basis.moment),
@@ -156,9 +156,3 @@ def _row(item: WhyReport, report: PendingGangsReport) -> Row:
         why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
     )
     return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict], depth=1)
-
-
-def _word(code: str, verdict: Verdict) -> str:
-    if verdict == "yes":
-        return "(would start)"
-    return code or {"no": "(no)", "unknown": "(unknown)"}[verdict]

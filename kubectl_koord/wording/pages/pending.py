@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Contention, PendingGangsReport
-from kubectl_koord.wording.pages.common import and_more
+from kubectl_koord.wording.pages.common import and_more, more
 from kubectl_koord.wording.words import count
 
 DETAILS = "Details: kubectl koord why-pending GANG"
@@ -54,3 +54,15 @@ def of_gangs(notice: Notice, gang: str, others: Sequence[str]) -> str:
     """Return the warning about a gang, with the names of the others that it is about."""
     message = notice.message if gang in notice.message else f"{gang}: {notice.message}"
     return f"{message} Also: {', '.join(others)}." if others else message
+
+
+def more_kinds_of_warnings(number: int) -> str:
+    """Return how many more kinds of warnings there are."""
+    return more(number, "kinds of warnings about gangs")
+
+
+def cause_or_verdict(code: str, verdict: Verdict) -> str:
+    """Return the code of a cause, or the verdict on gangs without one."""
+    if verdict == "yes":
+        return "(would start)"
+    return code or {"no": "(no)", "unknown": "(unknown)"}[verdict]

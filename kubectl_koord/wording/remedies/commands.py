@@ -1,6 +1,7 @@
 """The commands that ways out and next steps offer: whatever the names are, they may be pasted into a shell."""
 
 import json
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,6 +12,8 @@ _INSTALLED_IN = "koordinator-system"
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
 _FINALIZERS = "{.metadata.finalizers}"
 _UNTIL_GONE = "10m"
+_NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
+_EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
 
 SEE_SCHEDULER = paste("kubectl", "get", "pods", "-n", _INSTALLED_IN, "-l", "koord-app=koord-scheduler")
 EDIT_SCHEDULER_CONFIG = paste("kubectl", "edit", "configmap", "koord-scheduler-config", "-n", _INSTALLED_IN)
@@ -92,6 +95,32 @@ def tolerate(pod: str, taint: Taint, *, is_first: bool) -> str:
     another = {"op": "add", "path": "/spec/tolerations/-", "value": toleration}
     patch = json.dumps([first if is_first else another])
     return paste("kubectl", "patch", "pod", *_named(pod), "--type", "json", "-p", patch)
+
+
+def evict(pods: Sequence[str]) -> str:
+    """Return what evicts pods one by one as their budgets allow, and ends with the first refusal.
+
+    Empty for names that no pod can have: kubectl decodes what is escaped in a path.
+    """
+    names = [pod.partition("/")[::2] for pod in pods]
+    if not all(_NAME.fullmatch(part) for parts in names for part in parts):
+        return ""
+    if len(pods) > 1:
+        return _evict_each(pods)
+    ((namespace, name),) = names
+    body = paste("printf", "%s", _EVICTION % (name, namespace))
+    return f"{body} | {paste('kubectl', 'create', '--raw', _eviction_path(namespace, name), '-f', '-')}"
+
+
+def _evict_each(pods: Sequence[str]) -> str:
+    name, namespace = "${pod#*/}", "${pod%/*}"
+    path = _eviction_path(namespace, name)
+    one = f'printf \'{_EVICTION}\' "{name}" "{namespace}" | kubectl create --raw "{path}" -f -'
+    return f"for pod in {paste(*pods)}; do {one} || break; done"
+
+
+def _eviction_path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}/eviction"
 
 
 def move(pod: str, evict: str, kept_free: Sequence[str]) -> str:
