@@ -16,7 +16,7 @@ from tests.cli import world
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-TOYS = TOY_FILTER, TOY_KIND = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+TOYS = TOY_FILTER, TOY_KIND, TOY_VERB = re.findall(r"^```diff\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
 MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
 
@@ -41,12 +41,16 @@ def ran(folder: Path, *command: str | Path, stdin: str = "", code: int = 0) -> s
     return done.stdout
 
 
+def asked(package: Path, *words: str, code: int = 0) -> str:
+    """Return what the program in a folder prints."""
+    run = "import sys; sys.path[0] = ''; from kubectl_koord.cli.entry import main; main()"
+    return ran(package, sys.executable, "-c", run, *words, code=code)
+
+
 def reasons(package: Path, cluster: str, code: int) -> dict[str, str]:
     """Return, by node, why it refuses the pod, from an answer with the exit code."""
-    run = "import sys; sys.path[0] = ''; from kubectl_koord.cli.entry import main; main()"
-    words = ("why-pending", "pod/p-0", "--nodes", "--snapshot", cluster, "-o", "json")
-    answer = json.loads(ran(package, sys.executable, "-c", run, *words, code=code))
-    return {node["node"]: node["reason"] for node in answer["nodes"]}
+    answer = asked(package, "why-pending", "pod/p-0", "--nodes", "--snapshot", cluster, "-o", "json", code=code)
+    return {node["node"]: node["reason"] for node in json.loads(answer)["nodes"]}
 
 
 def test_the_toy_filter_is_a_new_file_and_its_rows_and_refuses_what_it_says(package: Path) -> None:
@@ -85,6 +89,20 @@ print(collector.values(kinds.SWITCH), kinds.REQUESTS["Switch"].path)
     ]
 
 
+def test_the_toy_verb_is_a_new_file_and_its_row_and_answers(package: Path) -> None:
+    asked(package, "size", "--demo", code=2)
+
+    ran(package, "git", "apply", "-", stdin=TOY_VERB)
+
+    assert asked(package, "size", "--demo") == "12 nodes\n"
+    assert asked(package, "size", "--demo", "-o", "json", code=2) == ""
+    assert re.search("^ *size  +Count the nodes", asked(package, "--help"), re.MULTILINE)
+    assert re.findall(r"^\+\+\+ b/(.*)$", TOY_VERB, re.MULTILINE) == [
+        "kubectl_koord/cli/verbs.py",
+        "kubectl_koord/cli/commands/size.py",
+    ]
+
+
 def test_the_toys_keep_to_the_rules_of_the_code(package: Path) -> None:
     for toy in TOYS:
         ran(package, "git", "apply", "-", stdin=toy)
@@ -96,7 +114,8 @@ def test_the_toys_keep_to_the_rules_of_the_code(package: Path) -> None:
 
 def test_every_file_that_is_named_is_there() -> None:
     named = re.findall(
-        r"(?<![\w/.])(?:kubectl_koord|tests|docs)/[\w./-]+", TEXT.replace(TOY_FILTER, "").replace(TOY_KIND, "")
+        r"(?<![\w/.])(?:kubectl_koord|tests|docs)/[\w./-]+",
+        re.sub(r"^```diff\n.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE),
     )
     files = {name.rstrip(".") for name in named if not re.search("[A-Z]{2}", name.removesuffix("README.md"))}
 
