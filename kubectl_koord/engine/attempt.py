@@ -12,7 +12,7 @@ from msgspec import Struct
 from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
@@ -70,6 +70,11 @@ class FailedSeat(Struct, frozen=True):
     pod: str
     node: str
     reason: Reason | PreFilterRefusal
+
+    @property
+    def is_by_trigger(self) -> bool:
+        """Whether the plan fails only as it was made for another kind of member: every plan counts room."""
+        return isinstance(self.reason, Insufficient | TooManyPods)
 
 
 class Attempt(Struct, frozen=True, dict=True):

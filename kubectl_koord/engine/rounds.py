@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, triggers
+from kubectl_koord.engine.attempt import Attempt, Choice, FailedSeat, Job, attempt, emptiest, fullest, triggers
 from kubectl_koord.engine.preemption import (
     VICTIM_ORDERS,
     Preemption,
@@ -30,7 +30,8 @@ class Outcome(Struct, frozen=True):
 
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
-    the end, None when that was not followed to the end.
+    the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
+    tried again and again. `failed_seat` is where the plan of the attempt that ends it fails, None where it does not.
     """
 
     trigger: PendingPod
@@ -38,6 +39,7 @@ class Outcome(Struct, frozen=True):
     rounds: tuple[Preemption, ...]
     last: Preemption | None
     runs: bool | None
+    failed_seat: FailedSeat | None = None
 
     @property
     def placed_at_once(self) -> bool:
@@ -61,7 +63,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
         for choose in _choices(job):
             first = attempt(job, view, trigger, choose)
             if first.placement is not None or not preemption:
-                yield Outcome(trigger, first, (), None, first.placement is not None)
+                yield Outcome(trigger, first, (), None, _runs(job, first), first.failed_seat)
                 continue
             for victim_order in _victim_orders(view, first):
                 outcome = None
@@ -111,27 +113,40 @@ def follow(
     """
     preemption = preempt(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
-        yield Outcome(first.trigger, first, (), preemption, runs=False)
+        yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.failed_seat)
         return
-    for rounds, last, runs in _continued(job, view.without(preemption.gone), victim_order, choose, most_rounds):
-        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs)
+    for rounds, last, end in _continued(job, view.without(preemption.gone), victim_order, choose, most_rounds):
+        runs = _runs(job, end) if end is not None else None
+        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end.failed_seat if end else None)
+
+
+def _runs(job: Job, end: Attempt) -> bool | None:
+    """Return whether the attempt that ends an outcome places the job; None where it depends on a race."""
+    seat = end.failed_seat
+    if seat is not None and not seat.is_by_trigger and job.rules.retries_failed_plans:
+        return None
+    return end.placement is not None
 
 
 def _continued(
     job: Job, view: View, victim_order: VictimOrder, choose: Choice, most: int
-) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, bool | None]]:
-    """Yield what may follow a round: further rounds, the preemption that had no effect, the end."""
+) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
+    """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
+
+    There is no such attempt where it was not followed to the end.
+    """
     tried = [attempt(job, view, trigger, choose) for trigger in triggers(job)]
-    if any(one.placement is not None for one in tried):
-        yield (), None, True
+    placed = next((one for one in tried if one.placement is not None), None)
+    if placed is not None:
+        yield (), None, placed
         return
     preemptions = [preempt(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
-        yield (), preemptions[0], False
+        yield (), preemptions[0], next((one for one in tried if one.failed_seat is not None), tried[0])
     for one in effective:
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, runs in _continued(job, view.without(one.gone), victim_order, choose, most - 1):
-            yield (one, *rounds), last, runs
+        for rounds, last, end in _continued(job, view.without(one.gone), victim_order, choose, most - 1):
+            yield (one, *rounds), last, end

@@ -15,21 +15,38 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
+    retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
+        are cleaned up: a race, from which it may come out bound in part, or off its plan.
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
     knows_sidecars: bool
+    retries_failed_plans: bool
 
 
 _RULES = {
     "1.7": Rules(
-        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+        pod_count_multiple=False,
+        compares_ancestors=False,
+        oversized_is_unresolvable=False,
+        knows_sidecars=False,
+        retries_failed_plans=False,
     ),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "1.8": Rules(
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        retries_failed_plans=True,
+    ),
     "main": Rules(
-        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        retries_failed_plans=True,
     ),
 }
 
