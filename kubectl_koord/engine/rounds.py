@@ -47,6 +47,16 @@ class Outcome(Struct, frozen=True):
         return self.first.placement is not None
 
     @property
+    def is_unexecutable(self) -> bool:
+        """Whether it ends with a plan that cannot be carried out, whoever of the job is tried first."""
+        return self.failed_seat is not None and not self.failed_seat.is_by_trigger
+
+    @property
+    def races(self) -> bool:
+        """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race."""
+        return self.is_unexecutable and self.runs is None and not self.rounds
+
+    @property
     def killed(self) -> tuple[RunningPod, ...]:
         """All victims of all rounds."""
         return tuple(victim for preemption in self.rounds for victim in preemption.victims)

@@ -4,18 +4,20 @@ from kubectl_koord.diagnosis import admission, evidence
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.prefilter import lacking
 
 
 def cause_of(simulation: Simulation, first: Attempt) -> Cause:
     """Return why an attempt of the subject places no pod."""
-    return _refused(first) or _without_room(simulation, first)
+    return _refused(first) or _plan_failure(simulation, first) or _without_room(simulation, first)
 
 
 def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> Cause:
@@ -29,6 +31,17 @@ def _refused(first: Attempt) -> Cause | None:
         return admission.cause(first.prefilter)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
     return admission.cause(unknown) if unknown is not None else None
+
+
+def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return why the plan cannot be carried out, None where none is made, or another trigger may make a better one."""
+    seat = first.failed_seat
+    if seat is None or seat.is_by_trigger:
+        return None
+    lack = lacking(seat.reason)
+    repeated = rules(simulation.snapshot.config.version).retries_failed_plans
+    message = sentences.plan_fails(seat.pod, seat.node, lack, repeated=repeated)
+    return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:

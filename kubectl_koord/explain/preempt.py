@@ -136,13 +136,15 @@ def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
 
 
 def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
-    reason: ReasonCode | None = "not-needed" if outcome.placed_at_once else None
+    reason: ReasonCode | CauseCode | None = "not-needed" if outcome.placed_at_once else None
     helps = None if outcome.placed_at_once else outcome.runs
     if not outcome.placed_at_once and not outcome.rounds and outcome.last is not None:
         reason = outcome.last.reason or "no-victims"
     verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
     if outcome.runs is None:
         verdict = "unknown"
+    if outcome.is_unexecutable and (verdict == "unknown" or reason):
+        reason = "plan-not-executable"
     if reason == "terminating-victim":
         verdict, helps = _once_gone(simulation)
     wasted = outcome.runs is False
@@ -217,5 +219,6 @@ def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
     if outcome.placed_at_once:
         return sentences.not_needed(name)
     if not outcome.rounds:
-        return sentences.no_victims(name, outcome.last.reason if outcome.last is not None else None)
+        last = outcome.last.reason if outcome.last is not None else None
+        return sentences.no_victims(name, "plan-not-executable" if outcome.is_unexecutable else last)
     return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))

@@ -20,7 +20,7 @@ from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import Cause, PendingGangsReport, WhyAlternative, WhyReport
+from kubectl_koord.reports.pending import Cause, PendingGangsReport, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.ages import overdue_clause
@@ -135,7 +135,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     if waits is not None and verdict == "no":
         cause = waits
     placed = likeliest.first.placement if likeliest.first.plan is not None and verdict == "yes" else None
-    found = _ways_out(simulation, likeliest) if verdict == "no" and not brief else ways_out.Found(())
+    is_stuck = verdict == "no" or isinstance(cause, PlanFailure)
+    found = _ways_out(simulation, likeliest) if is_stuck and not brief else ways_out.Found(())
     if verdict == "yes" and cause is not None and not brief:
         found = ways_out.Found(retry.steps(simulation))
     return report_of(
@@ -239,7 +240,8 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
     placed = {outcome.placed_at_once for outcome in outcomes}
     if placed == {False}:
-        return "unknown" if any(item.may_admit for item in unevaluated) else "no"
+        races = any(outcome.races for outcome in outcomes)
+        return "unknown" if races or any(item.may_admit for item in unevaluated) else "no"
     refusing = any(item.may_refuse for item in unevaluated)
     return "yes" if placed == {True} and not refusing else "unknown"
 
@@ -248,6 +250,9 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
     if verdict == "unknown" and unevaluated:
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         return says or Cause("not-evaluated", sentences.depends_on(unevaluated))
+    racing = next((outcome for outcome in outcomes if outcome.races), None)
+    if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
+        return insufficient.cause_of(simulation, racing.first)
     if verdict == "unknown":
         return Cause("several-outcomes", sentences.DEPENDS_ON_FIRST_POD)
     return insufficient.cause_of(simulation, outcomes[0].first)
@@ -281,7 +286,7 @@ def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tupl
 
 
 def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
-    verdict: Verdict = "yes" if outcome.placed_at_once else "no"
+    verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
     return WhyAlternative(
         when=sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests),
         verdict=verdict,

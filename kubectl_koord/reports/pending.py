@@ -45,6 +45,20 @@ class Cause(Struct, frozen=True, rename="camel"):
     pods: tuple[str, ...] = ()
 
 
+class Lack(Struct, frozen=True, rename="camel"):
+    """What a member lacks on the node that it is planned for."""
+
+    pod: str
+    node: str
+    what: str
+
+
+class PlanFailure(Cause, frozen=True):
+    """The cause where slots are enough, and the plan made of them cannot be carried out."""
+
+    lacks: tuple[Lack, ...] = ()
+
+
 class SaidText(Struct, frozen=True, rename="camel"):
     """A text of the scheduler as it is, and the pods that carry it."""
 

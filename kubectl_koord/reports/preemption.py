@@ -40,7 +40,7 @@ class PreemptAlternative(Struct, frozen=True, rename="camel"):
     nominations: Mapping[str, str]
     rounds: tuple[Round, ...]
     helps: bool | None
-    reason: ReasonCode | None
+    reason: ReasonCode | CauseCode | None
     broken_gangs: tuple[BrokenGang, ...] = ()
 
 

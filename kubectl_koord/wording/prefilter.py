@@ -2,8 +2,15 @@
 
 from typing import assert_never
 
+from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
 from kubectl_koord.wording.tree import fault_clause
+from kubectl_koord.wording.words import obstacle
+
+
+def lacking(reason: Reason | PreFilterRefusal) -> str:
+    """Return in a few words why a planned node does not take a pod."""
+    return refusal_sentence(reason).rstrip(".") if isinstance(reason, PreFilterRefusal) else obstacle(reason)
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:

@@ -85,6 +85,16 @@ def planned_node_refuses(pod: str) -> str:
     return f"every attempt fails: {pod} does not fit on its planned node."
 
 
+def plan_fails(pod: str, node: str, lack: str, *, repeated: bool) -> str:
+    """Return that slots are enough, and a member finds its planned node lacking something, and what follows."""
+    follows = (
+        "the scheduler tries again at once, and what comes of it is a race: all, some or none of its pods may be bound"
+        if repeated
+        else "every attempt ends so"
+    )
+    return f"slots are enough, but its pods do not fit beside each other: {pod} on {node}: {lack}; {follows}."
+
+
 def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
     """Return that there is room, and the number of pods is not a multiple as it must be."""
     return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."

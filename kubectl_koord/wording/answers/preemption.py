@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_koord.engine.preemption import Refusal
+from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.wording.words import count, listed
 
 DISABLED = "enablePreemption is off"
@@ -11,12 +11,13 @@ NO_PENDING_PODS = "it has no pending pods"
 WASTED = "the preemption would be wasted: the gang would still not run."
 MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
 
-_REASONS: Mapping[Refusal, str] = {
+_REASONS: Mapping[ReasonCode | CauseCode, str] = {
     "policy-never": "its preemption policy is Never",
     "terminating-victim": "victims of an earlier attempt are still terminating",
     "no-victims": "no node has lower-priority pods that may be preempted",
     "not-helpful": "it would not fit even without all lower-priority pods",
     "no-pending-pods": NO_PENDING_PODS,
+    "plan-not-executable": "slots are enough, but the plan made of them cannot be carried out",
 }
 
 
@@ -47,7 +48,7 @@ def not_needed(name: str) -> str:
     return f"{name} needs no preemption: it would be placed now."
 
 
-def no_victims(name: str, reason: Refusal | None) -> str:
+def no_victims(name: str, reason: ReasonCode | CauseCode | None) -> str:
     """Return why preemption finds no victims."""
     why = _REASONS[reason] if reason is not None else "it would not help"
     return f"{name} would preempt no pods: {why}."

@@ -15,6 +15,7 @@ _NEXT = {
     "no-pending-pods": "Nothing: the gang has no pending pods.",
     "no-victims": "Preemption cannot help: no lower-priority pod may be preempted.",
     "not-helpful": "Preemption cannot help: the gang would not fit even without all permitted victims.",
+    "plan-not-executable": "Preemption is of no use: room is planned that the pods cannot take; see why-pending.",
     "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
 }
 _BEFORE_PREEMPTION = "The gang is stopped before preemption: check why it is pending."

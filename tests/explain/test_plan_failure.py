@@ -1,0 +1,57 @@
+"""A plan that cannot be carried out: the cause, what is lacking, and what preemption for it comes to."""
+
+import pytest
+
+from kubectl_koord.model.objects import NodeMetric
+from kubectl_koord.reports.pending import Lack, PlanFailure
+from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
+
+LOADED = NodeMetric((("cpu", 4000),))
+ESTIMATE = (("cpu", 1000),)
+TWO = (
+    cluster("s0: b0[n1:8]")
+    .change("n1", metric=LOADED)
+    .with_gang("job", 2, 1, must_gather=SPINE, estimate=ESTIMATE, priority=9)
+)
+LACK = Lack("default/job-1", "n1", "CPU usage 75 % above 65 %")
+OUTCOMES = [
+    ("1.7", "no", "every attempt ends so"),
+    ("1.8", "unknown", "the scheduler tries again at once, and what comes of it is a race: all, some or none of its"),
+    ("main", "unknown", "the scheduler tries again at once, and what comes of it is a race: all, some or none of its"),
+]
+
+
+@pytest.mark.parametrize(("version", "verdict", "follows"), OUTCOMES)
+def test_members_that_do_not_fit_beside_each_other_are_the_cause(version: str, verdict: str, follows: str) -> None:
+    report = why_of(TWO.configured(version=version))
+    assert isinstance(report.cause, PlanFailure)
+    assert (report.verdict, report.cause.code, report.placement) == (verdict, "plan-not-executable", None)
+    assert (report.cause.pods, report.cause.lacks) == (("default/job-1",), (LACK,))
+    start = (
+        "slots are enough, but its pods do not fit beside each other: default/job-1 on n1: CPU usage 75 % above 65 %; "
+    )
+    assert report.cause.message.startswith(start + follows)
+    assert [(row.name, row.offer_slots) for row in report.domains] == [("s0", 2)]
+
+
+@pytest.mark.parametrize(("version", "verdict", "helps"), [("1.7", "no", False), ("1.8", "unknown", None)])
+def test_preemption_is_of_no_use_for_a_plan_that_fails(version: str, verdict: str, helps: bool | None) -> None:  # noqa: FBT001
+    report = preempt_of(TWO.with_running("low", on="n1", cpu=1).configured(version=version))
+    assert (report.verdict, report.reason, report.helps) == (verdict, "plan-not-executable", helps)
+    assert (report.victims, report.rounds) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict", "reason"), [("1.7", "no", None), ("1.8", "unknown", "plan-not-executable")]
+)
+def test_victims_die_in_vain_where_the_plan_after_them_fails(version: str, verdict: str, reason: str | None) -> None:
+    full: Drawing = TWO.with_running("low", on="n1", cpu=8).configured(version=version)
+    report = preempt_of(full)
+    assert [victim.pod for victim in report.victims] == ["default/low"]
+    assert (report.verdict, report.reason, report.helps) == (verdict, reason, False if verdict == "no" else None)
+
+
+def test_a_plan_that_only_another_trigger_makes_wrong_is_no_such_failure() -> None:
+    unlike = cluster("s0: b0[n1:2 n2:8]").with_gang("job", 1, 1, must_gather=SPINE, minimum=2)
+    report = why_of(unlike.with_pod("job-large", cpu=9, gang="job"))
+    assert not isinstance(report.cause, PlanFailure)
