@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kubectl_koord.cluster.api.replies import CRD_GROUPS
 from kubectl_koord.cluster.lists import ListRequest
-from kubectl_koord.cluster.objects import decode, node_load, preemption_records, version, wire
+from kubectl_koord.cluster.objects import decode, devices, node_load, preemption_records, version, wire
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
 
@@ -79,10 +79,6 @@ class Kind(Struct, Generic[W, V], frozen=True):
         return ListRequest(self.name, f"{self.path(self.home)}{asked}", narrowed)
 
 
-def _name(written: wire.Named) -> str:
-    return written.metadata.name
-
-
 def _reservation(written: wire.Reservation) -> wire.Reservation:
     decode.reserved_room(written, {})  # a value that cannot be read is told now, with its object
     return written
@@ -142,7 +138,7 @@ CONFIG_MAP = Kind(
 )
 POD_GROUP = Kind("PodGroup", wire.PodGroup, _SIGS, "podgroups", whole_name, "gangs", decode.pod_group, narrows=True)
 ELASTIC_QUOTA = Kind("ElasticQuota", wire.Quota, _SIGS, "elasticquotas", pair, "gangs", decode.quota)
-DEVICE = Kind("Device", wire.Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
+DEVICE = Kind("Device", devices.DeviceObject, _SCHEDULING, "devices", bare_name, "gangs", devices.node_devices)
 RESERVATION = Kind("Reservation", wire.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", _reservation)
 NODE_METRIC = Kind(
     "NodeMetric",

@@ -8,7 +8,6 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
-    Cards,
     LimitedQuota,
     MatchingReservation,
     UnboundClaim,
@@ -99,11 +98,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield UnreadLoad()
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
-    if any(is_device(resource) for resource in wanted):
-        if not snapshot.sees("Device"):
-            yield UnreadCards()
-        elif snapshot.devices:
-            yield Cards()
+    if any(is_device(resource) for resource in wanted) and not snapshot.sees("Device"):
+        yield UnreadCards()
     if not snapshot.sees("Reservation"):
         yield UnreadReservations()
     yield from _reservations(pods, snapshot)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.devices import DeviceAnnotation
 from kubectl_koord.model.selectors import Taint
 
 
@@ -130,6 +131,86 @@ class ExistingAntiAffinityViolated(Struct, frozen=True):
     unresolvable: bool = False
 
 
+class DevicesMissing(Struct, frozen=True):
+    """The node has no device of a type, or with `functions` none with virtual functions."""
+
+    type: str
+    functions: bool = False
+    unresolvable: bool = True
+
+
+class DevicesShort(Struct, frozen=True):
+    """Too few devices of a type have enough free: how many are needed, how many have it.
+
+    `scope` is where all of them must be together, empty for the node.
+    """
+
+    type: str
+    wanted: int
+    fitting: int
+    scope: str = ""
+    unresolvable: bool = False
+
+
+class NoPartition(Struct, frozen=True):
+    """No GPU partition of the wanted size is free; `sizes` are those the node has, None where it has no table."""
+
+    wanted: int
+    sizes: tuple[int, ...] | None
+    unresolvable: bool = False
+
+
+class ScopeUnsupported(Struct, frozen=True):
+    """GPUs must be together in a scope, and the node tells no topology; or they are `shared`, several at once."""
+
+    scope: str
+    shared: bool = False
+    unresolvable: bool = True
+
+
+class DevicesApart(Struct, frozen=True):
+    """Devices that must be on the same PCIe switches are not, of these types."""
+
+    types: tuple[str, ...]
+    unresolvable: bool = False
+
+
+class SharingUnsupported(Struct, frozen=True):
+    """GPUs of this vendor and model cannot be shared."""
+
+    vendor: str
+    model: str
+    unresolvable: bool = True
+
+
+class IsolationMissing(Struct, frozen=True):
+    """The node has another GPU isolation provider, or none, and the scheduler gives up the whole attempt over that."""
+
+    provider: str
+    unresolvable: bool = True
+
+
+class DevicesOutsideZones(Struct, frozen=True):
+    """NUMA nodes have fewer devices of a type than are needed, whatever is free of them."""
+
+    type: str
+    wanted: int
+    there: int
+    unresolvable: bool = True
+
+
+DeviceReason: TypeAlias = (
+    DevicesMissing
+    | DevicesShort
+    | NoPartition
+    | ScopeUnsupported
+    | DevicesApart
+    | SharingUnsupported
+    | IsolationMissing
+    | DevicesOutsideZones
+)
+"""Why the devices of a node do not do."""
+
 Reason: TypeAlias = (
     Cordoned
     | Untolerated
@@ -148,6 +229,7 @@ Reason: TypeAlias = (
     | PodAffinityUnmet
     | AntiAffinityViolated
     | ExistingAntiAffinityViolated
+    | DeviceReason
 )
 """Why one node refuses a pod: what a Filter plugin returns."""
 
@@ -160,5 +242,24 @@ class NotPlanned(Struct, frozen=True):
     """
 
 
-PreFilterRefusal: TypeAlias = NotPlanned
+class InvalidDeviceAmount(Struct, frozen=True):
+    """An amount of devices that is neither a part of one nor whole ones."""
+
+    resource: str
+    amount: int
+
+
+class InvalidDeviceSet(Struct, frozen=True):
+    """Device resources that do not go together, or not in these amounts."""
+
+    resources: tuple[str, ...]
+
+
+class UnreadableDeviceAnnotation(Struct, frozen=True):
+    """An annotation about devices that the scheduler cannot read."""
+
+    annotation: DeviceAnnotation
+
+
+PreFilterRefusal: TypeAlias = NotPlanned | InvalidDeviceAmount | InvalidDeviceSet | UnreadableDeviceAnnotation
 """Why a job is refused before any node is looked at: what a PreFilter plugin returns, or what goes before them."""

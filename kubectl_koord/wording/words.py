@@ -8,6 +8,7 @@ from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.wording.devices import device_obstacle, device_stage
 
 _CARDS = {"gpu", "npu", "rdma"}
 
@@ -103,6 +104,17 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 90, "allowed by pod affinity"
         case reasons.Overloaded():
             return 100, "below the load thresholds"
+        case (
+            reasons.DevicesMissing()
+            | reasons.DevicesShort()
+            | reasons.NoPartition()
+            | reasons.ScopeUnsupported()
+            | reasons.DevicesApart()
+            | reasons.SharingUnsupported()
+            | reasons.IsolationMissing()
+            | reasons.DevicesOutsideZones()
+        ):
+            return 120, device_stage(reason)
         case _:
             assert_never(reason)
 
@@ -145,5 +157,16 @@ def obstacle(reason: Reason) -> str:
             return "pod anti-affinity"
         case reasons.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
+        case (
+            reasons.DevicesMissing()
+            | reasons.DevicesShort()
+            | reasons.NoPartition()
+            | reasons.ScopeUnsupported()
+            | reasons.DevicesApart()
+            | reasons.SharingUnsupported()
+            | reasons.IsolationMissing()
+            | reasons.DevicesOutsideZones()
+        ):
+            return device_obstacle(reason)
         case _:
             assert_never(reason)

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from kubectl_koord.cluster.objects import pod_requirements, wire
+from kubectl_koord.cluster.objects import pod_devices, pod_requirements, wire
 from kubectl_koord.model import objects, pods, quantity, selectors
+from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.unevaluated import NodeSetting
 
 GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
@@ -58,13 +59,18 @@ class ShapeMemo:
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
         self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
         self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
+        self._allocations: dict[Allocations, Allocations] = {}
 
     def requirements(self, pod: wire.Pod, qos: pod_requirements.Qos) -> pods.PodRequirements:
         """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels tell of it."""
-        key = (_without_node(pod.spec), qos, pod_requirements.read_of(pod))
+        meta = pod.metadata
+        devices = pod_devices.read_of(meta.annotations, meta.labels, waits=not pod.spec.node_name)
+        key = (_without_node(pod.spec), qos, pod_requirements.read_of(pod), devices)
         requirements = self._by_spec.get(key)
         if requirements is None:
             new = pod_requirements.requirements(pod)
+            if devices:
+                new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
             requirements = self._by_spec[key] = self._shapes.setdefault(new, new)
         return requirements
 
@@ -72,6 +78,15 @@ class ShapeMemo:
         """Return labels in key order, one object for all equal sets."""
         new = tuple(sorted((intern(key), intern(value or "")) for key, value in (written or {}).items()))
         return self._labels.setdefault(new, new)
+
+    def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
+        """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
+        devices = pod_devices.allocated(annotations)
+        reservation = reservation_uid(annotations)
+        if not devices and not reservation:
+            return NOTHING
+        new = Allocations(devices=devices, reservation=reservation)
+        return self._allocations.setdefault(new, new)
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels tell."""
@@ -185,6 +200,7 @@ def _running(written: wire.Pod, memo: ShapeMemo) -> pods.RunningPod:
         labels=told.labels,
         scheduled=created if scheduled == created else scheduled,
         gone_by=meta.deletion_timestamp or "",
+        allocations=memo.allocations(annotations),
     )
 
 
@@ -491,13 +507,26 @@ def reserved_room(written: wire.Reservation, allocated: Mapping[str, int]) -> po
     held = dict(pod_requirements.resources(pod_requirements.amounts(written.status.allocatable)))
     left = ((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(held.items()))
     requests = tuple((resource, amount) for resource, amount in left if amount)
-    node = written.status.node_name or ""
-    return pods.ReservedRoom(written.metadata.name, node, pods.PodRequirements(requests=requests))
+    meta = written.metadata
+    return pods.ReservedRoom(
+        meta.name,
+        written.status.node_name or "",
+        pods.PodRequirements(requests=requests),
+        allocations=Allocations(devices=pod_devices.allocated(meta.annotations), reservation=meta.uid or ""),
+    )
 
 
 def reservation_of(written: wire.Pod) -> str:
     """Return the name of the Reservation that the pod was allocated from, empty for none."""
-    annotations = written.metadata.annotations
+    return _allocated_from(written.metadata.annotations, "name")
+
+
+def reservation_uid(annotations: Mapping[str, str | None] | None) -> str:
+    """Return the uid of the same."""
+    return _allocated_from(annotations, "uid")
+
+
+def _allocated_from(annotations: Mapping[str, str | None] | None, field: str) -> str:
     told = annotations.get(_ALLOCATED_FROM) if annotations else None
     if not told:
         return ""
@@ -505,5 +534,5 @@ def reservation_of(written: wire.Pod) -> str:
         allocated: Any = json.loads(told)
     except (ValueError, RecursionError):
         return ""
-    name = allocated.get("name") if isinstance(allocated, dict) else ""
-    return name if isinstance(name, str) else ""
+    found = allocated.get(field) if isinstance(allocated, dict) else ""
+    return found if isinstance(found, str) else ""
