@@ -261,5 +261,8 @@ class UnreadableDeviceAnnotation(Struct, frozen=True):
     annotation: DeviceAnnotation
 
 
-PreFilterRefusal: TypeAlias = NotPlanned | InvalidDeviceAmount | InvalidDeviceSet | UnreadableDeviceAnnotation
+InvalidDevices: TypeAlias = InvalidDeviceAmount | InvalidDeviceSet | UnreadableDeviceAnnotation
+"""What is wrong with what a pod asks of devices."""
+
+PreFilterRefusal: TypeAlias = NotPlanned | InvalidDevices
 """Why a job is refused before any node is looked at: what a PreFilter plugin returns, or what goes before them."""

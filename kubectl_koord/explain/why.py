@@ -9,6 +9,7 @@ from kubectl_koord.diagnosis import admission, coverage, evidence, overview, que
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.reasons import NotPlanned, PreFilterRefusal
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
@@ -22,8 +23,9 @@ from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import GangSubject, PodSubject, Subject, never_tried, pending_subjects
 from kubectl_koord.wording.ages import told_overdue
+from kubectl_koord.wording.devices import invalid_devices
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, layer_noun, listed, requests
+from kubectl_koord.wording.words import count, layer_noun, listed, obstacle, requests
 
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
@@ -270,7 +272,16 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
 
 
 def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
-    return _refused(simulation, first.trigger) or _without_room(simulation, first)
+    return _refused(simulation, first.trigger) or _invalid(first) or _without_room(simulation, first)
+
+
+def _invalid(first: Attempt) -> Cause | None:
+    """Return what is wrong with the request of the trigger, None where PreFilter lets it pass."""
+    refusal = first.prefilter
+    if refusal is None or isinstance(refusal, NotPlanned):
+        return None
+    pod = first.trigger.key
+    return Cause("invalid-request", f"no node is looked at for {pod}: {invalid_devices(refusal)}.", (pod,))
 
 
 def _refused(simulation: Simulation, trigger: PendingPod) -> Cause | None:
@@ -343,6 +354,8 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     subject = simulation.subject
+    if first.failed_seat is not None or first.aborted:
+        return Cause("no-feasible-node", _given_up(first), (first.trigger.key,))
     stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
         who = "it" if isinstance(subject, PodSubject) else stuck.key
@@ -358,6 +371,16 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
     message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
+
+
+def _given_up(first: Attempt) -> str:
+    """Return why the scheduler tries no other node, though there may be one."""
+    seat = first.failed_seat
+    if seat is not None and not isinstance(seat.reason, PreFilterRefusal):
+        return f"{seat.pod} passes all filters on {seat.node}, and cannot be bound there: {obstacle(seat.reason)}."
+    name, reason = next(iter(first.aborted.items()))
+    others = f" and {count(len(first.aborted) - 1, 'more node')}" if len(first.aborted) > 1 else ""
+    return f"the scheduler gives up every attempt at {first.trigger.key} over {name}{others}: {obstacle(reason)}."
 
 
 def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
@@ -455,7 +478,7 @@ def _report(
     if first is not None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
     waiting, waiting_for = overview.asked_for(pending)
-    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict, cause.code if cause else None)
     return WhyReport(
         verdict=verdict,
         basis=coverage.basis(snapshot),

@@ -9,7 +9,7 @@ from kubectl_koord.messages.phrases import Phrase, phrase
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
-from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.codes import OF_GAP, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
 from kubectl_koord.wording.words import listed
@@ -43,6 +43,12 @@ _SENTENCES = {
     "other-scheduler": "found another scheduler's name on the pod",
     "being-deleted": "found the pod being deleted",
     "plugin-failed": "failed in plugin {plugin}: {reason}",
+    "filter-failed": "gave up the attempt because plugin {plugin} failed: {reason}",
+    "device-amount-invalid": "refused the amount {amount} of {resource}",
+    "device-set-invalid": "refused this set of device resources: {resources}",
+    "device-annotation-unreadable": "could not read annotation {annotation}: {reason}",
+    "device-selector-invalid": "could not read {selector} of the device hint for {type}: {reason}",
+    "device-template-missing": "found no template for the requested share of the device",
     "before-1.7-too-few-pods": "found too few pods of the gang (a scheduler older than 1.7)",
     "before-1.7-cycle": "was not in the right cycle of the gang (a scheduler older than 1.7)",
     "before-1.7-rejected": "rejected the gang because of {pod}: {reason} (a scheduler older than 1.7)",
@@ -62,6 +68,7 @@ _TOLD_TO_WAITING = {
 _UNPLANNED = phrase('running PreFilter plugin "Coscheduling": no planned pods')
 _OF_PREEMPTION = {"no potential victims", "Preemption is not helpful for scheduling"}
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
+_OF_REQUEST = {"device-amount-invalid", "device-set-invalid", "device-annotation-unreadable", "device-selector-invalid"}
 
 
 class Reported(Struct, frozen=True):
@@ -74,13 +81,17 @@ class Reported(Struct, frozen=True):
 
 
 def scheduler_says(
-    pending: Sequence[PendingPod], events: Iterable[Event], rows: Sequence[SlotRow], verdict: Verdict
+    pending: Sequence[PendingPod],
+    events: Iterable[Event],
+    rows: Sequence[SlotRow],
+    verdict: Verdict,
+    cause: CauseCode | None = None,
 ) -> SchedulerSays | None:
     """Return the root cause among the members' conditions, None where nothing was said.
 
     Events count where no pod has a condition, and tell how recent the words are: a condition keeps the
-    time of the first failure. `agrees` compares the slots with those of now; without slots it is False when the gang
-    would be placed now.
+    time of the first failure. `agrees` compares the slots with those of now, and what was said of the request with
+    the `cause`; without either it is False when the gang would be placed now.
     """
     heard = _of_members(pending, events)
     said = conditions(pending) or [
@@ -89,7 +100,7 @@ def scheduler_says(
     if not said:
         return None
     root = root_of(said)
-    agrees = _agrees(root.words, rows, verdict)
+    agrees = _agrees(root.words, rows, verdict, cause)
     return SchedulerSays(
         message=root.message,
         since=root.since,
@@ -176,7 +187,10 @@ def _instant(written: str) -> str:
     return written.removesuffix("Z")
 
 
-def _agrees(words: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
+def _agrees(words: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict, cause: CauseCode | None) -> bool | None:
+    said = words.root.phrase
+    if said is not None and said.code in _OF_REQUEST and cause == "invalid-request":
+        return True
     slots = words.slots
     if slots is not None and rows and not slots.text:
         if slots.best is not None:

@@ -50,7 +50,7 @@ class SchedulerConfig(Struct, frozen=True):
     usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
     load_unevaluated: bool = False
     device_strategy: DeviceStrategy = "LeastAllocated"
-    unshareable_gpus: tuple[tuple[str, str], ...] = (("huawei", "Ascend-310P3-300I-DUO"),)
+    unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     assumed: bool = True
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from kubectl_koord.engine import reasons
-from kubectl_koord.engine.reasons import DeviceReason
+from kubectl_koord.engine.reasons import DeviceReason, InvalidDevices
 
 _NAMES = {"gpu": "GPU", "rdma": "RDMA", "fpga": "FPGA"}
 _SCOPES: Mapping[str, str] = {"Node": "node", "NUMANode": "NUMA node", "PCIe": "PCIe switch", "Device": "device"}
@@ -56,3 +56,16 @@ def device_obstacle(reason: DeviceReason) -> str:
             return f"{wanted} {device_name(kind)} needed, {there} on these NUMA nodes"
         case _:
             assert_never(reason)
+
+
+def invalid_devices(refusal: InvalidDevices) -> str:
+    """Return why the scheduler refuses what a pod asks for, before it looks at a node."""
+    match refusal:
+        case reasons.InvalidDeviceAmount(resource=resource, amount=amount):
+            return f"{amount} of {resource} is neither a part of a device (up to 100) nor whole devices (hundreds)"
+        case reasons.InvalidDeviceSet(resources=resources):
+            return f"{' and '.join(resources)} cannot be requested together, or not in these amounts"
+        case reasons.UnreadableDeviceAnnotation(annotation=annotation):
+            return f"annotation scheduling.koordinator.sh/{annotation} cannot be read"
+        case _:
+            assert_never(refusal)

@@ -1,6 +1,7 @@
 """What a pod's annotations say of devices: those that it has, and what it asks of those that it is to get."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from kubectl_koord.cluster.objects.devices import VirtualFunction
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import DeviceAllocation
 from kubectl_koord.model.devices import DeviceAnnotation, DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
+from kubectl_koord.model.quantity import Resources
 
 _DOMAIN = "scheduling.koordinator.sh/"
 ALLOCATED = _DOMAIN + "device-allocated"
@@ -83,9 +85,15 @@ def _allocation(kind: str, one: _Allocation) -> DeviceAllocation:
     return DeviceAllocation(
         kind,
         one.minor,
-        pod_requirements.resources(pod_requirements.amounts(one.resources)),
-        tuple(function.bus_id for function in functions or ()),
+        _resources(tuple((one.resources or {}).items())),
+        tuple([function.bus_id for function in functions]) if functions else (),
     )
+
+
+@lru_cache(maxsize=4096)
+def _resources(written: tuple[tuple[str, str | int | float], ...]) -> Resources:
+    """Return amounts, one object for all that are written alike: most pods have whole cards of one model."""
+    return pod_requirements.resources(pod_requirements.amounts(dict(written)))
 
 
 def read_of(annotations: Strings | None, labels: Strings | None, *, waits: bool) -> Key:

@@ -12,16 +12,16 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
-from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR
+from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
-from kubectl_koord.engine.fit.device_share.request import DeviceRequest, Invalid, request_of
-from kubectl_koord.engine.reasons import IsolationMissing, Reason, SharingUnsupported
+from kubectl_koord.engine.fit.device_share.request import DeviceRequest, request_of
+from kubectl_koord.engine.reasons import InvalidDevices, IsolationMissing, Reason, SharingUnsupported
 from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.devices import DeviceStrategy
-from kubectl_koord.model.memo import Identity
+from kubectl_koord.model.devices import DeviceLayout, DeviceStrategy
+from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot
 
 __all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_of", "request_of", "topology_hints"]
@@ -42,6 +42,16 @@ class DeviceShare(Stateless, Struct, frozen=True):
         unsuited = self._unsuited(pod, state.node)
         if unsuited is not None:
             return unsuited
+        layout = state.node.devices.layout if state.node.devices is not None else None
+        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
+            return self._refusal(state)  # who had a device of that type there decides
+        answers = _answers(self.snapshot.value, self.request)
+        key, kept = _alike(state, layout)
+        if key not in answers:
+            answers[key] = kept, self._refusal(state)
+        return answers[key][1]
+
+    def _refusal(self, state: NodeState) -> Reason | None:
         place = place_of(self.request, state, self.snapshot.value)
         found = allocate(self.request, place) if place is not None else ()
         return None if isinstance(found, tuple) else found
@@ -65,7 +75,7 @@ class DeviceShare(Stateless, Struct, frozen=True):
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
 
-def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | Invalid | None:
+def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
     """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other."""
     request = request_of(trigger.requirements)
     if not isinstance(request, DeviceRequest):
@@ -98,6 +108,29 @@ def place_of(
     if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
         return None
     return Place(state.node, books, known, zones, strategy)
+
+
+def _alike(state: NodeState, layout: DeviceLayout) -> tuple[object, object]:
+    """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
+
+    The latter must be kept with the key: it holds identities, which another object may have once these are gone.
+    """
+    booked: list[int] = []
+    rooms: list[int] = []
+    kept: list[object] = [layout]
+    for one in state.occupants:
+        allocations = one.allocations
+        if allocations is not None and allocations.devices:
+            (rooms if isinstance(one, ReservedRoom) else booked).append(id(allocations))
+            kept.append(allocations)
+    table = () if layout.partitions is not None else labels_of_table(state.node)
+    return (id(layout), table, tuple(sorted(booked)), tuple(rooms)), kept
+
+
+@memoised
+def _answers(_snapshot: Snapshot, _request: DeviceRequest) -> dict[object, tuple[object, Reason | None]]:
+    """Return where the answers for a request are kept, for as long as the snapshot is: empty at first."""
+    return {}
 
 
 def _minors(kind: str, books: DeviceBooks) -> frozenset[int]:

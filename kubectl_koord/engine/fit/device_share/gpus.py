@@ -41,11 +41,17 @@ def by_partition(asked: GPURequest, cards: Cards, node: Node, layout: DeviceLayo
     return found
 
 
+def labels_of_table(node: Node) -> tuple[str, ...]:
+    """Return the labels that decide about partitions where the Device object has none: vendor, model, policy."""
+    labels = dict(node.labels)
+    return tuple(labels.get(name, "") for name in (VENDOR, MODEL, _POLICY))
+
+
 def _table_of(node: Node) -> tuple[PartitionTable | None, bool]:
     """Return the table that the scheduler knows by the node's labels (`GetDesignatedGPUPartitionIndexer`)."""
-    labels = dict(node.labels)
-    known = labels.get(VENDOR, "") in {"", "nvidia"} and labels.get(MODEL) in _LINKED_IN_PAIRS
-    return _PAIRED if known else None, labels.get(_POLICY) == "Honor"
+    vendor, model, policy = labels_of_table(node)
+    known = vendor in {"", "nvidia"} and model in _LINKED_IN_PAIRS
+    return _PAIRED if known else None, policy == "Honor"
 
 
 def _partition(asked: GPURequest, cards: Cards, table: PartitionTable | None) -> tuple[int, ...] | NoPartition:

@@ -6,7 +6,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.reasons import InvalidDeviceAmount, InvalidDeviceSet, UnreadableDeviceAnnotation
+from kubectl_koord.engine.reasons import (
+    InvalidDeviceAmount,
+    InvalidDevices,
+    InvalidDeviceSet,
+    UnreadableDeviceAnnotation,
+)
 from kubectl_koord.model.devices import (
     FPGA,
     GPU,
@@ -34,7 +39,6 @@ _PERCENTAGES = (WHOLE, *_PLAIN.values())
 _SCOPES = {"Node": 1, "NUMANode": 2, "PCIe": 3, "Device": 4}
 
 _Amounts: TypeAlias = Mapping[str, int]
-Invalid: TypeAlias = InvalidDeviceAmount | InvalidDeviceSet | UnreadableDeviceAnnotation
 
 
 class GPURequest(Struct, frozen=True):
@@ -74,7 +78,7 @@ class DeviceRequest(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def request_of(requirements: PodRequirements) -> DeviceRequest | Invalid | None:
+def request_of(requirements: PodRequirements) -> DeviceRequest | InvalidDevices | None:
     """Return what a pod asks for, or why the scheduler refuses it before it looks at a node; None for no device.
 
     Mirrors `preparePod` in deviceshare/utils.go.
