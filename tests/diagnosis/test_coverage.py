@@ -14,7 +14,7 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from tests.build import MOMENT, Drawing, cluster, cpus, having, why_of
+from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
@@ -43,8 +43,7 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (FREE.with_gap("Device"), ""),
         (GPU, ""),
         (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
-        (GPU.but(devices=frozenset({"n1"})), "the cards of the nodes (Device objects)"),
-        (FREE.but(devices=frozenset({"n1"})), ""),
+        (GPU.change("n1", devices=devices(card())), ""),
         (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
         (CLAIMING, ""),
         (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),
