@@ -475,7 +475,7 @@ def _report(
         **_of_subject(subject),
         **more,
     }
-    if first is not None and not brief and "funnel" not in more:
+    if first is not None and first.prefilter is None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
     waiting, waiting_for = overview.asked_for(pending)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict, cause.code if cause else None)

@@ -31,9 +31,10 @@ def device_obstacle(reason: DeviceReason) -> str:
     match reason:
         case reasons.DevicesMissing(type=kind, functions=functions):
             return f"no {device_name(kind)} with virtual functions" if functions else f"no {device_name(kind)} devices"
-        case reasons.DevicesShort(type=kind, wanted=wanted, fitting=fitting, scope=scope):
-            within = f" of one {_SCOPES.get(scope, scope)}" if scope else ""
-            return f"{wanted} {device_name(kind)}{within} needed, enough is free on {fitting or 'none'}"
+        case reasons.DevicesShort(type=kind, wanted=wanted, scope=scope):
+            within = f" in one {_SCOPES.get(scope, scope)}" if scope else ""
+            fewer = "no" if wanted == 1 else f"fewer than {wanted}"
+            return f"{fewer} {device_name(kind)} with enough free{within}"
         case reasons.NoPartition(wanted=wanted, sizes=None):
             return f"no partition table for {wanted} GPU"
         case reasons.NoPartition(wanted=wanted, sizes=sizes):
@@ -53,7 +54,7 @@ def device_obstacle(reason: DeviceReason) -> str:
         case reasons.IsolationMissing(provider=provider):
             return f"GPU isolation {provider} missing"
         case reasons.DevicesOutsideZones(type=kind, wanted=wanted, there=there):
-            return f"{wanted} {device_name(kind)} needed, {there} on these NUMA nodes"
+            return f"{there} of {wanted} {device_name(kind)} on the NUMA nodes"
         case _:
             assert_never(reason)
 
@@ -63,6 +64,8 @@ def invalid_devices(refusal: InvalidDevices) -> str:
     match refusal:
         case reasons.InvalidDeviceAmount(resource=resource, amount=amount):
             return f"{amount} of {resource} is neither a part of a device (up to 100) nor whole devices (hundreds)"
+        case reasons.InvalidDeviceSet(resources=(alone,)):
+            return f"{alone} cannot be requested alone, or not in this amount"
         case reasons.InvalidDeviceSet(resources=resources):
             return f"{' and '.join(resources)} cannot be requested together, or not in these amounts"
         case reasons.UnreadableDeviceAnnotation(annotation=annotation):

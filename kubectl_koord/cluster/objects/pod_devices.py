@@ -115,10 +115,8 @@ def _is_readable(annotations: Strings) -> bool:
     return True
 
 
-def options(key: Key) -> DeviceOptions | None:
-    """Return what a pod asks of its devices, by what was read of it; None where it says nothing."""
-    if not key:
-        return None
+def options(key: Key) -> DeviceOptions:
+    """Return what a pod asks of its devices, by what was read of it, which is not empty."""
     *written, isolation, broken = key
     unreadable: DeviceAnnotation | None = "device-allocate-hint"
     hints: tuple[DeviceHint, ...] = ()

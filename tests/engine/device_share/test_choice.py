@@ -7,6 +7,7 @@ from hypothesis import given as over
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from kubectl_koord.engine.attempt import FailedSeat
 from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of
 from kubectl_koord.engine.reasons import DevicesApart, DevicesShort, NoPartition, Reason, ScopeUnsupported
 from kubectl_koord.engine.view import of
@@ -21,7 +22,7 @@ from kubectl_koord.model.devices import (
     PartitionTable,
 )
 from kubectl_koord.model.pods import PendingPod
-from tests.build import Drawing, card, having, holding, nic
+from tests.build import Drawing, attempt_of, card, having, holding, nic, preemption_of, why_of
 from tests.engine.device_share.world import MEMORY, RATIO, asking, cards, given, node_with, refusal, tree
 
 GI = 1 << 30
@@ -38,6 +39,7 @@ def with_options(pod: PendingPod, **options: object) -> PendingPod:
 
 
 def used(drawing: Drawing, *minors: int, share: int = 100, kind: str = "gpu") -> Drawing:
+    drawing = drawing.with_running("without-devices", "n1")
     return drawing.with_running(f"run-{minors}-{share}", "n1", allocations=holding(*minors, share=share, kind=kind))
 
 
@@ -235,6 +237,22 @@ def test_where_secondary_devices_are_planned_well_they_are_looked_at_only_when_t
     shared = with_options(asking(core=50, ratio=50, rdma=200), joint=NEAR)
     assert refusal(drawing, shared) == DevicesShort("rdma", 2, 1)
     assert refusal(drawing, asking(gpu=2, rdma=200)) == DevicesShort("rdma", 2, 1)
+
+
+def test_a_pod_that_cannot_be_booked_where_it_passes_is_tried_nowhere_else_and_preempts_nobody() -> None:
+    drawing = used(node_with(*tree(), nic(0), nic(1), plans_secondaries=True), 1, kind="rdma")
+    options, requests = DeviceOptions(joint=NEAR), asking(gpu=2, rdma=200).requirements.requests
+    job = drawing.with_gang("job", 2, requests=requests, devices=options, priority=9)
+    unlike = job.with_pod("job-0", gang="job", requests=requests, devices=options, sidecars=True)
+    failed = attempt_of(unlike)
+    assert failed.failed_seat == FailedSeat("default/job-1", "n1", DevicesShort("rdma", 2, 1))
+    assert preemption_of(unlike).reason == "not-helpful"
+    cause = why_of(unlike).cause
+    assert cause is not None
+    assert (cause.code, cause.message) == (
+        "no-feasible-node",
+        "default/job-1 passes all filters on n1, and cannot be bound there: fewer than 2 RDMA with enough free.",
+    )
 
 
 def test_several_types_are_given_together_and_the_first_that_is_short_is_named() -> None:

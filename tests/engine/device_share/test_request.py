@@ -134,7 +134,7 @@ def test_no_node_is_asked_for_a_request_that_is_refused_and_the_cause_says_what_
     )
     assert attempt_of(drawing).prefilter == InvalidDeviceAmount(RDMA, 150)
     report = why_of(drawing)
-    assert (report.verdict, report.cause and report.cause.code) == ("no", "invalid-request")
+    assert (report.verdict, report.cause and report.cause.code, report.funnel) == ("no", "invalid-request", None)
     assert report.cause is not None
     assert report.cause.message == (
         "no node is looked at for default/job-0: 150 of koordinator.sh/rdma is neither a part of a device (up to 100)"
