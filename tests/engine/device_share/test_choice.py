@@ -240,7 +240,7 @@ def test_where_secondary_devices_are_planned_well_they_are_looked_at_only_when_t
 
 
 def test_a_pod_that_cannot_be_booked_where_it_passes_is_tried_nowhere_else_and_preempts_nobody() -> None:
-    drawing = used(node_with(*tree(), nic(0), nic(1), plans_secondaries=True), 1, kind="rdma")
+    drawing = used(node_with(*tree(), *map(nic, range(4)), plans_secondaries=True), 1, 2, 3, kind="rdma")
     options, requests = DeviceOptions(joint=NEAR), asking(gpu=2, rdma=200).requirements.requests
     job = drawing.with_gang("job", 2, requests=requests, devices=options, priority=9)
     unlike = job.with_pod("job-0", gang="job", requests=requests, devices=options, sidecars=True)
