@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod
@@ -10,6 +11,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     LimitedQuota,
     MatchingReservation,
+    PodSetting,
     UnboundClaim,
     Unevaluated,
     UnreadCards,
@@ -94,6 +96,9 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     for pod in pods:
         yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
+        devices = request_of(pod.requirements)
+        if isinstance(devices, DeviceRequest) and devices.needs_template:
+            yield PodSetting("npu-template")
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()
     yield from _quotas(pods, snapshot)

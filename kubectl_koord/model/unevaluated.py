@@ -83,6 +83,7 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 
 PodSettingCode: TypeAlias = Literal[
     "cpu-binding",
+    "npu-template",
     "numa-topology-spec",
     "resource-claims",
     "scheduling-hint",

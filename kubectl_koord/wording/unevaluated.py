@@ -28,6 +28,7 @@ from kubectl_koord.wording.words import listed
 
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "cpu-binding": "CPU binding",
+    "npu-template": "template of shared NPU resources",
     "numa-topology-spec": "NUMA topology spec",
     "resource-claims": "resource claims",
     "scheduling-hint": "scheduling hint",

@@ -20,6 +20,7 @@ FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
 GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
 DATA = "default/data"
+NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
 CLAIMS = PodSetting("resource-claims")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
@@ -44,6 +45,7 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (GPU, ""),
         (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
         (GPU.change("n1", devices=devices(card())), ""),
+        (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
         (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
         (CLAIMING, ""),
         (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),

@@ -12,6 +12,7 @@ from kubectl_koord.engine.reasons import (
 )
 from kubectl_koord.model.devices import DeviceHint, DeviceOptions, FunctionGroup
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import GapCode
 from tests.build import Drawing, attempt_of, card, cluster, devices, having, holding, nic, preemption_of, why_of
 from tests.engine.device_share.world import ROOM, asking, cards, given, node_with, refusal
 
@@ -76,6 +77,13 @@ def test_a_node_without_device_object_refuses_once_a_pod_has_had_a_device_there_
     job = used(bare, 0).with_gang("job", 1, requests=asking(gpu=1).requirements.requests, priority=9)
     found = preemption_of(job)
     assert (found.reason, found.victims) == ("not-helpful", ())
+
+
+@pytest.mark.parametrize("code", ["forbidden", "missing", "not-in-input"])
+def test_where_no_device_object_could_be_read_no_node_is_refused(code: GapCode) -> None:
+    bare = used(cluster("s0: b0[n1]").change("n1", allocatable=ROOM), 0)
+    assert refusal(bare.with_gap("Device", code), asking(gpu=1)) is None
+    assert refusal(bare.with_gap("Device", code), asking(rdma=150)) is not None
 
 
 def test_a_pod_may_be_given_devices_of_a_type_that_the_device_object_does_not_list_any_more() -> None:

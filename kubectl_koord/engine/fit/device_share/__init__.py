@@ -76,11 +76,16 @@ class DeviceShare(Stateless, Struct, frozen=True):
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
-    """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other."""
+    """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other.
+
+    Where no Device object was read there is nothing to say, whatever pods had booked.
+    """
     request = request_of(trigger.requirements)
+    snapshot = cluster.view.snapshot
     if not isinstance(request, DeviceRequest):
         return request
-    snapshot = cluster.view.snapshot
+    if snapshot.gap("Device") is not None:
+        return None
     unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
     return DeviceShare(request, Identity(snapshot), frozenset(unshareable))
 

@@ -67,6 +67,11 @@ class DeviceRequest(Struct, frozen=True):
     hints: tuple[DeviceHint, ...] = ()
     joint: JointAllocation | None = None
 
+    @property
+    def needs_template(self) -> bool:
+        """Whether what is asked of a shared NPU must be one of the configured templates."""
+        return self.gpu is not None and self.gpu.shared and NPU_CORE in dict(self.gpu.each)
+
     def hint(self, kind: str) -> DeviceHint:
         """Return what is asked of the devices of a type."""
         return next((hint for hint in self.hints if hint.type == kind), DeviceHint(kind))
