@@ -13,7 +13,13 @@ from kubectl_koord.engine.blockers import (
 from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.oddities import oddities
 from kubectl_koord.engine.prefilter import UnknownLayer
-from kubectl_koord.engine.refusals import NoTopologyTree, TopologyNotAware
+from kubectl_koord.engine.refusals import (
+    InvalidDeviceAmount,
+    InvalidDeviceSet,
+    NoTopologyTree,
+    TopologyNotAware,
+    UnreadableDeviceAnnotation,
+)
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
@@ -39,6 +45,8 @@ def _about(blocker: Blocker) -> Keys:
             return others
         case TooFewPods(gang, pods):
             return pods or (gang,)
+        case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
+            return ()
         case _:
             return blocker.pods
 
