@@ -21,6 +21,8 @@ from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
+from kubectl_koord.model.allocations import Allocations, DeviceAllocation
+from kubectl_koord.model.devices import Device, DeviceLayout, NodeDevices
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
 from kubectl_koord.model.pods import (
     Condition,
@@ -79,6 +81,31 @@ def having(**labels: str) -> Selector:
 def node(name: str, cpu: float = 8, **fields: object) -> Node:
     """Return a node with room for 110 pods."""
     bare = Node(name, (*cpus(cpu), ("pods", PODS_PER_NODE)))
+    return structs.replace(bare, **fields)
+
+
+def card(minor: int = 0, memory: int = 16, **fields: object) -> Device:
+    """Return a healthy GPU with so many GiB of memory."""
+    amounts = (("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory", memory << 30))
+    bare = Device("gpu", minor, (*amounts, ("koordinator.sh/gpu-memory-ratio", 100)))
+    return structs.replace(bare, **fields)
+
+
+def nic(minor: int = 0, **fields: object) -> Device:
+    """Return a healthy RDMA card."""
+    return structs.replace(Device("rdma", minor, (("koordinator.sh/rdma", 100),)), **fields)
+
+
+def devices(*all_of_them: Device, **fields: object) -> NodeDevices:
+    """Return the Device object of a node."""
+    return NodeDevices(structs.replace(DeviceLayout(all_of_them), **fields))
+
+
+def holding(*minors: int, share: int = 100, kind: str = "gpu", **fields: object) -> Allocations:
+    """Return that whole devices, or shares of each, are booked for a pod."""
+    gpu = (("koordinator.sh/gpu-core", share), ("koordinator.sh/gpu-memory", share * (16 << 30) // 100))
+    each = (*gpu, ("koordinator.sh/gpu-memory-ratio", share)) if kind == "gpu" else ((f"koordinator.sh/{kind}", share),)
+    bare = Allocations(tuple(DeviceAllocation(kind, minor, each) for minor in minors))
     return structs.replace(bare, **fields)
 
 
@@ -215,9 +242,10 @@ class Drawing(Snapshot, frozen=True):
         held = (*self.running.get(on, ()), pod)
         return self.but(running=dict(self.running) | {on: tuple(sorted(held, key=lambda pod: pod.key))})
 
-    def with_reserved(self, name: str, on: str, cpu: float = 1) -> "Drawing":
+    def with_reserved(self, name: str, on: str, cpu: float = 1, **fields: object) -> "Drawing":
         """Let a Reservation hold room on a node."""
-        return self.but(reserved=(*self.reserved, ReservedRoom(name, on, PodRequirements(cpus(cpu)))))
+        room = structs.replace(ReservedRoom(name, on, PodRequirements(cpus(cpu))), **fields)
+        return self.but(reserved=(*self.reserved, room))
 
     def without_running(self, *keys: str) -> "Drawing":
         """Take running pods (`ns/name`) away."""

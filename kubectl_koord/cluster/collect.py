@@ -202,7 +202,6 @@ class Collector:
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
             budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
             quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
-            devices=frozenset(self.values(kinds.DEVICE)),
             reservations=tuple(
                 found
                 for _, reserved in sorted(self.values(kinds.RESERVATION).items())
@@ -225,10 +224,11 @@ class Collector:
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
-        """Return the node with what other objects say of it: its metric and its volume limits."""
+        """Return the node with what other objects tell of it: its metric, its volume limits, its devices."""
         metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
+        devices = self.values(kinds.DEVICE).get(node.name)
         if metric is None and limits is None:
-            return node
+            return node if devices is None else structs.replace(node, devices=devices)
         annotations = self._node_annotations.get(node.name, {})
         is_open = False
         if metric is not None:
@@ -237,7 +237,11 @@ class Collector:
             is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
         more = (NodeSetting("load-thresholds"),) if is_open else ()
         return structs.replace(
-            node, metric=metric, volume_limits=storage.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
+            node,
+            metric=metric,
+            volume_limits=storage.volume_limits(limits),
+            unevaluated=(*node.unevaluated, *more),
+            devices=devices,
         )
 
     def _reserved(self) -> tuple[pods.ReservedRoom, ...]:

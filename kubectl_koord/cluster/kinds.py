@@ -12,6 +12,7 @@ from msgspec import Struct
 from kubectl_koord.cluster.api.replies import CRD_GROUPS
 from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects import (
+    devices,
     disruption,
     events,
     gangs,
@@ -23,7 +24,7 @@ from kubectl_koord.cluster.objects import (
     storage,
     topology,
 )
-from kubectl_koord.cluster.objects.fields.meta import Meta, Named, namespace
+from kubectl_koord.cluster.objects.fields.meta import Meta, namespace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
@@ -92,10 +93,6 @@ class Kind(Struct, Generic[W, V], frozen=True):
         return ListRequest(self.name, f"{self.path(self.home)}{suffix}", narrowed)
 
 
-def _name(written: Named) -> str:
-    return written.metadata.name
-
-
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
     return written if written.metadata.name == _CONFIG else None
 
@@ -150,7 +147,7 @@ CONFIG_MAP = Kind(
 )
 POD_GROUP = Kind("PodGroup", gangs.PodGroup, _SIGS, "podgroups", whole_name, "gangs", gangs.pod_group, narrows=True)
 ELASTIC_QUOTA = Kind("ElasticQuota", quotas.Quota, _SIGS, "elasticquotas", pair, "gangs", quotas.quota)
-DEVICE = Kind("Device", Named, _SCHEDULING, "devices", bare_name, "gangs", _name)
+DEVICE = Kind("Device", devices.DeviceObject, _SCHEDULING, "devices", bare_name, "gangs", devices.node_devices)
 RESERVATION = Kind(
     "Reservation", reservations.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", reservations.readable
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.objects import ReservationOwner
@@ -9,9 +10,9 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
-    Cards,
     LimitedQuota,
     MatchingReservation,
+    PodSetting,
     UnboundClaim,
     Unevaluated,
     UnreadCards,
@@ -91,15 +92,15 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
     for pod in pods:
         yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
+        devices = request_of(pod.requirements)
+        if isinstance(devices, DeviceRequest) and devices.needs_template:
+            yield PodSetting("npu-template")
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
-    if any(is_device(resource) for resource in wanted):
-        if not snapshot.sees("Device"):
-            yield UnreadCards()
-        elif snapshot.devices:
-            yield Cards()
+    if any(is_device(resource) for resource in wanted) and not snapshot.sees("Device"):
+        yield UnreadCards()
     if not snapshot.sees("Reservation"):
         yield UnreadReservations()
     yield from _reservations(pods, snapshot)

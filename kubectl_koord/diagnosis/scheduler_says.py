@@ -9,29 +9,34 @@ from kubectl_koord.messages.parsed import ParsedMessage, TopologyMessage
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
-from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.codes import OF_GAP, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
 from kubectl_koord.wording import scheduler
 
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
+_OF_REQUEST = {"device-amount-invalid", "device-set-invalid", "device-annotation-unreadable", "device-selector-invalid"}
 
 
 def scheduler_says(
-    pending: Sequence[PendingPod], events: Iterable[Event], rows: Sequence[SlotRow], verdict: Verdict
+    pending: Sequence[PendingPod],
+    events: Iterable[Event],
+    rows: Sequence[SlotRow],
+    verdict: Verdict,
+    cause: CauseCode | None = None,
 ) -> SchedulerSays | None:
     """Return the root cause among the members' conditions, None where nothing was said.
 
     Events count where no pod has a condition, and show how recent the message is: a condition keeps the
-    time of the first failure. `agrees` compares the slots with those of now; without slots it is False when the gang
-    would be placed now.
+    time of the first failure. `agrees` compares the slots with those of now, and what was said of the request with
+    the `cause`; without either it is False when the gang would be placed now.
     """
     attempts = failed_attempts(pending, events)
     reported = conditions(pending) or of_events(attempts)
     if not reported:
         return None
     root = root_of(reported)
-    agrees = _agrees(root.parsed, rows, verdict)
+    agrees = _agrees(root.parsed, rows, verdict, cause)
     return SchedulerSays(
         message=root.message,
         since=root.since,
@@ -66,7 +71,10 @@ def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[No
         yield Notice(OF_GAP[gap.code], scheduler.unknown_time(gap))
 
 
-def _agrees(parsed: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict) -> bool | None:
+def _agrees(parsed: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict, cause: CauseCode | None) -> bool | None:
+    phrase = parsed.root.phrase
+    if phrase is not None and phrase.code in _OF_REQUEST and cause == "invalid-request":
+        return True
     slots = parsed.slots
     if slots is not None and rows and not slots.text:
         if slots.best is not None:

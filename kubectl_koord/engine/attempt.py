@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
+from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
-from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
@@ -71,20 +71,16 @@ class FailedSeat(Struct, frozen=True):
     node: str
     reason: Reason | PreFilterRefusal
 
-    @property
-    def is_by_trigger(self) -> bool:
-        """Whether the plan fails only as it was made for another kind of member: every plan counts room."""
-        return isinstance(self.reason, Insufficient | TooManyPods)
-
 
 class Attempt(Struct, frozen=True, dict=True):
     """What came of one attempt.
 
     placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
     node_answers: the slots of nodes, or why they refused; see `rejections`.
-    waiting: members that had found a node before the trigger failed, by node; `left` those that had none.
-    failed_seat: where the plan failed as it was carried out, None where it did not.
-    prefilter: why no node was asked, None where nodes were.
+    waiting: members that had found a node before the trigger failed, by node.
+    left: the members that had none. failed_seat: where the plan failed as it was carried out, or a pod could not be
+    booked on the node that it was to have, None where neither is so. aborted: by node, the reasons over which
+    the scheduler gave up the attempt. prefilter: why no node was asked, None where nodes were.
     """
 
     trigger: PendingPod
@@ -95,7 +91,14 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     failed_seat: FailedSeat | None = None
+    aborted: Mapping[str, Reason] = {}
     prefilter: PreFilterRefusal | None = None
+
+    @property
+    def plan_fails(self) -> bool:
+        """Whether the plan cannot be carried out for another reason than room, which a like trigger counts rightly."""
+        seat = self.failed_seat
+        return self.plan is not None and seat is not None and not isinstance(seat.reason, Insufficient | TooManyPods)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -104,7 +107,9 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
-        """The nodes that preemption looks at: those that removing pods may make feasible."""
+        """The nodes that preemption looks at: those whose refusal does not last whoever goes; none after an abort."""
+        if self.aborted:
+            return ()
         return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
 
 
@@ -229,6 +234,9 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     """
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), job.tried, prepared)
+    aborted = aborting(slots.refusals)
+    if aborted:
+        return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
@@ -240,11 +248,33 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     for pod in queue:
         if pod.key in placement:
             waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
+    waiting = _booked(view, waiting, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
+    """Return the refusals among these over which the scheduler gives up the whole attempt (status Error)."""
+    return {name: reason for name, reason in refusals.items() if isinstance(reason, IsolationMissing)}
+
+
+def _booked(
+    view: View, waiting: Mapping[str, tuple[PendingPod, ...]], prepared: Prepared
+) -> dict[str, tuple[PendingPod, ...]]:
+    """Return the pods with all that is booked for each on its node, where they wait for the others."""
+    if not prepared.books:
+        return dict(waiting)
+    found: dict[str, tuple[PendingPod, ...]] = {}
+    for name, pods in waiting.items():
+        state = view.state(name).copy()
+        for pod in pods:
+            booked = reserve(pod, state, prepared)
+            state.add(booked if isinstance(booked, PendingPod) else pod)
+        found[name] = tuple(one for one in state.occupants[-len(pods) :] if isinstance(one, PendingPod))
+    return found
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
@@ -276,15 +306,22 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
     now = view
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now)
+        left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
-            left = (*queue[position:], *_never(job))
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
         states = [now.state(name) for name in now.names()]
-        feasible = [state for state in states if rejection(pod, state, prepared) is None]
-        if not feasible:
-            return _failed(job, now, pod, waiting, (*queue[position:], *_never(job)))
-        name = choose(feasible).node.name
-        waiting[name] = (*waiting.get(name, ()), pod)
+        refusals = {state.node.name: rejection(pod, state, prepared) for state in states}
+        feasible = [state for state in states if refusals[state.node.name] is None]
+        reasons = {name: reason for name, reason in refusals.items() if reason is not None}
+        if not feasible or aborting(reasons):
+            return Attempt(pod, prepared, None, None, reasons, waiting, left, aborted=aborting(reasons))
+        state = choose(feasible)
+        name = state.node.name
+        booked = reserve(pod, state, prepared)
+        if not isinstance(booked, PendingPod):
+            seat = FailedSeat(pod.key, name, booked)
+            return Attempt(pod, prepared, None, None, {name: booked}, waiting, left, failed_seat=seat)
+        waiting[name] = (*waiting.get(name, ()), booked)
         placement[pod.key] = name
         now = view.with_pods(waiting)
         if is_enough(job, placement):
@@ -305,19 +342,6 @@ def is_enough(job: Job, placed: Iterable[str]) -> bool:
         if pod.key in keys:
             by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
     return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
-
-
-def _failed(
-    job: Job,
-    full: View,
-    failing: PendingPod,
-    waiting: Mapping[str, tuple[PendingPod, ...]],
-    left: tuple[PendingPod, ...],
-) -> Attempt:
-    prepared = job.prepared(failing, full)
-    reasons = {name: rejection(failing, full.state(name), prepared) for name in full.names()}
-    rejections = {name: reason for name, reason in reasons.items() if reason is not None}
-    return Attempt(failing, prepared, None, None, rejections, waiting, left)
 
 
 def needed(group: GangGroup) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.tree import TreeFault
+from kubectl_koord.model.devices import DeviceAnnotation
 
 
 class NoTopologyTree(Struct, frozen=True):
@@ -34,5 +35,33 @@ class TopologyNotAware(Struct, frozen=True):
     code: ClassVar[Literal["no-topology"]] = "no-topology"
 
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware
+class InvalidDeviceAmount(Struct, frozen=True):
+    """An amount of devices that is neither a part of one nor whole ones."""
+
+    resource: str
+    amount: int
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+
+
+class InvalidDeviceSet(Struct, frozen=True):
+    """Device resources that do not go together, or not in these amounts."""
+
+    resources: tuple[str, ...]
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+
+
+class UnreadableDeviceAnnotation(Struct, frozen=True):
+    """An annotation about devices that the scheduler cannot read."""
+
+    annotation: DeviceAnnotation
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+
+
+InvalidDevices: TypeAlias = InvalidDeviceAmount | InvalidDeviceSet | UnreadableDeviceAnnotation
+"""What is wrong with what a pod asks of devices."""
+
+PodRefusal: TypeAlias = InvalidDevices
+"""What is wrong with the pod itself, so that no node can help."""
+
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal
 """Why a pod, and with it its job, is refused before any node is looked at."""

@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Choice, FailedSeat, Job, attempt, emptiest, fullest, triggers
+from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, triggers
 from kubectl_koord.engine.preemption import (
     VICTIM_ORDERS,
     Preemption,
@@ -31,7 +31,7 @@ class Outcome(Struct, frozen=True):
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
     the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
-    tried again and again. `failed_seat` is where the plan of the attempt that ends it fails, None where it does not.
+    tried again and again. With `plan_fails` that is so of the attempt that ends it.
     """
 
     trigger: PendingPod
@@ -39,7 +39,7 @@ class Outcome(Struct, frozen=True):
     rounds: tuple[Preemption, ...]
     last: Preemption | None
     runs: bool | None
-    failed_seat: FailedSeat | None = None
+    plan_fails: bool = False
 
     @property
     def placed_at_once(self) -> bool:
@@ -47,14 +47,9 @@ class Outcome(Struct, frozen=True):
         return self.first.placement is not None
 
     @property
-    def is_unexecutable(self) -> bool:
-        """Whether it ends with a plan that cannot be carried out, whoever of the job is tried first."""
-        return self.failed_seat is not None and not self.failed_seat.is_by_trigger
-
-    @property
     def races(self) -> bool:
         """Whether the first attempt makes a plan that cannot be carried out, and what comes of it is a race."""
-        return self.is_unexecutable and self.runs is None and not self.rounds
+        return self.plan_fails and self.runs is None and not self.rounds
 
     @property
     def killed(self) -> tuple[RunningPod, ...]:
@@ -73,7 +68,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
         for choose in _choices(job):
             first = attempt(job, view, trigger, choose)
             if first.placement is not None or not preemption:
-                yield Outcome(trigger, first, (), None, _runs(job, first), first.failed_seat)
+                yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
             for victim_order in _victim_orders(view, first):
                 outcome = None
@@ -123,19 +118,16 @@ def follow(
     """
     preemption = preempt(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
-        yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.failed_seat)
+        yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
         return
     for rounds, last, end in _continued(job, view.without(preemption.gone), victim_order, choose, most_rounds):
         runs = _runs(job, end) if end is not None else None
-        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end.failed_seat if end else None)
+        yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
 
 
 def _runs(job: Job, end: Attempt) -> bool | None:
     """Return whether the attempt that ends an outcome places the job; None where it depends on a race."""
-    seat = end.failed_seat
-    if seat is not None and not seat.is_by_trigger and job.rules.retries_failed_plans:
-        return None
-    return end.placement is not None
+    return None if end.plan_fails and job.rules.retries_failed_plans else end.placement is not None
 
 
 def _continued(
@@ -153,7 +145,7 @@ def _continued(
     preemptions = [preempt(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
-        yield (), preemptions[0], next((one for one in tried if one.failed_seat is not None), tried[0])
+        yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])
     for one in effective:
         if most == 0:
             yield (), None, None

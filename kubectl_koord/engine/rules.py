@@ -17,6 +17,7 @@ class Rules(Struct, frozen=True):
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
+    knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     """
 
     pod_count_multiple: bool
@@ -24,6 +25,7 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: bool
     knows_sidecars: bool
     retries_failed_plans: bool
+    knows_unshareable_gpus: bool
 
 
 _RULES = {
@@ -33,6 +35,7 @@ _RULES = {
         oversized_is_unresolvable=False,
         knows_sidecars=False,
         retries_failed_plans=False,
+        knows_unshareable_gpus=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -40,6 +43,7 @@ _RULES = {
         oversized_is_unresolvable=True,
         knows_sidecars=True,
         retries_failed_plans=True,
+        knows_unshareable_gpus=True,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -47,6 +51,7 @@ _RULES = {
         oversized_is_unresolvable=True,
         knows_sidecars=True,
         retries_failed_plans=True,
+        knows_unshareable_gpus=True,
     ),
 }
 

@@ -4,6 +4,7 @@ from kubectl_koord.diagnosis import admission, evidence
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
+from kubectl_koord.engine.refusals import PodRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -27,6 +28,9 @@ def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> C
 
 def _refused(first: Attempt) -> Cause | None:
     """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
+    if isinstance(first.prefilter, PodRefusal):
+        pod = first.trigger.key
+        return Cause(first.prefilter.code, sentences.no_node_asked(pod, lacking(first.prefilter)), (pod,))
     if first.prefilter is not None:
         return admission.cause(first.prefilter)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
@@ -36,7 +40,7 @@ def _refused(first: Attempt) -> Cause | None:
 def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return why the plan cannot be carried out, None where none is made, or another trigger may make a better one."""
     seat = first.failed_seat
-    if seat is None or seat.is_by_trigger:
+    if seat is None or not first.plan_fails:
         return None
     lack = lacking(seat.reason)
     repeated = rules(simulation.snapshot.config.version).retries_failed_plans
@@ -95,6 +99,12 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     subject = simulation.subject
+    if first.failed_seat is not None:
+        seat = first.failed_seat
+        return Cause("no-feasible-node", sentences.not_reserved(seat.pod, seat.node, lacking(seat.reason)), (seat.pod,))
+    if first.aborted:
+        message = sentences.given_up(first.trigger.key, first.aborted)
+        return Cause("no-feasible-node", message, (first.trigger.key,))
     refused = _fits_nowhere(simulation, first)
     if refused is not None:
         name = "" if isinstance(subject, PodSubject) else refused.key

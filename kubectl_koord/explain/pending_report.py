@@ -54,10 +54,11 @@ def report_of(
         **_of_subject(subject),
         **more,
     }
-    if first is not None and not brief and "funnel" not in more:
+    if first is not None and first.prefilter is None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
     waiting, waiting_for = overview.asked_for(pending)
-    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict)
+    code = cause.code if cause is not None else None
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict, code)
     return WhyReport(
         verdict=verdict,
         basis=coverage.basis(snapshot),

@@ -143,7 +143,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
     if outcome.runs is None:
         verdict = "unknown"
-    if outcome.is_unexecutable and (verdict == "unknown" or reason):
+    if outcome.plan_fails and (verdict == "unknown" or reason):
         reason = "plan-not-executable"
     if reason == "terminating-victim":
         verdict, helps = _once_gone(simulation)
@@ -220,5 +220,5 @@ def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
         return sentences.not_needed(name)
     if not outcome.rounds:
         last = outcome.last.reason if outcome.last is not None else None
-        return sentences.no_victims(name, "plan-not-executable" if outcome.is_unexecutable else last)
+        return sentences.no_victims(name, "plan-not-executable" if outcome.plan_fails else last)
     return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))

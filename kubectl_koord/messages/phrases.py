@@ -27,7 +27,7 @@ class Phrase(Struct, frozen=True):
 
 
 # Rows of coscheduling/core/core.go and gang.go (gang-*, group-*, member-*), batch scheduling, job preemption,
-# Permit (kube-scheduler's waiting pods among them), binding, quota hooks.
+# Permit (kube-scheduler's waiting pods among them), binding, quota hooks, what DeviceShare refuses before any node.
 _PHRASES = (
     ("gang-unknown", r"can't find gang, gangName: (?P<gang>\S+), podName: (?P<pod>\S+)"),
     ("gang-not-initialised", r"gang has not init, gangName: (?P<gang>\S+), podName: (?P<pod>\S+)"),
@@ -68,6 +68,21 @@ _PHRASES = (
     ("other-scheduler", r"schedulerName unmatched"),
     ("being-deleted", r"pod is being deleted"),
     ("plugin-failed", rf'running (?P<point>\w+) plugin "(?P<plugin>{_NAME})": (?P<reason>.*)'),
+    ("filter-failed", rf'running "(?P<plugin>{_NAME})" filter plugin: (?P<reason>.*)'),
+    ("device-amount-invalid", r"invalid resource unit (?P<resource>\S+): (?P<amount>\S+)"),
+    ("device-set-invalid", r"invalid resource device requests: \[(?P<resources>[^\]]*)\]"),
+    (
+        "device-annotation-unreadable",
+        (
+            r"invalid (?P<annotation>DeviceAllocateHint|DeviceJointAllocate|GPUPartitionSpec) annotation,"
+            r" err: (?P<reason>.*)"
+        ),
+    ),
+    (
+        "device-selector-invalid",
+        r"invalid (?P<selector>VFSelector|Selector) of DeviceHint, deviceType: (?P<type>[^,]*), err: (?P<reason>.*)",
+    ),
+    ("device-template-missing", r"no matched GPU shared resource template"),
     (f"{_OLD}too-few-pods", r"gang child pod not collect enough, (?P<reason>.*)"),
     (f"{_OLD}cycle", r"gang scheduleCycle not valid, (?P<reason>.*)"),
     (

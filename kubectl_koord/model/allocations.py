@@ -25,11 +25,16 @@ class CPUAllocation(Struct, frozen=True, gc=False):
 
 
 class Allocations(Struct, frozen=True, gc=False):
-    """All that is booked for one pod. `reservation` is the uid of the Reservation that it draws on."""
+    """All that is booked for one pod.
+
+    `reservation` is the uid of the Reservation that it draws on; `numa_nodes` are those that the node's NUMA policy
+    binds it to while a plan is carried out, None where there is no such policy.
+    """
 
     devices: tuple[DeviceAllocation, ...] = ()
     cpus: CPUAllocation | None = None
     reservation: str = ""
+    numa_nodes: tuple[int, ...] | None = None
 
 
 NOTHING = Allocations()

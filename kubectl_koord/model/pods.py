@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.devices import DeviceOptions
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
@@ -57,7 +58,8 @@ class PodTerm(Struct, frozen=True, gc=False):
 class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
-    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
+    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use; `devices` is None
+    where nothing is said of devices but their amounts.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
     """
 
@@ -73,6 +75,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     claims: tuple[str, ...] = ()
     estimate: Resources = ()
     of_daemon_set: bool = False
+    devices: DeviceOptions | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
 
 
@@ -131,7 +134,7 @@ class ReservedRoom(Struct, frozen=True, gc=False):
     """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
 
     The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default it is never preempted. `allocations` is what plugins have booked for it.
+    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it, with its own uid.
     """
 
     name: str

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.memo import Memo
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
@@ -34,7 +35,8 @@ class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
     `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unevaluated` is set where it is configured
-    in a way that is not evaluated. `elects_leader` is false where replicas do not agree on one by a
+    in a way that is not evaluated. `device_strategy` is how DeviceShare scores devices, `unshareable_gpus` holds the
+    vendors and models of GPUs that cannot be shared. `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
     """
@@ -47,6 +49,8 @@ class SchedulerConfig(Struct, frozen=True):
     default_match_policy: str = "once-satisfied"
     usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
     load_unevaluated: bool = False
+    device_strategy: DeviceStrategy = "LeastAllocated"
+    unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     assumed: bool = True
 
@@ -56,7 +60,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
 
     `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what
     the `reservations` hold beside them, in the order of their names;
-    `devices` the nodes that have a Device object; `moment` is RFC 3339 and the only clock:
+    `moment` is RFC 3339 and the only clock:
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
@@ -72,7 +76,6 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     topologies: Mapping[str, NetworkTopology] = {}
     budgets: tuple[Budget, ...] = ()
     quotas: tuple[Quota, ...] = ()
-    devices: frozenset[str] = frozenset()
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
     claims: Mapping[str, Claim] = {}

@@ -28,10 +28,6 @@ class UnreadQuotas(_Unevaluated, frozen=True, gc=False):
     changes_slots: ClassVar[bool] = False
 
 
-class Cards(_Unevaluated, frozen=True, gc=False):
-    """Which cards of a node are free, where there are Device objects."""
-
-
 class UnreadCards(_Unevaluated, frozen=True, gc=False):
     """Devices that could not be read."""
 
@@ -87,9 +83,7 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 
 PodSettingCode: TypeAlias = Literal[
     "cpu-binding",
-    "device-hint",
-    "gpu-partition",
-    "joint-devices",
+    "npu-template",
     "numa-topology-spec",
     "resource-claims",
     "scheduling-hint",
@@ -130,7 +124,6 @@ Unevaluated: TypeAlias = (
     PodUnevaluated
     | LimitedQuota
     | UnreadQuotas
-    | Cards
     | UnreadCards
     | UnreadLoad
     | MatchingReservation

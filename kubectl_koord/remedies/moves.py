@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit import rejection
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import PodCosts
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, removable
 from kubectl_koord.remedies.search import Search
@@ -11,7 +11,7 @@ from kubectl_koord.remedies.slot_count import Shortage, SlotCount
 from kubectl_koord.reports.disruption import FreedPod
 from kubectl_koord.reports.edits import Edit, MovePod
 from kubectl_koord.reports.ways_out import WayOut
-from kubectl_koord.simulation.edits import deleted
+from kubectl_koord.simulation.edits import deleted, recreated
 from kubectl_koord.wording.disruption import eviction_effects
 from kubectl_koord.wording.remedies import commands
 from kubectl_koord.wording.remedies import ways_out as sentences
@@ -78,13 +78,7 @@ def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
     if after is None:
         return "", ()
     view, assignments = after
-    waiting = _as_pending(pod)
+    waiting = recreated(pod)
     prepared = search.simulation.prepared(waiting, view)
     others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in assignments)
     return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), assignments
-
-
-def _as_pending(pod: RunningPod) -> PendingPod:
-    return PendingPod(
-        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
-    )

@@ -25,6 +25,7 @@ CauseCode: TypeAlias = Literal[
     "broken-layer-chain",
     "unknown-layer",
     "quota",
+    "invalid-request",
     "plan-not-executable",
     "insufficient-slots",
     "multiple-mismatch",

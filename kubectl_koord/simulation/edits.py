@@ -7,9 +7,11 @@ from typing import assert_never
 from msgspec import structs
 
 from kubectl_koord.engine import tree
+from kubectl_koord.engine.fit import placed
 from kubectl_koord.engine.gangs import Gang, gather_rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model import quantity
+from kubectl_koord.model.allocations import NOTHING
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.selectors import Toleration
@@ -54,14 +56,24 @@ def opened(node: Node) -> Node:
     )
 
 
+def recreated(pod: RunningPod) -> PendingPod:
+    """Return a running pod as it would wait for a node, were it created anew."""
+    return PendingPod(
+        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
+    )
+
+
 def _one(simulation: Simulation, edit: Edit) -> Simulation:
     match edit:
         case Uncordon() | AddNode() | DeletePod():
             return simulation  # all at once, above
         case MovePod(pod=key, node=node, to=to):
             pod = _occupant(simulation.view, node, key)
-            view = simulation.view.without([pod]).with_pods({to: [structs.replace(pod, node=to)]})
-            return structs.replace(simulation, view=view)
+            view = simulation.view.without([pod])
+            there = placed(recreated(pod), view.state(to), simulation.prepared(recreated(pod), view))
+            booked = there.allocations if isinstance(there, PendingPod) else None
+            moved = structs.replace(pod, node=to, allocations=booked or NOTHING)
+            return structs.replace(simulation, view=view.with_pods({to: [moved]}))
         case Tolerate() | SetRequest():
             return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
         case SetTopology() | SetMinimum() | CreatePodGroup():

@@ -3,7 +3,15 @@
 from typing import assert_never
 
 from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.refusals import (
+    InvalidDeviceAmount,
+    InvalidDeviceSet,
+    NoTopologyTree,
+    PreFilterRefusal,
+    TopologyNotAware,
+    UnreadableDeviceAnnotation,
+)
+from kubectl_koord.wording.devices import invalid_devices
 from kubectl_koord.wording.tree import fault_clause
 from kubectl_koord.wording.words import obstacle
 
@@ -23,5 +31,7 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
                 " first pod is ever placed."
             )
+        case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
+            return f"{invalid_devices(refusal)}."
         case _:
             assert_never(refusal)

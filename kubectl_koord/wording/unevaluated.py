@@ -5,7 +5,6 @@ from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    Cards,
     EphemeralVolume,
     LimitedQuota,
     MatchingReservation,
@@ -29,9 +28,7 @@ from kubectl_koord.wording.words import listed
 
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "cpu-binding": "CPU binding",
-    "device-hint": "device allocation hint",
-    "gpu-partition": "GPU partition",
-    "joint-devices": "joint device allocation",
+    "npu-template": "template of shared NPU resources",
     "numa-topology-spec": "NUMA topology spec",
     "resource-claims": "resource claims",
     "scheduling-hint": "scheduling hint",
@@ -61,8 +58,6 @@ def _name(item: Unevaluated) -> str:
             return f"quota {name}"
         case UnreadQuotas():
             return "quotas (ElasticQuota objects could not be read)"
-        case Cards():
-            return "the cards of the nodes (Device objects)"
         case UnreadCards():
             return "the cards of the nodes (Device objects could not be read)"
         case UnreadLoad():

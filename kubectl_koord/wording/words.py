@@ -8,6 +8,7 @@ from kubectl_koord.engine import reasons
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.wording.devices import device_obstacle, device_stage
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
@@ -133,6 +134,17 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 90, "allowed by pod affinity"
         case reasons.Overloaded():
             return 100, "below the load thresholds"
+        case (
+            reasons.DevicesMissing()
+            | reasons.DevicesShort()
+            | reasons.NoPartition()
+            | reasons.ScopeUnsupported()
+            | reasons.DevicesApart()
+            | reasons.SharingUnsupported()
+            | reasons.IsolationMissing()
+            | reasons.DevicesOutsideZones()
+        ):
+            return 120, device_stage(reason)
         case _:
             assert_never(reason)
 
@@ -175,5 +187,16 @@ def obstacle(reason: Reason) -> str:
             return "pod anti-affinity"
         case reasons.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
+        case (
+            reasons.DevicesMissing()
+            | reasons.DevicesShort()
+            | reasons.NoPartition()
+            | reasons.ScopeUnsupported()
+            | reasons.DevicesApart()
+            | reasons.SharingUnsupported()
+            | reasons.IsolationMissing()
+            | reasons.DevicesOutsideZones()
+        ):
+            return device_obstacle(reason)
         case _:
             assert_never(reason)

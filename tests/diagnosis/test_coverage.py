@@ -14,12 +14,13 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from tests.build import MOMENT, Drawing, cluster, cpus, having, why_of
+from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
 GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
 DATA = "default/data"
+NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
 CLAIMS = PodSetting("resource-claims")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
@@ -43,8 +44,8 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (FREE.with_gap("Device"), ""),
         (GPU, ""),
         (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
-        (GPU.but(devices=frozenset({"n1"})), "the cards of the nodes (Device objects)"),
-        (FREE.but(devices=frozenset({"n1"})), ""),
+        (GPU.change("n1", devices=devices(card())), ""),
+        (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
         (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
         (CLAIMING, ""),
         (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),

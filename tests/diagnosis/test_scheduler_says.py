@@ -55,6 +55,46 @@ def test_what_holds_now_is_told_in_words(message: str, *, agrees: bool | None, n
     assert (found.agrees, found.now, found.retry, found.last_seen) == (agrees, now, retry, None)
 
 
+def test_what_was_said_of_the_request_holds_while_it_is_the_cause() -> None:
+    said = "0/3 nodes are available: invalid resource unit koordinator.sh/rdma: 150."
+    for amount, agrees in ((150, True), (99, None)):
+        job = TWO.with_gang("job", 1, requests=(("koordinator.sh/rdma", amount),))
+        found = says(job.with_message("job-0", said))
+        assert (found.reads, found.agrees) == (
+            "the scheduler refused the amount 150 of koordinator.sh/rdma",
+            agrees,
+        )
+
+
+@pytest.mark.parametrize(
+    ("message", "reads"),
+    [
+        ("invalid resource device requests: [a b]", "the scheduler refused this set of device resources: a b"),
+        (
+            "invalid DeviceAllocateHint annotation, err: odd",
+            "the scheduler could not read annotation DeviceAllocateHint: odd",
+        ),
+        (
+            "invalid VFSelector of DeviceHint, deviceType: rdma, err: odd",
+            "the scheduler could not read VFSelector of the device hint for rdma: odd",
+        ),
+        (
+            "no matched GPU shared resource template",
+            "the scheduler found no template for the requested share of the device",
+        ),
+        (
+            'running "DeviceShare" filter plugin: GPUIsolationProviderHAMICore not found on the node',
+            (
+                "the scheduler gave up the attempt because plugin DeviceShare failed: GPUIsolationProviderHAMICore not"
+                " found on the node"
+            ),
+        ),
+    ],
+)
+def test_what_deviceshare_says_is_understood(message: str, reads: str) -> None:
+    assert says(STUCK.with_message("job-0", message)).reads == reads
+
+
 @pytest.mark.parametrize(
     ("message", "reads", "retry"),
     [

@@ -1,17 +1,16 @@
 """Reservations, and which of them a pod was allocated from."""
 
-import json
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields import pod_devices
+from kubectl_koord.cluster.objects.fields.allocated import reservation_name
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector
 from kubectl_koord.model import objects, pods
-
-_ALLOCATED_FROM = "scheduling.koordinator.sh/reservation-allocated"
+from kubectl_koord.model.allocations import Allocations
 
 
 class OwnerObject(Struct, gc=False):
@@ -96,19 +95,15 @@ def reserved_room(written: Reservation, allocated: Mapping[str, int]) -> pods.Re
     allocatable = dict(resources(amounts(written.status.allocatable)))
     left = ((resource, amount - allocated.get(resource, 0)) for resource, amount in sorted(allocatable.items()))
     requests = tuple((resource, amount) for resource, amount in left if amount)
-    node = written.status.node_name or ""
-    return pods.ReservedRoom(written.metadata.name, node, pods.PodRequirements(requests=requests))
+    meta = written.metadata
+    return pods.ReservedRoom(
+        meta.name,
+        written.status.node_name or "",
+        pods.PodRequirements(requests=requests),
+        allocations=Allocations(devices=pod_devices.allocated(meta.annotations), reservation=meta.uid or ""),
+    )
 
 
 def reservation_of(meta: Meta) -> str:
     """Return the name of the Reservation that the pod was allocated from, empty for none."""
-    annotations = meta.annotations
-    annotation = annotations.get(_ALLOCATED_FROM) if annotations else None
-    if not annotation:
-        return ""
-    try:
-        allocated: Any = json.loads(annotation)
-    except (ValueError, RecursionError):
-        return ""
-    name = allocated.get("name") if isinstance(allocated, dict) else ""
-    return name if isinstance(name, str) else ""
+    return reservation_name(meta.annotations)

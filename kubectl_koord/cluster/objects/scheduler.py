@@ -9,10 +9,12 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.model import objects
+from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
+_OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -136,9 +138,12 @@ def config(
     elects = _elects_leader(parsed or {}) and not _has_election_disabled(deployments)
     profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
-        return SchedulerConfig(version=version, version_from=version_from, elects_leader=elects)
+        return SchedulerConfig(
+            version=version, version_from=version_from, unshareable_gpus=_OF_CHART, elects_leader=elects
+        )
     arguments = _arguments(profiles[0], "Coscheduling")
     load = _arguments(profiles[0], "LoadAwareScheduling")
+    devices = _arguments(profiles[0], "DeviceShare")
     return SchedulerConfig(
         version=version,
         version_from=version_from,
@@ -148,6 +153,8 @@ def config(
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
         usage_thresholds=_thresholds(load.get("usageThresholds")),
         load_unevaluated=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        device_strategy=_strategy(devices),
+        unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
         elects_leader=elects,
         assumed=False,
     )
@@ -177,6 +184,19 @@ def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
     if not isinstance(written, dict):
         return SchedulerConfig().usage_thresholds
     return tuple(sorted((str(name), value) for name, value in written.items() if type(value) is int))
+
+
+def _strategy(devices: dict[str, Any]) -> DeviceStrategy:
+    """Return how DeviceShare prefers devices; what the weights of its resources are is taken as by default."""
+    scoring = devices.get("scoringStrategy")
+    most = isinstance(scoring, dict) and scoring.get("type") == "MostAllocated"
+    return "MostAllocated" if most else "LeastAllocated"
+
+
+def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
+    """Return the vendors and models of a list."""
+    models = [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
+    return tuple((str(one.get("vendor") or ""), str(one.get("model") or "")) for one in models)
 
 
 def _items(written: dict[str, Any], name: str) -> list[Any]:

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import (
     cordon,
+    device_share,
     interpod_affinity,
     load_aware,
     node_affinity,
@@ -43,6 +44,7 @@ FILTERS: tuple[Prepare, ...] = (
     topology_spread.prepare,
     interpod_affinity.prepare,
     load_aware.prepare,
+    device_share.prepare,
 )
 """In the order of the default profile.
 

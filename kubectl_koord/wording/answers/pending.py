@@ -9,7 +9,7 @@ from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.evidence import lost_nodes, multiples
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, layer_noun, listed, requests
+from kubectl_koord.wording.words import count, layer_noun, listed, obstacle, requests
 
 CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
 DEPENDS_ON_MEMORY = (
@@ -93,6 +93,23 @@ def plan_fails(pod: str, node: str, lack: str, *, repeated: bool) -> str:
         else "every attempt ends so"
     )
     return f"slots are enough, but its pods do not fit beside each other: {pod} on {node}: {lack}; {follows}."
+
+
+def no_node_asked(pod: str, why: str) -> str:
+    """Return what is wrong with a pod, so that the scheduler looks at no node for it."""
+    return f"no node is looked at for {pod}: {why}."
+
+
+def not_reserved(pod: str, node: str, lack: str) -> str:
+    """Return that no other node is tried for a pod that passes the filters of one, and cannot be reserved there."""
+    return f"{pod} passes all filters on {node}, and cannot be bound there: {lack}; no other node is tried."
+
+
+def given_up(pod: str, aborted: Mapping[str, Reason]) -> str:
+    """Return over which nodes the scheduler gives up every attempt at a pod, though another node may take it."""
+    name, reason = next(iter(aborted.items()))
+    others = f" and {count(len(aborted) - 1, 'more node')}" if len(aborted) > 1 else ""
+    return f"the scheduler gives up every attempt at {pod} over {name}{others}: {obstacle(reason)}."
 
 
 def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:

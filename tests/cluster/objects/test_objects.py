@@ -179,10 +179,6 @@ def test_a_quota_may_list_namespaces(written: str, namespaces: tuple[str, ...]) 
     assert found.namespaces == namespaces
 
 
-def test_devices_are_known_by_their_node() -> None:
-    assert read(thing("Device", "n2"), thing("Device", "n1")).devices == frozenset({"n1", "n2"})
-
-
 def test_everything_is_in_name_order_and_the_later_of_two_wins() -> None:
     found = read(
         pod("b"),

@@ -86,7 +86,7 @@ def configured(text: str | None) -> SchedulerConfig:
     return scheduler.config("1.8", "asked", written)
 
 
-ASSUMED = SchedulerConfig("1.8", "asked")
+ASSUMED = SchedulerConfig("1.8", "asked", unshareable_gpus=(("huawei", "Ascend-310P3-300I-DUO"),))
 FULL = """\
 profiles:
 - schedulerName: koord-scheduler
@@ -97,6 +97,8 @@ profiles:
     args: {enablePreemption: true, awareNetworkTopology: true, defaultMatchPolicy: only-waiting}
   - name: LoadAwareScheduling
     args: {usageThresholds: {memory: 90, cpu: 70, gpu: many}, aggregated: {}}
+  - name: DeviceShare
+    args: {scoringStrategy: {type: MostAllocated}, gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}, odd]}
 - {}
 """
 
@@ -110,6 +112,8 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
         aware_of_topology=True,
         default_match_policy="only-waiting",
         usage_thresholds=(("cpu", 70), ("memory", 90)),
+        device_strategy="MostAllocated",
+        unshareable_gpus=(("huawei", "310P"),),
         assumed=False,
     )
 

@@ -64,6 +64,7 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         labels=shared.labels,
         scheduled=created if scheduled == created else scheduled,
         gone_by=meta.deletion_timestamp or "",
+        allocations=pool.allocations(annotations),
     )
 
 

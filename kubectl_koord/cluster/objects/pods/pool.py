@@ -6,10 +6,13 @@ from sys import intern
 
 import msgspec
 
+from kubectl_koord.cluster.objects.fields import pod_devices
+from kubectl_koord.cluster.objects.fields.allocated import reservation_uid
 from kubectl_koord.cluster.objects.fields.pool import Pool
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods, selectors
+from kubectl_koord.model.allocations import NOTHING, Allocations
 
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 
@@ -34,15 +37,29 @@ class PodPool(Pool):
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
+        self._allocations: dict[Allocations, Allocations] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
         """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
-        key = (_without_node(pod.spec), qos, other_fields(pod))
+        meta = pod.metadata
+        devices = pod_devices.read_of(meta.annotations, meta.labels, waits=not pod.spec.node_name)
+        key = (_without_node(pod.spec), qos, other_fields(pod), devices)
         found = self._by_spec.get(key)
         if found is None:
             new = requirements(pod)
+            if devices:
+                new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
             found = self._by_spec[key] = self._requirements.setdefault(new, new)
         return found
+
+    def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
+        """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
+        devices = pod_devices.allocated(annotations)
+        reservation = reservation_uid(annotations)
+        if not devices and not reservation:
+            return NOTHING
+        new = Allocations(devices=devices, reservation=reservation)
+        return self._allocations.setdefault(new, new)
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say."""

@@ -27,9 +27,6 @@ _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
     "scheduling.koordinator.sh/reservation-affinity": WideningPodSetting("reservation-affinity"),
     "scheduling.koordinator.sh/numa-topology-spec": PodSetting("numa-topology-spec"),
     "scheduling.koordinator.sh/resource-spec": PodSetting("cpu-binding"),
-    "scheduling.koordinator.sh/device-allocate-hint": PodSetting("device-hint"),
-    "scheduling.koordinator.sh/device-joint-allocate": PodSetting("joint-devices"),
-    "scheduling.koordinator.sh/gpu-partition-spec": PodSetting("gpu-partition"),
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }

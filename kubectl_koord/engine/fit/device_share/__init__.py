@@ -1,0 +1,158 @@
+"""DeviceShare: the single GPUs, RDMA cards and FPGAs of nodes, where Device objects tell of them.
+
+Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `request_of` (what a pod asks for), `place_of`
+(the devices of a node as its books say), `topology_hints` (which sets of NUMA nodes have them) and `allocate` (which
+ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
+"""
+
+from typing import ClassVar
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
+from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
+from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
+from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
+from kubectl_koord.engine.fit.device_share.request import DeviceRequest, request_of
+from kubectl_koord.engine.reasons import IsolationMissing, Reason, SharingUnsupported
+from kubectl_koord.engine.refusals import InvalidDevices
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.devices import DeviceLayout, DeviceStrategy
+from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
+from kubectl_koord.model.snapshot import Snapshot
+
+__all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_of", "request_of", "topology_hints"]
+
+_ISOLATION = "koordinator.sh/gpu-isolation-provider"
+
+
+class DeviceShare(Stateless, Struct, frozen=True):
+    """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared."""
+
+    depends_on: ClassVar[DependsOn] = "books"
+    request: DeviceRequest
+    snapshot: Identity[Snapshot]
+    unshareable: frozenset[tuple[str, str]] = frozenset()
+
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Return why the node's devices do not do."""
+        unsuited = self._unsuited(pod, state.node)
+        if unsuited is not None:
+            return unsuited
+        layout = state.node.devices.layout if state.node.devices is not None else None
+        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
+            return self._refusal(state)  # who had a device of that type there decides
+        answers = _answers(self.snapshot.value, self.request)
+        key, kept = _alike(state, layout)
+        if key not in answers:
+            answers[key] = kept, self._refusal(state)
+        return answers[key][1]
+
+    def _refusal(self, state: NodeState) -> Reason | None:
+        place = place_of(self.request, state, self.snapshot.value)
+        found = allocate(self.request, place) if place is not None else ()
+        return None if isinstance(found, tuple) else found
+
+    def _unsuited(self, pod: PendingPod, node: Node) -> Reason | None:
+        if self.request.gpu is None or not self.request.gpu.shared:
+            return None
+        labels = dict(node.labels)
+        options = pod.requirements.devices
+        if options is not None and options.isolation and options.isolation != labels.get(_ISOLATION, ""):
+            return IsolationMissing(options.isolation)
+        kind = (labels.get(VENDOR, ""), labels.get(MODEL, ""))
+        return SharingUnsupported(*kind) if kind in self.unshareable else None
+
+    def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Book the devices that suit best."""
+        snapshot = self.snapshot.value
+        zones = None if booked.numa_nodes is None else frozenset(booked.numa_nodes)
+        place = place_of(self.request, state, snapshot, zones, snapshot.config.device_strategy)
+        found = allocate(self.request, place) if place is not None else ()
+        return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
+
+
+def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
+    """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other.
+
+    Where no Device object was read there is nothing to say, whatever pods had booked.
+    """
+    request = request_of(trigger.requirements)
+    snapshot = cluster.view.snapshot
+    if not isinstance(request, DeviceRequest):
+        return request
+    if snapshot.gap("Device") is not None:
+        return None
+    unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
+    return DeviceShare(request, Identity(snapshot), frozenset(unshareable))
+
+
+def place_of(
+    request: DeviceRequest,
+    state: NodeState,
+    snapshot: Snapshot,
+    zones: frozenset[int] | None = None,
+    strategy: DeviceStrategy | None = None,
+) -> Place | None:
+    """Return where devices are looked for; None where the scheduler knows of no device on the node, and lets pods pass.
+
+    Args:
+        request: what is asked for.
+        state: the node.
+        snapshot: the cluster as it was read. Who had devices there has made the scheduler know of them, even where
+            there is no Device object: so it stays when the pod goes.
+        zones: the NUMA nodes that are left, None for all.
+        strategy: how devices are scored at Reserve; None before.
+
+    """
+    books = state.booked(books_of)
+    known = {kind: _minors(kind, books) or _once(kind, state.node.name, snapshot) for kind, _ in request.amounts}
+    if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
+        return None
+    return Place(state.node, books, known, zones, strategy)
+
+
+def _alike(state: NodeState, layout: DeviceLayout) -> tuple[object, object]:
+    """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
+
+    The latter must be kept with the key: it holds identities, which another object may have once these are gone.
+    """
+    booked: list[int] = []
+    rooms: list[int] = []
+    kept: list[object] = [layout]
+    for one in state.occupants:
+        allocations = one.allocations
+        if allocations is not None and allocations.devices:
+            (rooms if isinstance(one, ReservedRoom) else booked).append(id(allocations))
+            kept.append(allocations)
+    table = () if layout.partitions is not None else labels_of_table(state.node)
+    return (id(layout), table, tuple(sorted(booked)), tuple(rooms)), kept
+
+
+@memoised
+def _answers(_snapshot: Snapshot, _request: DeviceRequest) -> dict[object, tuple[object, Reason | None]]:
+    """Return where the answers for a request are kept, for as long as the snapshot is: empty at first."""
+    return {}
+
+
+def _minors(kind: str, books: DeviceBooks) -> frozenset[int]:
+    return frozenset({device.minor for device in books.layout.of_type(kind)} | books.minors_used(kind))
+
+
+def _once(kind: str, node: str, snapshot: Snapshot) -> frozenset[int]:
+    """Return the minors of a type that anybody had on a node when it was read."""
+    return frozenset(minor for of, minor in _booked(node, snapshot) if of == kind)
+
+
+def _had_any(node: str, snapshot: Snapshot) -> bool:
+    return bool(_booked(node, snapshot))
+
+
+def _booked(node: str, snapshot: Snapshot) -> set[tuple[str, int]]:
+    running = (pod.allocations for pod in snapshot.running.get(node, ()))
+    reserved = (room.allocations for room in snapshot.reserved if room.node == node)
+    return {(one.type, one.minor) for some in (*running, *reserved) for one in some.devices}

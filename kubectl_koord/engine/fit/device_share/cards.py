@@ -1,0 +1,90 @@
+"""The devices of one type that may be allocated: those that a hint's selector and the chosen NUMA nodes leave."""
+
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.device_share.amounts import Amounts, fits, is_zero, minus
+from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
+from kubectl_koord.model.devices import Device, DeviceHint, DeviceStrategy
+from kubectl_koord.model.selectors import Selector, matches
+
+_SCORED = (
+    "koordinator.sh/gpu-memory-ratio",
+    "koordinator.sh/gpu-memory",
+    "koordinator.sh/rdma",
+    "koordinator.sh/fpga",
+)
+_MOST = 100
+
+
+class Cards(Struct, frozen=True):
+    """Devices of one type, by minor, with what is free of each.
+
+    `taken` are the minors of which something is used, or which are not to be chosen and in use.
+    """
+
+    devices: Mapping[int, Device]
+    free: Mapping[int, Amounts]
+    taken: frozenset[int]
+
+    def fitting(self, request: Amounts) -> tuple[int, ...]:
+        """Return the minors, in order, of those that are good for anything and have enough free."""
+        return tuple(minor for minor, free in self.free.items() if not is_zero(free) and fits(request, free))
+
+    def healthy(self, minors: Collection[int]) -> bool:
+        """Tell whether all of these are there and have anything at all to give."""
+        return all(minor in self.devices and not is_zero(total(self.devices[minor])) for minor in minors)
+
+    def score(self, request: Amounts, minor: int, strategy: DeviceStrategy | None) -> int:
+        """Return how well a device suits; nothing counts where the scheduler does not score yet.
+
+        Mirrors `scoreDevice` in deviceshare/scoring.go.
+        """
+        if strategy is None:
+            return 0
+        has, free = total(self.devices[minor]), self.free[minor]
+        scored = [name for name in _SCORED if has.get(name)]
+        scores = (_score(has[name] - free.get(name, 0) + request.get(name, 0), has[name], strategy) for name in scored)
+        return sum(scores) // len(scored) if scored else 0
+
+
+def _score(used: int, capacity: int, strategy: DeviceStrategy) -> int:
+    if strategy == "MostAllocated":
+        return min(used, capacity) * _MOST // capacity
+    return (capacity - used) * _MOST // capacity if used <= capacity else 0
+
+
+def cards_of(books: DeviceBooks, kind: str, hint: DeviceHint, zones: Collection[int] | None) -> Cards:
+    """Return the devices of a type that a pod may be given.
+
+    Mirrors `filterNodeDevice` in deviceshare/device_allocator.go.
+
+    Args:
+        books: those of the node.
+        kind: the type.
+        hint: what the pod asks of it.
+        zones: the NUMA nodes that are left, None for all.
+
+    """
+    free = {device.minor: books.free(device) for device in books.layout.of_type(kind)}
+    chosen = {
+        device.minor: device
+        for device in books.layout.of_type(kind)
+        if _is_in(device, zones) and is_selected(hint.selector, device)
+    }
+    if all(is_zero(amounts) for amounts in free.values()):
+        chosen = {}
+    left = {minor: free[minor] for minor in sorted(chosen)}
+    used = {minor for minor, amounts in left.items() if not is_zero(minus(total(chosen[minor]), amounts))}
+    return Cards(chosen, left, frozenset(used | books.minors_used(kind) - chosen.keys()))
+
+
+def is_selected(selector: Selector | None, device: Device) -> bool:
+    """Tell whether a selector, if there is one, takes the device."""
+    return selector is None or matches(selector, dict(device.labels))
+
+
+def _is_in(device: Device, zones: Collection[int] | None) -> bool:
+    """Tell whether a device is on one of the NUMA nodes; one of no node is on each of them."""
+    return zones is None or (device.place is not None and (device.place.numa == -1 or device.place.numa in zones))
