@@ -230,12 +230,10 @@ class Collector:
         if metric is None and limits is None:
             return node
         annotations = self._node_annotations.get(node.name, {})
-        is_open = False
         if metric is not None:
             metric = metrics.with_annotations(metric, annotations)
-            is_set_otherwise = config.load_unevaluated or metrics.is_customised(annotations)
-            is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
-        more = (NodeSetting("load-thresholds"),) if is_open else ()
+        is_open = metric is not None and config.load.unevaluated
+        more = (NodeSetting("load-estimates"),) if is_open else ()
         return structs.replace(
             node, metric=metric, volume_limits=storage.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
         )

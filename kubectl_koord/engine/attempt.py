@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
+from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import Reason
@@ -60,8 +60,13 @@ class Job(Struct, frozen=True):
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
-        """Return the prepared state of one member as the trigger."""
+        """Return the prepared state of one member as the trigger, with which it is filtered itself."""
         return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+
+    def prepared_to_plan(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of the trigger with which all members are counted: by index, then name."""
+        first = in_index_order(self.pods)[0] if self.topology is not None else None
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, first)
 
 
 class FailedSeat(Struct, frozen=True):
@@ -126,7 +131,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     refusal = job.prefilter or prepared.refusal
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
@@ -136,7 +141,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
 
 
 def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
@@ -231,15 +236,29 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
-    waiting: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in queue:
-        if pod.key in placement:
-            waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
+    waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def _waiting(
+    view: View, pods: Iterable[PendingPod], placement: Mapping[str, str], prepared: Prepared
+) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
+    states: dict[str, NodeState] = {}
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in pods:
+        node = placement[pod.key]
+        found: PendingPod | Reason = pod
+        if prepared.books:
+            state = states.setdefault(node, view.state(node).copy())
+            found = reserve(pod, state, prepared)
+            state.add(found if isinstance(found, PendingPod) else pod)
+        waiting[node] = (*waiting.get(node, ()), found if isinstance(found, PendingPod) else pod)
+    return waiting
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
@@ -278,8 +297,10 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         feasible = [state for state in states if rejection(pod, state, prepared) is None]
         if not feasible:
             return _failed(job, now, pod, waiting, (*queue[position:], *_never(job)))
-        name = choose(feasible).node.name
-        waiting[name] = (*waiting.get(name, ()), pod)
+        chosen = choose(feasible)
+        name = chosen.node.name
+        found = reserve(pod, chosen, prepared)
+        waiting[name] = (*waiting.get(name, ()), found if isinstance(found, PendingPod) else pod)
         placement[pod.key] = name
         now = view.with_pods(waiting)
         if is_enough(job, placement):

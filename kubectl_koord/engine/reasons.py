@@ -90,11 +90,19 @@ class TooManyVolumes(Struct, frozen=True):
 
 
 class Overloaded(Struct, frozen=True):
-    """Measured usage plus the pod's estimate is above the threshold, in percent."""
+    """Measured usage plus the pod's estimate is above the threshold, in percent; `aggregated`: usage over a time."""
 
     resource: str
     percent: int
     threshold: int
+    unresolvable: bool = False
+    aggregated: bool = False
+
+
+class MetricExpired(Struct, frozen=True):
+    """The node's metric is too old, and the scheduler is configured to refuse such nodes."""
+
+    updated: str
     unresolvable: bool = False
 
 
@@ -143,6 +151,7 @@ Reason: TypeAlias = (
     | VolumeElsewhere
     | TooManyVolumes
     | Overloaded
+    | MetricExpired
     | SpreadTooSkewed
     | SpreadLabelMissing
     | PodAffinityUnmet

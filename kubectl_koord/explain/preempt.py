@@ -1,12 +1,14 @@
 """Whom job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
-from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.preemption import Preemption, possible_victims
+from kubectl_koord.engine.reasons import MetricExpired, Overloaded
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.model.moments import between
@@ -15,6 +17,7 @@ from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
+from kubectl_koord.wording.load import overloaded_sentence
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import count, listed
 
@@ -205,11 +208,22 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         broken = [name for name, violated in covered.items() if violated]
         end = f"; this would violate {listed(broken)}" if broken else ""
         yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
+    overloaded = sorted({name for outcome in outcomes for name in _overloaded(simulation, outcome.first)})
+    if overloaded:
+        yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
     if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
         yield Notice("wasted-victims", "the preemption would be wasted: the gang would still not run.")
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         message = "its pods have different preemption policies: only the policy of the pod tried first counts."
         yield Notice("mixed-policies", message)
+
+
+def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
+    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
+    for name, reason in first.rejections.items():
+        refuses_for_load = isinstance(reason, Overloaded | MetricExpired)
+        if refuses_for_load and possible_victims(simulation.view, name, first.trigger):
+            yield name
 
 
 def _sentence(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
@@ -57,7 +58,8 @@ class PodTerm(Struct, frozen=True, gc=False):
 class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
-    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
+    `claims` are its volume claims by name; `expected` is what LoadAwareScheduling estimates its usage from, `is_prod`
+    whether its priority class is koord-prod, by its label, its priority or its QoS class.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
     """
 
@@ -71,7 +73,8 @@ class PodRequirements(Struct, frozen=True, gc=False):
     pod_anti_affinity: tuple[PodTerm, ...] = ()
     sidecars: bool = False
     claims: tuple[str, ...] = ()
-    estimate: Resources = ()
+    expected: tuple[ExpectedUse, ...] = ()
+    is_prod: bool = True
     of_daemon_set: bool = False
     unevaluated: tuple[PodUnevaluated, ...] = ()
 

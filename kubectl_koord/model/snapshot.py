@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.memo import Memo
 from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
@@ -33,8 +34,7 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
-    `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unevaluated` is set where it is configured
-    in a way that is not evaluated. `elects_leader` is false where replicas do not agree on one by a
+    `load` holds LoadAwareScheduling's arguments. `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
     """
@@ -45,8 +45,7 @@ class SchedulerConfig(Struct, frozen=True):
     preemption: bool = True
     aware_of_topology: bool = True
     default_match_policy: str = "once-satisfied"
-    usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
-    load_unevaluated: bool = False
+    load: LoadSettings = LoadSettings()
     elects_leader: bool = True
     assumed: bool = True
 

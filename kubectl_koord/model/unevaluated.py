@@ -112,9 +112,7 @@ class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
     code: WideningCode
 
 
-NodeSettingCode: TypeAlias = Literal[
-    "amplified-resources", "cpu-bind-policy", "load-thresholds", "numa-topology-policy"
-]
+NodeSettingCode: TypeAlias = Literal["amplified-resources", "cpu-bind-policy", "load-estimates", "numa-topology-policy"]
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):

@@ -66,6 +66,7 @@ _Odd: TypeAlias = Literal[
     "slots-not-shown",
     "contended",
     "ignores-budgets",
+    "overloaded-nodes",
     "wasted-victims",
     "mixed-policies",
     "not-evaluated",

@@ -42,7 +42,7 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "amplified-resources": "amplified resources",
     "cpu-bind-policy": "CPU bind policy",
-    "load-thresholds": "load thresholds",
+    "load-estimates": "estimates of load that pods set themselves",
     "numa-topology-policy": "NUMA topology policy",
 }
 

@@ -101,7 +101,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 80, "within its topology spread"
         case reasons.PodAffinityUnmet() | reasons.AntiAffinityViolated() | reasons.ExistingAntiAffinityViolated():
             return 90, "allowed by pod affinity"
-        case reasons.Overloaded():
+        case reasons.Overloaded() | reasons.MetricExpired():
             return 100, "below the load thresholds"
         case _:
             assert_never(reason)
@@ -133,8 +133,11 @@ def obstacle(reason: Reason) -> str:
             return f"volume of claim {claim} is not reachable"
         case reasons.TooManyVolumes(driver=driver):
             return f"volume limit of {driver} reached"
-        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold):
-            return f"{resource_name(resource)} usage {percent} % above {threshold} %"
+        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
+            aggregate = "aggregated " if aggregated else ""
+            return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
+        case reasons.MetricExpired(updated=updated):
+            return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
         case reasons.SpreadTooSkewed(key=key):
             return f"topology spread over {key}"
         case reasons.SpreadLabelMissing(key=key):

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.model import objects
 from kubectl_koord.model.snapshot import SchedulerConfig
@@ -138,7 +139,6 @@ def config(
     if not profiles:
         return SchedulerConfig(version=version, version_from=version_from, elects_leader=elects)
     arguments = _arguments(profiles[0], "Coscheduling")
-    load = _arguments(profiles[0], "LoadAwareScheduling")
     return SchedulerConfig(
         version=version,
         version_from=version_from,
@@ -146,8 +146,7 @@ def config(
         preemption=bool(arguments.get("enablePreemption", False)),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
-        usage_thresholds=_thresholds(load.get("usageThresholds")),
-        load_unevaluated=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
         elects_leader=elects,
         assumed=False,
     )
@@ -171,12 +170,6 @@ def _parse(text: str) -> dict[str, Any] | None:
     except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
         return None
     return parsed if isinstance(parsed, dict) else None
-
-
-def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
-    if not isinstance(written, dict):
-        return SchedulerConfig().usage_thresholds
-    return tuple(sorted((str(name), value) for name, value in written.items() if type(value) is int))
 
 
 def _items(written: dict[str, Any], name: str) -> list[Any]:

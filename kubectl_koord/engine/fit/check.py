@@ -21,11 +21,15 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 
 
 class Cluster(Struct, frozen=True):
-    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`."""
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
+
+    `first` is the member that is filtered first, where that is not the trigger itself.
+    """
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
+    first: PendingPod | None = None
 
 
 class Check(Protocol):

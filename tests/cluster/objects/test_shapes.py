@@ -80,7 +80,7 @@ def test_a_container_without_resources_asks_for_nothing() -> None:
 
 def test_a_pod_without_containers_asks_for_nothing() -> None:
     assert requirements(containers=None, initContainers=None) == PodRequirements(
-        estimate=requirements(containers=None).estimate
+        expected=requirements(containers=None).expected, is_prod=False
     )
 
 

@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.pods.fields import (
     PodSpec,
     Volume,
 )
-from kubectl_koord.cluster.objects.pods.requests import estimate, requests
+from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests
 from kubectl_koord.model import pods, selectors
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
@@ -99,7 +99,8 @@ def requirements(pod: Pod) -> pods.PodRequirements:
             for volume in spec.volumes or ()
             if volume.persistent_volume_claim is not None
         ),
-        estimate=estimate(pod),
+        expected=expected_use(pod),
+        is_prod=priority_class(pod) == "koord-prod",
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
