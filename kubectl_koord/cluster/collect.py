@@ -18,6 +18,7 @@ from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
+from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 
 V = TypeVar("V")
@@ -170,7 +171,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(pod.requirements.claims for pod in self._pods.waiting())
+        return any(pod.requirements.claims or pod.requirements.ephemeral for pod in self._pods.waiting())
 
     def snapshot(
         self,
@@ -213,6 +214,7 @@ class Collector:
                 name: storage.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
             },
+            storage=self._storage(),
             leases=None
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
@@ -236,6 +238,16 @@ class Collector:
         more = (NodeSetting("load-estimates"),) if is_open else ()
         return structs.replace(
             node, metric=metric, volume_limits=storage.volume_limits(limits), unevaluated=(*node.unevaluated, *more)
+        )
+
+    def _storage(self) -> Storage:
+        """Return what unbound claims may get their volumes from, the smallest free volumes first."""
+        volumes = [free for one in self.values(kinds.VOLUME).values() if (free := storage.free_volume(one)) is not None]
+        return Storage(
+            volumes=tuple(sorted(volumes, key=lambda one: (one.size, one.name))),
+            classes=dict(sorted(self.values(kinds.STORAGE_CLASS).items())),
+            tracked=frozenset(self.values(kinds.CSI_DRIVER)),
+            capacities=tuple(one for _, one in sorted(self.values(kinds.STORAGE_CAPACITY).items())),
         )
 
     def _reserved(self) -> tuple[pods.ReservedRoom, ...]:

@@ -13,7 +13,7 @@ from kubectl_koord.engine.blockers import (
 from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.oddities import oddities
 from kubectl_koord.engine.prefilter import UnknownLayer
-from kubectl_koord.engine.refusals import NoTopologyTree, TopologyNotAware
+from kubectl_koord.engine.refusals import NoTopologyTree, TopologyNotAware, VolumesUnbound
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
@@ -31,10 +31,10 @@ def _about(blocker: Blocker) -> Keys:
     match blocker:
         case NoLeader() | NoTopologyTree() | TopologyNotAware() | UnknownLayer():
             return ()
+        case OmitsItself(one) | VolumesUnbound(one):
+            return (one,)
         case NoSuchGangs(gangs):
             return gangs
-        case OmitsItself(gang):
-            return (gang,)
         case GroupsDiffer(others=others):
             return others
         case TooFewPods(gang, pods):

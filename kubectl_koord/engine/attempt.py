@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
@@ -18,9 +18,9 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.storage import Claim
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
@@ -111,14 +111,31 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by shape, priority, preemption policy and nomination; which of them the
-    scheduler takes first from its queue is in no object. Higher priority and larger number go first.
+    Members differ as triggers by shape, by what their volume claims come to, by priority, preemption policy and
+    nomination; which of them the scheduler takes first from its queue is in no object. Higher priority and larger
+    number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kinds.setdefault((pod.requirements, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+        kind = shape(pod, job.claims)
+        kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
+
+
+def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
+    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+    names = claim_names(pod)
+    if not names:
+        return (pod.requirements,)
+    alike = (
+        structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
+        if (claim := claims.get(name)) is not None
+        else None
+        for name in names
+    )
+    own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
+    return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
 
 
 def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:

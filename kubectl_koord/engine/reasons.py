@@ -61,13 +61,6 @@ class Insufficient(Struct, frozen=True):
     pods_too: bool = False
 
 
-class NoClaim(Struct, frozen=True):
-    """A PersistentVolumeClaim of the pod does not exist (refused for every node)."""
-
-    claim: str
-    unresolvable: bool = True
-
-
 class ClaimInUse(Struct, frozen=True):
     """A ReadWriteOncePod claim is held by another pod."""
 
@@ -79,6 +72,21 @@ class VolumeElsewhere(Struct, frozen=True):
     """A bound volume cannot be reached from the node (node affinity or zone)."""
 
     claim: str
+    unresolvable: bool = True
+
+
+class NoVolumeToBind(Struct, frozen=True):
+    """No free volume for an unbound claim can be reached from the node, and none can be made for it."""
+
+    claim: str
+    unresolvable: bool = True
+
+
+class NotEnoughStorage(Struct, frozen=True):
+    """A volume as large as an unbound claim asks for cannot be made for the node."""
+
+    claim: str
+    size: int
     unresolvable: bool = True
 
 
@@ -146,9 +154,10 @@ Reason: TypeAlias = (
     | PortTaken
     | TooManyPods
     | Insufficient
-    | NoClaim
     | ClaimInUse
     | VolumeElsewhere
+    | NoVolumeToBind
+    | NotEnoughStorage
     | TooManyVolumes
     | Overloaded
     | MetricExpired

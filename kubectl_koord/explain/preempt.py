@@ -25,7 +25,7 @@ from kubectl_koord.wording.words import count, listed
 def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts."""
     simulation = simulate(snapshot, subject)
-    missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject), "PodDisruptionBudget"))
+    missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         return _nobody_pending(simulation, warnings)

@@ -12,6 +12,7 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
+from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
@@ -45,7 +46,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     blockers = before_trying(subject, snapshot, simulation.tree)
     blind = visibility.unread_for(subject, snapshot)
-    missing = coverage.absent(snapshot, coverage.kinds_needed(subject))
+    missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         unread = visibility.unread_members(subject, snapshot)
@@ -279,9 +280,10 @@ def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
 
 
 def _refused(first: Attempt) -> Cause | None:
-    """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
-    if first.prefilter is not None:
-        return admission.cause(first.prefilter)
+    """Return why the attempt, or a seat of its plan, fails whatever the nodes are; None where these decide."""
+    refusal = first.prefilter or (first.failed_seat.reason if first.failed_seat is not None else None)
+    if isinstance(refusal, PreFilterRefusal):
+        return admission.cause(refusal)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
     return admission.cause(unknown) if unknown is not None else None
 

@@ -25,11 +25,15 @@ class CPUAllocation(Struct, frozen=True, gc=False):
 
 
 class Allocations(Struct, frozen=True, gc=False):
-    """All that is booked for one pod. `reservation` is the uid of the Reservation that it draws on."""
+    """All that is booked for one pod. `reservation` is the uid of the Reservation that it draws on.
+
+    `volumes` are its claims that are not bound yet, each with the volume that it gets, empty for one to be made.
+    """
 
     devices: tuple[DeviceAllocation, ...] = ()
     cpus: CPUAllocation | None = None
     reservation: str = ""
+    volumes: tuple[tuple[str, str], ...] = ()
 
 
 NOTHING = Allocations()

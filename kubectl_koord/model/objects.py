@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from kubectl_koord.model.load import NodeMetric
-from kubectl_koord.model.pods import NodeTerm, Resources
+from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -90,23 +90,6 @@ class Quota(Struct, frozen=True, gc=False):
     name: str
     namespaces: tuple[str, ...] = ()
     limited: bool = True
-
-
-class Claim(Struct, frozen=True, gc=False):
-    """One PersistentVolumeClaim with the volume it is bound to.
-
-    `volume` is empty while it is unbound; `terms` the volume's required node affinity (None: any
-    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` tells whether the
-    volume itself was read.
-    """
-
-    name: str
-    volume: str = ""
-    terms: tuple[NodeTerm, ...] | None = None
-    labels: Labels = ()
-    driver: str = ""
-    single_pod: bool = False
-    known: bool = False
 
 
 class ReservationOwner(Struct, frozen=True, gc=False):

@@ -58,9 +58,10 @@ class PodTerm(Struct, frozen=True, gc=False):
 class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
-    `claims` are its volume claims by name; `expected` is what LoadAwareScheduling estimates its usage from, `is_prod`
-    whether its priority class is koord-prod, by its label, its priority or its QoS class.
-    `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
+    `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
+    `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
+    koord-prod, by its label, its priority or its QoS class.
+    `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
     requests: Resources = ()
@@ -73,6 +74,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     pod_anti_affinity: tuple[PodTerm, ...] = ()
     sidecars: bool = False
     claims: tuple[str, ...] = ()
+    ephemeral: tuple[str, ...] = ()
     expected: tuple[ExpectedUse, ...] = ()
     is_prod: bool = True
     of_daemon_set: bool = False
@@ -192,6 +194,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     resource_version: str = ""
     foreign_gang: str = ""
+    uid: str = ""
     allocations: Allocations | None = None
 
     @property
@@ -203,6 +206,15 @@ class PendingPod(Struct, frozen=True, gc=False):
 def any_pod_of(requirements: PodRequirements) -> PendingPod:
     """Return a pod of which nothing counts but its shape."""
     return PendingPod(namespace="", name="", priority=0, requirements=requirements, scheduler="")
+
+
+def claim_names(pod: RunningPod | PendingPod) -> tuple[str, ...]:
+    """Return the claims of a pod as `namespace/name`, those of its ephemeral volumes last."""
+    wanted = pod.requirements
+    if not wanted.claims and not wanted.ephemeral:
+        return ()
+    own = (f"{pod.namespace}/{pod.name}-{volume}" for volume in wanted.ephemeral)
+    return (*(f"{pod.namespace}/{name}" for name in wanted.claims), *own)
 
 
 class FinishedPod(Struct, frozen=True, gc=False):

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.memo import Memo
-from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
-from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
+from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
+from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -75,6 +76,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
     claims: Mapping[str, Claim] = {}
+    storage: Storage = Storage()
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()
@@ -113,8 +115,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         It may exist: what it allows is open, not refused.
         """
         hidden = (pod for pod in self.pending if not self.sees("PersistentVolumeClaim", pod.namespace))
-        names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.requirements.claims)
-        return {**{name: Claim(name) for name in names}, **self.claims}
+        names = (name for pod in hidden for name in claim_names(pod))
+        return {**{name: Claim(name, is_read=False) for name in names}, **self.claims}
 
     def unread(self, kind: str, namespace: str = "") -> Gap | None:
         """Return why not every object of the kind (in a namespace, where one is named) was read, None where it was.

@@ -25,6 +25,7 @@ CauseCode: TypeAlias = Literal[
     "broken-layer-chain",
     "unknown-layer",
     "quota",
+    "volumes-unbound",
     "insufficient-slots",
     "multiple-mismatch",
     "no-feasible-node",

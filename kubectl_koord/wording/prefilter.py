@@ -2,7 +2,8 @@
 
 from typing import assert_never
 
-from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware, VolumesUnbound
+from kubectl_koord.wording.volumes import unbound_sentence
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:
@@ -15,5 +16,7 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
                 " first pod is ever placed."
             )
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
         case _:
             assert_never(refusal)

@@ -3,7 +3,8 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
-from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner
+from kubectl_koord.model.objects import Reservation, ReservationOwner
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     MatchingReservation,
     NodeSetting,
@@ -47,8 +48,20 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (FREE.but(devices=frozenset({"n1"})), ""),
         (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
         (CLAIMING, ""),
-        (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),
-        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), "volume claim data (its volume could not be read)"),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}), ""),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("StorageClass"),
+            "volume claim data (not bound yet, and StorageClass objects could not be read)",
+        ),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("CSINode"),
+            "how many volumes the nodes can hold (CSINode objects could not be read)",
+        ),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), ""),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA, "pv")}).with_gap("PersistentVolume"),
+            "volume claim data (its volume could not be read)",
+        ),
         (CLAIMING.but(claims={DATA: Claim(DATA, "pv", known=True)}), ""),
         (CLAIMING.with_gap("PersistentVolumeClaim"), "volume claim data (its volume could not be read)"),
     ],

@@ -251,7 +251,8 @@ def test_a_copy_of_a_node_on_which_pods_are_tried_knows_the_same_load() -> None:
 
 
 def test_preemption_against_load_hits_nobody_and_says_so() -> None:
-    drawing = measured(6000).with_running("low", on="n1", expected=use(1000))
+    drawing = cluster("s0: b0[n1 n2]").change("n1", "n2", metric=NodeMetric(cpu(6000)))
+    drawing = drawing.with_running("low", on="n1", expected=use(1000))
     report = preempt_of(drawing.with_gang("job", 1, 1, priority=9, expected=use(1000)))
     assert (report.reason, report.victims) == ("not-helpful", ())
     assert [notice.message for notice in report.warnings if notice.code == "overloaded-nodes"] == [

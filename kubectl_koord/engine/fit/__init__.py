@@ -27,8 +27,8 @@ from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.storage import Claim
 
 Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
 

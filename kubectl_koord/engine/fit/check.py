@@ -9,8 +9,8 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.storage import Claim
 
 DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 """What of a node can change an answer.

@@ -1,4 +1,4 @@
-"""NodeMetrics, CSINodes, claims and reservations: what other objects tell of a node."""
+"""NodeMetrics, CSINodes and reservations: what other objects tell of a node."""
 
 import pytest
 
@@ -12,10 +12,10 @@ from kubectl_koord.model.load import (
     Thresholds,
     UsageOverTime,
 )
-from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner
-from kubectl_koord.model.pods import NodeTerm, PodRequirements, ReservedRoom, Resources
+from kubectl_koord.model.objects import Reservation, ReservationOwner
+from kubectl_koord.model.pods import PodRequirements, ReservedRoom, Resources
 from kubectl_koord.model.selectors import Requirement, Selector
-from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
+from tests.cluster.objects.wire import Json, pending, pod, read, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MEM = 1 << 30
@@ -211,44 +211,6 @@ def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     drivers = [{"name": "b", "allocatable": {"count": 5}}, {"name": "a"}, {"name": "c", "allocatable": {}}]
     found = read(a_node(), thing("CSINode", "n1", spec={"drivers": drivers}))
     assert (found.nodes["n1"].volume_limits, found.nodes["n1"].metric) == ((("b", 5),), None)
-
-
-def claim(name: str, volume: str | None, *modes: str) -> Json:
-    return thing("PersistentVolumeClaim", name, spec={"volumeName": volume, "accessModes": list(modes)})
-
-
-def test_claims_with_what_their_volumes_say() -> None:
-    terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]
-    spec = {"csi": {"driver": "ebs"}, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
-    found = read(
-        claim("a", "pv-a", "ReadWriteOncePod"),
-        claim("b", "pv-b"),
-        claim("c", None),
-        claim("d", "pv-d"),
-        thing("PersistentVolume", "pv-a", labels={"zone": "a"}, spec=spec),
-        thing("PersistentVolume", "pv-d", spec={"nodeAffinity": {}}),
-    )
-    assert found.claims == {
-        "default/a": Claim(
-            name="default/a",
-            volume="pv-a",
-            terms=(NodeTerm((Requirement("zone", "In", ("a",)),)),),
-            labels=(("zone", "a"),),
-            driver="ebs",
-            single_pod=True,
-            known=True,
-        ),
-        "default/b": Claim("default/b", "pv-b"),
-        "default/c": Claim("default/c"),
-        "default/d": Claim("default/d", "pv-d", known=True),
-    }
-
-
-@pytest.mark.parametrize(
-    ("fields", "has"), [({"volumes": [{"persistentVolumeClaim": {"claimName": "d"}}]}, True), ({}, False)]
-)
-def test_whether_any_waiting_pod_uses_a_claim_is_known(fields: Json, *, has: bool) -> None:
-    assert collect(pod("p", **fields)).has_claims == has
 
 
 OWNERS = [

@@ -17,7 +17,6 @@ from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_c
 from kubectl_koord.model import pods, selectors
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    EphemeralVolume,
     PodSetting,
     PodUnevaluated,
     WideningPodSetting,
@@ -99,6 +98,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
             for volume in spec.volumes or ()
             if volume.persistent_volume_claim is not None
         ),
+        ephemeral=tuple(volume.name for volume in spec.volumes or () if volume.ephemeral is not None),
         expected=expected_use(pod),
         is_prod=priority_class(pod) == "koord-prod",
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
@@ -170,9 +170,7 @@ def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
 
 def _unevaluated_volumes(spec: PodSpec) -> Iterable[PodUnevaluated]:
     for volume in spec.volumes or ():
-        if volume.ephemeral is not None:
-            yield EphemeralVolume(volume.name)
-        elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
+        if any(getattr(volume, kind) is not None for kind in _ATTACHED):
             yield AttachedVolume(volume.name)
 
 
