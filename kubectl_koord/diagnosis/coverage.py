@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod, claim_names
@@ -12,6 +13,7 @@ from kubectl_koord.model.unevaluated import (
     Cards,
     LimitedQuota,
     MatchingReservation,
+    PodSetting,
     Unevaluated,
     UnreadCards,
     UnreadClaims,
@@ -103,7 +105,8 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ..
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        yield from pod.requirements.unevaluated
+        ignored = () if rules(snapshot.config.version).knows_resource_claims else (PodSetting("resource-claims"),)
+        yield from (one for one in pod.requirements.unevaluated if one not in ignored)
         yield from _volumes(pod, snapshot)
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()

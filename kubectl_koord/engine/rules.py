@@ -15,21 +15,37 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
+    knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
     knows_sidecars: bool
+    knows_resource_claims: bool
 
 
 _RULES = {
     "1.7": Rules(
-        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+        pod_count_multiple=False,
+        compares_ancestors=False,
+        oversized_is_unresolvable=False,
+        knows_sidecars=False,
+        knows_resource_claims=False,
     ),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "1.8": Rules(
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        knows_resource_claims=True,
+    ),
     "main": Rules(
-        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        knows_resource_claims=True,
     ),
 }
 

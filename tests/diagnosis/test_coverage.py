@@ -121,3 +121,9 @@ def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
     assert report.domains == ()
     words = "slots depend on resource claims, which is not evaluated."
     assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1.7", "yes"), ("1.8", "unknown"), ("main", "unknown")])
+def test_resource_claims_are_ignored_by_1_7(version: str, verdict: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("p", unevaluated=(PodSetting("resource-claims"),)).version(version)
+    assert why_of(drawing, "p").verdict == verdict
