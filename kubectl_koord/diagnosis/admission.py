@@ -19,6 +19,7 @@ from kubectl_koord.engine.refusals import (
     NoTopologyTree,
     TopologyNotAware,
     UnreadableDeviceAnnotation,
+    VolumesUnbound,
 )
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -45,10 +46,10 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableDeviceAnnotation()
         ):
             return ()
+        case OmitsItself(one) | VolumesUnbound(one):
+            return (one,)
         case NoSuchGangs(gangs):
             return gangs
-        case OmitsItself(gang):
-            return (gang,)
         case GroupsDiffer(others=others):
             return others
         case TooFewPods(gang, pods):

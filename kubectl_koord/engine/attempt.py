@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
@@ -18,9 +18,9 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.storage import Claim
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
@@ -60,8 +60,13 @@ class Job(Struct, frozen=True):
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
-        """Return the prepared state of one member as the trigger."""
+        """Return the prepared state of one member as the trigger, with which it is filtered itself."""
         return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+
+    def prepared_to_plan(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of the trigger with which all members are counted: by index, then name."""
+        first = in_index_order(self.pods)[0] if self.topology is not None else None
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, first)
 
 
 class FailedSeat(Struct, frozen=True):
@@ -96,9 +101,13 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @property
     def plan_fails(self) -> bool:
-        """Whether the plan cannot be carried out for another reason than room, which a like trigger counts rightly."""
+        """Whether the members do not fit beside each other, though they would alone.
+
+        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do.
+        """
         seat = self.failed_seat
-        return self.plan is not None and seat is not None and not isinstance(seat.reason, Insufficient | TooManyPods)
+        elsewhere = Insufficient | TooManyPods | PreFilterRefusal
+        return self.plan is not None and seat is not None and not isinstance(seat.reason, elsewhere)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -116,14 +125,31 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by requirements, priority, preemption policy and nomination; which of them the
-    scheduler takes first from its queue is in no object. Higher priority and larger number go first.
+    Members differ as triggers by requirements, by what their volume claims come to, by priority, preemption policy
+    and nomination; which of them the scheduler takes first from its queue is in no object. Higher priority and larger
+    number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kinds.setdefault((pod.requirements, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+        kind = shape(pod, job.claims)
+        kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
+
+
+def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
+    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+    names = claim_names(pod)
+    if not names:
+        return (pod.requirements,)
+    alike = (
+        structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
+        if (claim := claims.get(name)) is not None
+        else None
+        for name in names
+    )
+    own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
+    return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
 
 
 def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:
@@ -136,7 +162,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     refusal = job.prefilter or prepared.refusal
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
@@ -146,7 +172,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
 
 
 def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
@@ -244,11 +270,7 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
-    waiting: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in queue:
-        if pod.key in placement:
-            waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
-    waiting = _booked(view, waiting, prepared)
+    waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
@@ -261,20 +283,21 @@ def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
     return {name: reason for name, reason in refusals.items() if isinstance(reason, IsolationMissing)}
 
 
-def _booked(
-    view: View, waiting: Mapping[str, tuple[PendingPod, ...]], prepared: Prepared
-) -> dict[str, tuple[PendingPod, ...]]:
-    """Return the pods with all that is booked for each on its node, where they wait for the others."""
-    if not prepared.books:
-        return dict(waiting)
-    found: dict[str, tuple[PendingPod, ...]] = {}
-    for name, pods in waiting.items():
-        state = view.state(name).copy()
-        for pod in pods:
-            booked = reserve(pod, state, prepared)
-            state.add(booked if isinstance(booked, PendingPod) else pod)
-        found[name] = tuple(one for one in state.occupants[-len(pods) :] if isinstance(one, PendingPod))
-    return found
+def _waiting(
+    view: View, pods: Iterable[PendingPod], placement: Mapping[str, str], prepared: Prepared
+) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
+    states: dict[str, NodeState] = {}
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in pods:
+        node = placement[pod.key]
+        found: PendingPod | Reason = pod
+        if prepared.books:
+            state = states.setdefault(node, view.state(node).copy())
+            found = reserve(pod, state, prepared)
+            state.add(found if isinstance(found, PendingPod) else pod)
+        waiting[node] = (*waiting.get(node, ()), found if isinstance(found, PendingPod) else pod)
+    return waiting
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:

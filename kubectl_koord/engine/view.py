@@ -23,11 +23,18 @@ Occupant: TypeAlias = Pod | ReservedRoom
 class NodeState:
     """A private copy of one node to try pods on: what is free, and which pods are there."""
 
-    __slots__ = ("_booked", "free", "node", "occupants", "places", "ports")
+    __slots__ = ("_assigned", "_booked", "free", "held", "node", "occupants", "places", "ports")
 
-    def __init__(self, node: Node, occupants: Iterable[Occupant]) -> None:
-        """Compute what the occupants leave free."""
+    def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
+        """Compute what the occupants leave free.
+
+        `before` is the node as it is, where somebody was taken away from it on trial alone.
+        """
         self.node = node
+        self.held: tuple[Occupant, ...] = (
+            before.held if before else occupants if isinstance(occupants, tuple) else tuple(occupants)
+        )
+        self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
@@ -47,6 +54,8 @@ class NodeState:
         """Return an independent copy."""
         copied = NodeState.__new__(NodeState)
         copied.node = self.node
+        copied.held = self.held
+        copied._assigned = self._assigned  # noqa: SLF001 - one of its own kind
         copied.free = dict(self.free)
         copied.places = self.places
         copied.ports = list(self.ports)
@@ -54,18 +63,27 @@ class NodeState:
         copied._booked = self._booked  # noqa: SLF001 - one of its own kind
         return copied
 
-    def booked(self, compute: "Callable[[NodeState], T]") -> T:
+    def booked(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
         """Return what a plugin's books say of the node, computed once for those who are in them.
 
         Args:
             self: the node.
             compute: makes it of the node and its occupants, reading no pod that nothing is booked for.
+            args: all that it depends on besides.
 
         """
-        if compute not in self._booked:
-            self._booked[compute] = compute(self)
-        found: T = self._booked[compute]
-        return found
+        return _once(self._booked, self, compute, *args)
+
+    def assigned(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
+        """Return what a plugin knows of those whom the node holds, whoever is put there or taken away on trial.
+
+        Args:
+            self: the node.
+            compute: makes it of the node and those whom it holds, `held`.
+            args: all that it depends on besides.
+
+        """
+        return _once(self._assigned, self, compute, *args)
 
     def add(self, occupant: Occupant) -> None:
         """Put one more there; for a pending pod without allocations, nothing is booked."""
@@ -89,6 +107,18 @@ class NodeState:
             self._booked = {}  # a new one, as copies of the node share what it was
 
 
+def _as_tuple(occupants: Iterable[Occupant]) -> tuple[Occupant, ...]:
+    return occupants if isinstance(occupants, tuple) else tuple(occupants)
+
+
+def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
+    key = (compute, *args)
+    if key not in known:
+        known[key] = compute(state, *args)
+    found: T = known[key]
+    return found
+
+
 class View(Memo):
     """Nodes and their occupants, in one variant of a cluster. Immutable; a change yields a new View.
 
@@ -101,12 +131,17 @@ class View(Memo):
         nodes: Mapping[str, Node],
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
+        before: "View | None" = None,
     ) -> None:
-        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of."""
+        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of.
+
+        `before` is the cluster as it is, where pods are taken away from it on trial alone.
+        """
         self.snapshot = snapshot
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
+        self._before = before
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
 
@@ -132,7 +167,8 @@ class View(Memo):
             return self._base.state(name)
         state = self._states.get(name)
         if state is None:
-            state = self._states[name] = NodeState(self.node(name), self.occupants(name))
+            before = self._before.state(name) if self._before else None
+            state = self._states[name] = NodeState(self.node(name), self.occupants(name), before)
         return state
 
     @memoised
@@ -169,7 +205,9 @@ class View(Memo):
 
     @memoised
     def without_any(self, removed: "Callable[[View, *Ts], Mapping[str, Collection[Occupant]]]", *args: *Ts) -> "View":
-        """Return the view without some occupants of every node; of a what-if only what differs is computed.
+        """Return the view without some occupants of every node, on trial; of a what-if only what differs is computed.
+
+        Plugins whose caches no trial changes still know of those who are removed.
 
         Args:
             self: the cluster.
@@ -181,7 +219,7 @@ class View(Memo):
         by_node = removed(self, *args)
         kept = {name: _except(pods, by_node.get(name, ())) for name, pods in self._occupants.items()}
         base = self._base.without_any(removed, *args) if self._base else None
-        return View(self.snapshot, self._nodes, kept, base)
+        return View(self.snapshot, self._nodes, kept, base, before=self)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""

@@ -10,9 +10,11 @@ from kubectl_koord.engine.refusals import (
     PreFilterRefusal,
     TopologyNotAware,
     UnreadableDeviceAnnotation,
+    VolumesUnbound,
 )
 from kubectl_koord.wording.devices import invalid_devices
 from kubectl_koord.wording.tree import fault_clause
+from kubectl_koord.wording.volumes import unbound_sentence
 from kubectl_koord.wording.words import obstacle
 
 
@@ -33,5 +35,7 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
             return f"{invalid_devices(refusal)}."
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
         case _:
             assert_never(refusal)

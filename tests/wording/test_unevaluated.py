@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.unevaluated import AttachedVolume, EphemeralVolume, NodeSetting, PodSetting, Unevaluated
+from kubectl_koord.model.unevaluated import AttachedVolume, NodeSetting, PodSetting, Unevaluated
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
 
@@ -10,7 +10,7 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
     ("items", "names"),
     [
         ((), ""),
-        ((EphemeralVolume("scratch"), AttachedVolume("disk")), "ephemeral volume scratch and attached volume disk"),
+        ((AttachedVolume("scratch"), AttachedVolume("disk")), "attached volume scratch and attached volume disk"),
         (
             (NodeSetting("numa-topology-policy"), PodSetting("cpu-binding"), NodeSetting("amplified-resources")),
             "CPU binding and node settings (NUMA topology policy and amplified resources)",

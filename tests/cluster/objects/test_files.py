@@ -216,6 +216,8 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "NodeMetric",
         "PodDisruptionBudget",
         "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
         "Event",
     )
 
