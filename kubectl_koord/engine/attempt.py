@@ -3,13 +3,13 @@
 A gang with a topology spec is planned as a whole; any other is tried pod by pod.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
+from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import Reason
@@ -22,8 +22,11 @@ from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.selectors import Labels
 
-Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
-"""Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
+Choice: TypeAlias = Callable[[Sequence[NodeState], Collection[str]], NodeState]
+"""Which of the feasible nodes a plain pod takes, of which some, by name, cannot be booked then.
+
+The scheduler scores, we try extremes.
+"""
 _Kind: TypeAlias = tuple[PodRequirements, str, Labels]
 
 
@@ -90,12 +93,18 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     failed_seat: FailedSeat | None = None
+    unbookable: Mapping[str, Reason] = {}
     prefilter: PreFilterRefusal | None = None
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
         """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
         return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
+
+    @cached_property
+    def fails_at_reserve(self) -> bool:
+        """Whether a node was chosen that could then not be booked: no other is tried, and nobody is preempted."""
+        return self.plan is None and self.failed_seat is not None
 
     @cached_property
     def considered(self) -> tuple[str, ...]:
@@ -191,14 +200,24 @@ def _first_refused(
     return None
 
 
-def emptiest(states: Sequence[NodeState]) -> NodeState:
+def emptiest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
     """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
     return max(states, key=_free_share)
 
 
-def fullest(states: Sequence[NodeState]) -> NodeState:
+def fullest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
     """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
     return min(states, key=_free_share)
+
+
+def bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that can be booked, of all where none can."""
+    return emptiest([state for state in states if state.node.name not in unbookable] or states)
+
+
+def not_bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
+    return emptiest([state for state in states if state.node.name in unbookable] or states)
 
 
 def _free_share(state: NodeState) -> tuple[int, int]:
@@ -208,7 +227,8 @@ def _free_share(state: NodeState) -> tuple[int, int]:
 
 
 def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    if all(pod.requirements == trigger.requirements for pod in job.tried) and not _is_stateful(job, trigger, view):
+    alike = all(pod.requirements == trigger.requirements for pod in job.tried)
+    if alike and not _is_stateful(job, trigger, view) and not job.prepared(trigger, view).may_fail_to_reserve:
         return _alike(job, view, trigger)
     return _one_by_one(job, view, trigger, choose)
 
@@ -235,11 +255,28 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     for pod in queue:
         if pod.key in placement:
             waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
+    waiting = _booked(view, waiting, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def _booked(
+    view: View, waiting: Mapping[str, tuple[PendingPod, ...]], prepared: Prepared
+) -> dict[str, tuple[PendingPod, ...]]:
+    """Return the pods with all that is booked for each on its node, where they wait for the others."""
+    if not prepared.books:
+        return dict(waiting)
+    found: dict[str, tuple[PendingPod, ...]] = {}
+    for name, pods in waiting.items():
+        state = view.state(name).copy()
+        for pod in pods:
+            booked = reserve(pod, state, prepared)
+            state.add(booked if isinstance(booked, PendingPod) else pod)
+        found[name] = tuple(one for one in state.occupants[-len(pods) :] if isinstance(one, PendingPod))
+    return found
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
@@ -268,23 +305,54 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
     )
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
+    unbookable: dict[str, Reason] = {}
     now = view
+    answers: dict[_Kind, dict[str, _Answer]] = {}
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now)
+        left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
-            left = (*queue[position:], *_never(job))
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
-        states = [now.state(name) for name in now.names()]
-        feasible = [state for state in states if rejection(pod, state, prepared) is None]
-        if not feasible:
-            return _failed(job, now, pod, waiting, (*queue[position:], *_never(job)))
-        name = choose(feasible).node.name
-        waiting[name] = (*waiting.get(name, ()), pod)
+        known = answers.setdefault(_kind(pod), {}) if prepared.counts_only_room else {}
+        known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
+        seats = {name: seat for name, seat in known.items() if isinstance(seat, PendingPod | _Unbookable)}
+        if not seats:
+            refusals = {
+                name: reason for name, reason in known.items() if not isinstance(reason, PendingPod | _Unbookable)
+            }
+            return Attempt(pod, prepared, None, None, refusals, waiting, left, unbookable=unbookable)
+        unbookable |= {name: seat.reason for name, seat in seats.items() if isinstance(seat, _Unbookable)}
+        name = choose([now.state(name) for name in seats], unbookable).node.name
+        seat = seats[name]
+        if isinstance(seat, _Unbookable):
+            failed = FailedSeat(pod.key, name, seat.reason)
+            return Attempt(pod, prepared, None, None, {}, waiting, left, failed_seat=failed, unbookable=unbookable)
+        waiting[name] = (*waiting.get(name, ()), structs.replace(pod, allocations=seat.allocations))
         placement[pod.key] = name
         now = view.with_pods(waiting)
+        for of_kind in answers.values():
+            of_kind.pop(name, None)
         if is_enough(job, placement):
-            return Attempt(trigger, job.prepared(trigger, view), None, placement, {})
+            return Attempt(trigger, job.prepared(trigger, view), None, placement, {}, unbookable=unbookable)
     return _too_few(job, view, trigger, waiting)
+
+
+class _Unbookable(Struct, frozen=True):
+    """A node passes the filters, and cannot then be booked."""
+
+    reason: Reason
+
+
+_Answer: TypeAlias = PendingPod | _Unbookable | Reason
+"""The pod with all that is booked for it on a node, or why it has none there."""
+
+
+def _answer(pod: PendingPod, state: NodeState, prepared: Prepared) -> _Answer:
+    reason = rejection(pod, state, prepared)
+    if reason is not None:
+        return reason
+    booked = reserve(pod, state, prepared)
+    return booked if isinstance(booked, PendingPod) else _Unbookable(booked)
 
 
 def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:
@@ -300,19 +368,6 @@ def is_enough(job: Job, placed: Iterable[str]) -> bool:
         if pod.key in keys:
             by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
     return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
-
-
-def _failed(
-    job: Job,
-    full: View,
-    failing: PendingPod,
-    waiting: Mapping[str, tuple[PendingPod, ...]],
-    left: tuple[PendingPod, ...],
-) -> Attempt:
-    prepared = job.prepared(failing, full)
-    reasons = {name: rejection(failing, full.state(name), prepared) for name in full.names()}
-    rejections = {name: reason for name, reason in reasons.items() if reason is not None}
-    return Attempt(failing, prepared, None, None, rejections, waiting, left)
 
 
 def needed(group: GangGroup) -> dict[str, int]:

@@ -34,5 +34,19 @@ class TopologyNotAware(Struct, frozen=True):
     code: ClassVar[Literal["no-topology"]] = "no-topology"
 
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware
+class FractionalBinding(Struct, frozen=True):
+    """The pod asks to bind its CPUs, and asks for parts of one, in thousandths (`PreFilter` of NodeNUMAResource)."""
+
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+    asked: int
+
+
+class UnreadableAnnotation(Struct, frozen=True):
+    """An annotation of the pod, by its name, cannot be read (`PreFilter` of NodeNUMAResource)."""
+
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+    annotation: str
+
+
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | FractionalBinding | UnreadableAnnotation
 """Why a pod, and with it its job, is refused before any node is looked at."""

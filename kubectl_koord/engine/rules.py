@@ -14,22 +14,39 @@ class Rules(Struct, frozen=True):
         ancestors (koordinator#2797, #2798).
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
+    filters_best_effort: NodeNUMAResource looks at nodes with the policy BestEffort before one is chosen, and not
+        only as it reserves what the pod needs there.
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
+    filters_best_effort: bool
     knows_sidecars: bool
 
 
 _RULES = {
     "1.7": Rules(
-        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+        pod_count_multiple=False,
+        compares_ancestors=False,
+        oversized_is_unresolvable=False,
+        filters_best_effort=True,
+        knows_sidecars=False,
     ),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "1.8": Rules(
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        filters_best_effort=False,
+        knows_sidecars=True,
+    ),
     "main": Rules(
-        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        filters_best_effort=False,
+        knows_sidecars=True,
     ),
 }
 

@@ -7,11 +7,13 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.attempt import Attempt, FailedSeat
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
@@ -27,7 +29,7 @@ from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, c
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.ages import told_overdue
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, layer_noun, listed, requests
+from kubectl_koord.wording.words import count, layer_noun, listed, obstacle, requests
 
 _Open: TypeAlias = tuple[Unevaluated, ...]
 
@@ -269,9 +271,24 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated."
         return says or Cause("not-evaluated", message)
+    if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
+        return Cause("several-outcomes", _which_node(outcomes))
     if verdict == "unknown":
         return Cause("several-outcomes", "it depends on which pod the scheduler tries first; no object shows this.")
     return _insufficient(simulation, outcomes[0].first)
+
+
+def _which_node(outcomes: tuple[Outcome, ...]) -> str:
+    """Return how it depends on the node that scores best, naming those that cannot be booked."""
+    failing: dict[str, Reason] = {}
+    for outcome in outcomes:
+        failing.update(outcome.first.unbookable)
+    names = sorted(failing)
+    verb = "passes" if len(names) == 1 else "pass"
+    return (
+        f"it depends on which node scores best: {listed(names)} {verb} the filters and cannot then be booked"
+        f" ({obstacle(failing[names[0]])}); no other node is tried, and nobody is preempted."
+    )
 
 
 def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
@@ -281,7 +298,8 @@ def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
 def _refused(first: Attempt) -> Cause | None:
     """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
     if first.prefilter is not None:
-        return admission.cause(first.prefilter)
+        found = admission.cause(first.prefilter)
+        return structs.replace(found, pods=(first.trigger.key,)) if found.code == "invalid-request" else found
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
     return admission.cause(unknown) if unknown is not None else None
 
@@ -346,6 +364,8 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     subject = simulation.subject
+    if first.failed_seat is not None:
+        return Cause("no-feasible-node", _given_up(first.failed_seat), (first.trigger.key,))
     stuck = _fits_nowhere(simulation, first)
     if stuck is not None:
         who = "it" if isinstance(subject, PodSubject) else stuck.key
@@ -361,6 +381,15 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
     message = f"only {placed} of its {number} pods fit at the same time, {minimum} must ({wanted} each)."
     return Cause("insufficient-capacity", message, _names(first.left))
+
+
+def _given_up(seat: FailedSeat) -> str:
+    """Return why the scheduler tries no other node, though there may be one."""
+    why_not = "" if isinstance(seat.reason, PreFilterRefusal) else f": {obstacle(seat.reason)}"
+    return (
+        f"{seat.pod} passes all filters on {seat.node}, which cannot then be booked{why_not};"
+        " no other node is tried, and nobody is preempted."
+    )
 
 
 def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
@@ -413,10 +442,19 @@ def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tupl
     return tuple(_alternative(simulation, outcome) for outcome in seen.values())
 
 
+def _when(outcome: Outcome) -> str:
+    first = outcome.first
+    if first.failed_seat is not None and first.fails_at_reserve:
+        return f"{first.failed_seat.node} scores best for {first.failed_seat.pod}"
+    if first.unbookable:
+        return f"another node than {listed(sorted(first.unbookable), 'or')} scores best"
+    return f"the scheduler tries {outcome.trigger.key} first ({requests(outcome.trigger.requirements.requests)})"
+
+
 def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once else "no"
     return WhyAlternative(
-        when=f"the scheduler tries {outcome.trigger.key} first ({requests(outcome.trigger.requirements.requests)})",
+        when=_when(outcome),
         verdict=verdict,
         domains=evidence.slot_rows(simulation, outcome.first),
         placement=outcome.first.placement if outcome.first.plan is not None else None,

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from kubectl_koord.model.numa import NodeNUMA
 from kubectl_koord.model.pods import NodeTerm, Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -42,7 +43,8 @@ class Node(Struct, frozen=True, gc=False):
     """One node; `allocatable` holds every resource, `pods` among them.
 
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
-    `metric` is None where nothing was measured; `volume_limits` holds attachable volumes by CSI driver.
+    `metric` is None where nothing was measured; `volume_limits` holds attachable volumes by CSI driver;
+    `numa` is None where nothing is known of its CPUs and NUMA zones.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Node(Struct, frozen=True, gc=False):
     unevaluated: tuple[NodeSetting, ...] = ()
     metric: NodeMetric | None = None
     volume_limits: Resources = ()
+    numa: NodeNUMA | None = None
 
 
 class PodGroup(Struct, frozen=True, gc=False):

@@ -102,10 +102,10 @@ def open_outcomes(
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
     Attempts go on with changing triggers until one has an effect: where any outcome has one, those
-    without are dropped; with `idle_too` only where one places the job.
+    without are dropped, but for one that fails on a node that scored best, and is likely to do so again; with `idle_too` only where one places the job.
     """
     every = list(every_outcome(simulation, view, preemption=preemption))
-    effective = [outcome for outcome in every if outcome.placed_at_once or outcome.rounds]
+    effective = [one for one in every if one.placed_at_once or one.rounds or one.first.fails_at_reserve]
     if idle_too and not any(outcome.placed_at_once for outcome in every):
         return _distinct(every)
     return _distinct(effective or every)

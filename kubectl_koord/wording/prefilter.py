@@ -2,7 +2,13 @@
 
 from typing import assert_never
 
-from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.refusals import (
+    FractionalBinding,
+    NoTopologyTree,
+    PreFilterRefusal,
+    TopologyNotAware,
+    UnreadableAnnotation,
+)
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:
@@ -15,5 +21,9 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
                 " first pod is ever placed."
             )
+        case FractionalBinding(asked=asked):
+            return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
+        case UnreadableAnnotation(annotation=annotation):
+            return f"its annotation {annotation} cannot be read."
         case _:
             assert_never(refusal)

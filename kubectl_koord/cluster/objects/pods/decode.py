@@ -3,13 +3,16 @@
 Pods that merely run become compact records, whose requirements and strings are shared between equals.
 """
 
+from collections.abc import Mapping
 from sys import intern
 
 from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
+from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model import pods
+from kubectl_koord.model.allocations import NOTHING, Allocations
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 _FINISHED = {"Succeeded", "Failed"}
@@ -64,7 +67,14 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         labels=shared.labels,
         scheduled=created if scheduled == created else scheduled,
         gone_by=meta.deletion_timestamp or "",
+        allocations=_allocations(annotations),
     )
+
+
+def _allocations(annotations: Mapping[str, str | None] | None) -> Allocations:
+    """Return what the scheduler wrote that its plugins booked for a bound pod."""
+    cpus = numa.allocated(annotations)
+    return NOTHING if cpus is None else Allocations(cpus=cpus)
 
 
 def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
