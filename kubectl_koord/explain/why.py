@@ -12,7 +12,6 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
-from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
@@ -280,9 +279,7 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
 
 def _which_node(outcomes: tuple[Outcome, ...]) -> str:
     """Return how it depends on the node that scores best, naming those that cannot be booked."""
-    failing: dict[str, Reason] = {}
-    for outcome in outcomes:
-        failing.update(outcome.first.unbookable)
+    failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
     names = sorted(failing)
     verb = "passes" if len(names) == 1 else "pass"
     return (

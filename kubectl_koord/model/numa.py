@@ -109,8 +109,6 @@ class CPUTopology(Struct, frozen=True, dict=True):
 
         Mirrors `filterCPUsByRequiredCPUBindPolicy`.
         """
-        if not policy:
-            return cpus
         found = 0
         for core in self.cores:
             there = core & cpus
@@ -132,7 +130,8 @@ class NodeTopology(Struct, frozen=True, gc=False):
     """A NodeResourceTopology, as NodeNUMAResource reads it.
 
     `cpus` is None where it tells no CPU; the CPUs of `reserved` are taken by the kubelet or the system, and not in the
-    zones' `cpu`. `amplified` tells whether it carries amplification ratios of its own, of which `cpu_ratio` is the CPU's.
+    zones' `cpu`. `amplified` tells whether it carries amplification ratios of its own, of which `cpu_ratio` is that of
+    CPUs.
     """
 
     cpus: CPUTopology | None = None
@@ -162,6 +161,24 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     bad_ratio: bool = False
     most_allocated: bool = False
     known: bool = True
+
+    @property
+    def every_cpu(self) -> CPUSet:
+        """All CPUs, as far as they are known."""
+        return self.cpus.every if self.cpus is not None else 0
+
+    @property
+    def per_core(self) -> int:
+        """How many CPUs a core has; 1 where that is not known."""
+        return self.cpus.per_core if self.cpus is not None else 1
+
+    def cpus_of(self, zone: int) -> CPUSet:
+        """Return the CPUs of a zone, as far as they are known."""
+        return self.cpus.zones.get(zone, 0) if self.cpus is not None else 0
+
+    def usable(self, cpus: CPUSet, policy: BindPolicy) -> CPUSet:
+        """Return those of the CPUs that a required policy can use."""
+        return self.cpus.usable(cpus, policy) if self.cpus is not None else 0
 
     @property
     def restricts(self) -> bool:

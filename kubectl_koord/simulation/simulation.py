@@ -101,8 +101,9 @@ def open_outcomes(
 ) -> tuple[Outcome, ...]:
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
-    Attempts go on with changing triggers until one has an effect: where any outcome has one, those
-    without are dropped, but for one that fails on a node that scored best, and is likely to do so again; with `idle_too` only where one places the job.
+    Attempts go on with changing triggers until one has an effect: where any outcome has one, those without
+    are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
+    where one places the job.
     """
     every = list(every_outcome(simulation, view, preemption=preemption))
     effective = [one for one in every if one.placed_at_once or one.rounds or one.first.fails_at_reserve]

@@ -178,7 +178,7 @@ def _zone(number: int, written: _Written, cpus: CPUTopology | None, reserved: CP
 
 
 def _reserved(annotations: Mapping[str, str], kubelet: CPUManagerPolicy) -> CPUSet:
-    """Return the CPUs that are taken by pods of the kubelet's, by the kubelet, by the node's reservation, by the system."""
+    """Return the CPUs that are taken by the kubelet and its pods, by the node's reservation, by the system."""
     pods = annotation(annotations, _POD_CPUS, list[PodCPUs]) or ()
     reservation = annotation(annotations, _RESERVATION, NodeReservation)
     system = annotation(annotations, _SYSTEM, SystemQOSResource)

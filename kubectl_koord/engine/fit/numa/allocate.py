@@ -38,11 +38,11 @@ def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> Room:
     """Return what of a node a pod may take."""
     cpus = free_cpus(node, booked)
     amounts = free_amounts(node, booked)
-    if terms.required and terms.cpus and node.cpus is not None:
-        cpus = node.cpus.usable(cpus, terms.bind_policy)
+    if terms.required:
+        cpus = node.usable(cpus, terms.bind_policy)
         for zone, free in amounts.items():
             if free.get("cpu"):
-                there = (cpus & node.cpus.zones.get(zone, 0)).bit_count()
+                there = (cpus & node.cpus_of(zone)).bit_count()
                 free["cpu"] = min(free["cpu"], there * MILLI)
     return Room(node, wants, terms, amounts, cpus)
 
@@ -64,10 +64,8 @@ def portion(room: Room, zones: ZoneSet | None) -> Portion | Reason:
         return Portion()
     counts = tuple((zone, _count(room, zone, dict(taken))) for zone, taken in amounts)
     number = sum(count for _, count in counts)
-    node = room.node
-    whole = terms.required and terms.bind_policy == "FullPCPUs" and node.cpus is not None
-    if whole and node.cpus is not None and any(count % node.cpus.per_core for _, count in counts):
-        number -= sum(count % node.cpus.per_core for _, count in counts)
+    if terms.whole_cores:
+        number -= sum(count % room.node.per_core for _, count in counts)
     if number != terms.cpus:
         return NotEnoughCPUs(terms.cpus, number, terms.bind_policy if terms.required else "")
     return Portion(amounts, counts)
@@ -75,21 +73,20 @@ def portion(room: Room, zones: ZoneSet | None) -> Portion | Reason:
 
 def _count(room: Room, zone: int, taken: Mapping[str, int]) -> int:
     """Return how many CPUs are taken of a zone: those of its amount, as far as they are free."""
-    assert room.node.cpus is not None
-    there = (room.cpus & room.node.cpus.zones.get(zone, 0)).bit_count()
+    there = (room.cpus & room.node.cpus_of(zone)).bit_count()
     return min(there, taken.get("cpu", 0) // MILLI)
 
 
 def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
     """Return the CPUs of a portion."""
     node, terms, exclusive = room.node, room.terms, room.wants.numa.exclusive
-    if not terms.cpus or node.cpus is None:
+    if not terms.cpus:
         return 0
     if portion.counts is None:
         return take(node, room.cpus, terms.cpus, terms.bind_policy, exclusive, booked)
     found = 0
     for zone, count in portion.counts:
-        there = room.cpus & node.cpus.zones.get(zone, 0)
+        there = room.cpus & node.cpus_of(zone)
         found |= take(node, there, count, terms.bind_policy, exclusive, booked)
     return found
 
@@ -105,16 +102,16 @@ def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ..
     for resource, amount in room.wants.requests:
         if resource not in told:
             continue
-        ranked = sorted(zones, key=lambda zone: room.amounts[zone].get(resource, 0))  # noqa: B023
+        free = {zone: room.amounts[zone].get(resource, 0) for zone in zones}
+        ranked = sorted(free, key=free.__getitem__)
         left = amount
         for place, zone in enumerate(ranked):
-            share = min(_share(room, resource, left, len(ranked) - place), room.amounts[zone].get(resource, 0))
+            share = min(_share(room, resource, left, len(ranked) - place), free[zone])
             if share:
                 taken.setdefault(zone, {})[resource] = share
                 left -= share
         if left:
-            free = sum(room.amounts[zone].get(resource, 0) for zone in ranked)
-            short.append((resource, amount, free))
+            short.append((resource, amount, sum(free.values())))
     if short:
         return InsufficientInZones(tuple(short))
     return tuple((zone, tuple(sorted(amounts.items()))) for zone, amounts in sorted(taken.items()))
@@ -122,11 +119,11 @@ def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ..
 
 def _share(room: Room, resource: str, left: int, zones: int) -> int:
     """Return what the first of so many zones should give (`splitQuantity`)."""
-    terms, node = room.terms, room.node
+    terms = room.terms
     if resource != "cpu" or not terms.cpus:
         return left // zones
     cpus = -(-left // MILLI)
-    if terms.required and terms.bind_policy == "FullPCPUs" and node.cpus is not None:
-        per_core = node.cpus.per_core
+    if terms.whole_cores:
+        per_core = room.node.per_core
         return cpus // per_core // zones * per_core * MILLI
     return cpus // zones * MILLI

@@ -35,24 +35,23 @@ _NOTHING = Booked()
 
 def books(state: NodeState) -> Booked:
     """Return what is booked on a node. Without CPUs in its topology upstream keeps no books of it."""
-    node = state.node.numa
-    return state.booked(_booked) if node is not None and node.cpus is not None else _NOTHING
+    return state.booked(_booked)
 
 
 def _booked(state: NodeState) -> Booked:
     """Mirrors `addPodAllocation` in plugins/nodenumaresource/node_allocation.go."""
     held = spanning = single = own_cores = own_zones = 0
     amounts: dict[int, dict[str, int]] = {}
-    node = state.node.numa
-    assert node is not None
-    assert node.cpus is not None
+    cpus_there = state.node.numa.cpus if state.node.numa is not None else None
+    if cpus_there is None:
+        return _NOTHING
     for occupant in state.occupants:
         booked = occupant.allocations.cpus if occupant.allocations is not None else None
         if booked is None:
             continue
         cpus = set_of(booked.cpus)
         held |= cpus
-        zones = node.cpus.zones_of(cpus)
+        zones = cpus_there.zones_of(cpus)
         if zones & (zones - 1):
             spanning |= zones
         else:
@@ -85,7 +84,7 @@ def _booked(state: NodeState) -> Booked:
 
 def free_cpus(node: NodeNUMA, booked: Booked) -> CPUSet:
     """Return the CPUs that nobody holds."""
-    return node.cpus.every & ~booked.held & ~node.reserved if node.cpus is not None else 0
+    return node.every_cpu & ~booked.held & ~node.reserved
 
 
 def free_amounts(node: NodeNUMA, booked: Booked) -> dict[int, dict[str, int]]:
@@ -98,8 +97,8 @@ def free_amounts(node: NodeNUMA, booked: Booked) -> dict[int, dict[str, int]]:
     for zone in node.zones:
         free = dict(zone.allocatable)
         used = taken.get(zone.number, {})
-        if node.zone_ratio > 1 and booked.cached_zones >> zone.number & 1 and node.cpus is not None:
-            held = (node.cpus.zones.get(zone.number, 0) & booked.cached).bit_count() * MILLI
+        if node.zone_ratio > 1 and booked.cached_zones >> zone.number & 1:
+            held = (node.cpus_of(zone.number) & booked.cached).bit_count() * MILLI
             used["cpu"] = used.get("cpu", 0) + amplified(held, node.zone_ratio) - held
         for resource, amount in used.items():
             free[resource] = max(0, free.get(resource, 0) - amount)

@@ -129,7 +129,7 @@ def _merged(everywhere: ZoneSet, together: Sequence[Hint], apart: Booked | None)
 
 
 def _better(best: Hint | None, other: Hint) -> Hint:
-    """Return which of two hints is chosen, both preferred or neither: fewer zones, then those met first or of more score."""
+    """Return which of two hints is chosen, both preferred or neither: fewer zones, then lower ones or more score."""
     if best is None:
         return other
     ours, theirs = best.zones or 0, other.zones or 0

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from kubectl_koord.engine.fit.numa.books import Booked
-from kubectl_koord.model.numa import CPU, BindPolicy, CPUSet, NodeNUMA, members
+from kubectl_koord.model.numa import CPU, BindPolicy, CPUSet, CPUTopology, NodeNUMA, members
 
 _Core: TypeAlias = tuple[int, int]
 
@@ -24,20 +24,29 @@ def take(node: NodeNUMA, free: CPUSet, number: int, policy: BindPolicy, exclusiv
     """
     if number <= 0 or node.cpus is None:
         return 0
-    return _Taking(node, free, number, exclusive, booked).run(full_cores=policy == "FullPCPUs")
+    taking = _Taking(node.cpus, free, number, exclusive, booked, most_allocated=node.most_allocated)
+    return taking.run(full_cores=policy == "FullPCPUs")
 
 
 class _Taking:
     """CPUs that are taken step by step (`cpuAccumulator`)."""
 
-    def __init__(self, node: NodeNUMA, free: CPUSet, number: int, exclusive: str, booked: Booked) -> None:
-        assert node.cpus is not None
-        self._topology = node.cpus
+    def __init__(
+        self,
+        topology: CPUTopology,
+        free: CPUSet,
+        number: int,
+        exclusive: str,
+        booked: Booked,
+        *,
+        most_allocated: bool,
+    ) -> None:
+        self._topology = topology
         self._needed = number
         self._taken: CPUSet = 0
-        self._free: dict[int, CPU] = {one: node.cpus.by_number[one] for one in members(free)}
-        self._rank = 1 if node.most_allocated else -1
-        known = node.cpus.by_number
+        self._free: dict[int, CPU] = {one: topology.by_number[one] for one in members(free)}
+        self._rank = 1 if most_allocated else -1
+        known = topology.by_number
         cores = members(booked.own_cores) if exclusive == "PCPULevel" else ()
         zones = members(booked.own_zones) if exclusive == "NUMANodeLevel" else ()
         self._shunned_cores = {_core(known[one]) for one in cores if one in known}

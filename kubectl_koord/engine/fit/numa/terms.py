@@ -55,6 +55,11 @@ class Terms(Struct, frozen=True, gc=False):
     policy: NUMAPolicy
     exclusive: bool
 
+    @property
+    def whole_cores(self) -> bool:
+        """Whether only whole cores can be bound."""
+        return self.required and self.bind_policy == "FullPCPUs"
+
 
 Settled: TypeAlias = Terms | NUMAPolicyMismatch | FractionalCPUs
 
@@ -93,7 +98,7 @@ def unbindable(node: NodeNUMA, wants: Wants, terms: Terms) -> Reason | None:
         return NoCPUTopology()
     if wants.binds and wants.numa.required and node.bind_policy not in {"", terms.bind_policy}:
         return BindPolicyConflict(node.bind_policy, terms.bind_policy)
-    if terms.required and terms.bind_policy == "FullPCPUs" and terms.cpus % node.cpus.per_core:
+    if terms.whole_cores and terms.cpus % node.cpus.per_core:
         return PartialCores(terms.cpus, node.cpus.per_core)
     return None
 
