@@ -40,7 +40,7 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-thresholds": "load thresholds",
-    "numa-topology-policy": "NUMA topology policy of nodes with more than 8 zones",
+    "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
 }
 
 
