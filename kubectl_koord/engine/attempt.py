@@ -106,6 +106,11 @@ class Attempt(Struct, frozen=True, dict=True):
         """Whether a node was chosen that could then not be booked: no other is tried, and nobody is preempted."""
         return self.plan is None and self.failed_seat is not None
 
+    @property
+    def plan_fails(self) -> bool:
+        """Whether there is a plan that a member's own node refuses as it is carried out."""
+        return self.plan is not None and self.failed_seat is not None
+
     @cached_property
     def considered(self) -> tuple[str, ...]:
         """The nodes that preemption looks at: those whose refusal does not last whoever goes."""

@@ -1,6 +1,6 @@
 """Attempt after attempt: what finally becomes of a job, for each outcome that the API leaves open."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from msgspec import Struct
@@ -40,7 +40,7 @@ class Outcome(Struct, frozen=True):
 
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
-    the end, None when that was not followed to the end.
+    the end, None when that was not followed to the end, or its plan fails where nobody can tell what comes then.
     """
 
     trigger: PendingPod
@@ -134,10 +134,16 @@ def follow(
     """
     preemption = preempt(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
-        yield Outcome(first.trigger, first, (), preemption, runs=False)
+        yield Outcome(first.trigger, first, (), preemption, runs=_at_a_standstill(job, (first,)))
         return
     for rounds, last, runs in _onwards(job, view.without(preemption.gone), victim_order, choose, most_rounds):
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs)
+
+
+def _at_a_standstill(job: Job, tried: Iterable[Attempt]) -> bool | None:
+    """Return that a job without further effect does not run, None where that is open: a plan of it failed."""
+    is_open = not job.rules.failed_plan_waits and any(one.plan_fails for one in tried)
+    return None if is_open else False
 
 
 def _onwards(
@@ -151,7 +157,7 @@ def _onwards(
     preemptions = [preempt(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
-        yield (), preemptions[0], False
+        yield (), preemptions[0], _at_a_standstill(job, tried)
     for one in effective:
         if most == 0:
             yield (), None, None

@@ -16,6 +16,8 @@ class Rules(Struct, frozen=True):
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
     filters_best_effort: NodeNUMAResource looks at nodes with the policy BestEffort before one is chosen, and not
         only as it reserves what the pod needs there.
+    failed_plan_waits: a gang whose plan fails as it is carried out stays pending. Elsewhere it is tried again at
+        once, and members that were just thrown out may be bound off plan.
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     """
 
@@ -23,6 +25,7 @@ class Rules(Struct, frozen=True):
     compares_ancestors: bool
     oversized_is_unresolvable: bool
     filters_best_effort: bool
+    failed_plan_waits: bool
     knows_sidecars: bool
 
 
@@ -32,6 +35,7 @@ _RULES = {
         compares_ancestors=False,
         oversized_is_unresolvable=False,
         filters_best_effort=True,
+        failed_plan_waits=True,
         knows_sidecars=False,
     ),
     "1.8": Rules(
@@ -39,6 +43,7 @@ _RULES = {
         compares_ancestors=True,
         oversized_is_unresolvable=True,
         filters_best_effort=False,
+        failed_plan_waits=False,
         knows_sidecars=True,
     ),
     "main": Rules(
@@ -46,6 +51,7 @@ _RULES = {
         compares_ancestors=True,
         oversized_is_unresolvable=True,
         filters_best_effort=False,
+        failed_plan_waits=False,
         knows_sidecars=True,
     ),
 }

@@ -143,6 +143,8 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
     if outcome.runs is None:
         verdict = "unknown"
+    if outcome.runs is None and outcome.last is not None:
+        reason = "plan-not-executable"
     if reason == "terminating-victim":
         verdict, helps = _once_gone(simulation)
     wasted = outcome.runs is False

@@ -14,6 +14,7 @@ from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.prefilter import unknown_layer
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, never_tried
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
@@ -121,7 +122,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     ):
         return _replacement(simulation, subject.group, outcomes[0], warnings)
     unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
-    verdict = _verdict(outcomes, unevaluated)
+    verdict = _verdict(simulation, outcomes, unevaluated)
     if verdict == "yes":
         left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
         if left_by_jobs_ahead is not None:
@@ -257,10 +258,12 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
     )
 
 
-def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Open) -> Verdict:
+def _verdict(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Open) -> Verdict:
     placed = {outcome.placed_at_once for outcome in outcomes}
     if placed == {False}:
-        return "unknown" if any(item.may_admit for item in unevaluated) else "no"
+        waits = rules(simulation.snapshot.config.version).failed_plan_waits
+        is_open = not waits and any(outcome.first.plan_fails for outcome in outcomes)
+        return "unknown" if is_open or any(item.may_admit for item in unevaluated) else "no"
     refusing = any(item.may_refuse for item in unevaluated)
     return "yes" if placed == {True} and not refusing else "unknown"
 
@@ -270,6 +273,9 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
         says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
         message = f"it depends on {unevaluated_names(unevaluated)}, which is not evaluated."
         return says or Cause("not-evaluated", message)
+    if verdict == "unknown" and not any(outcome.placed_at_once for outcome in outcomes):
+        failing = next(outcome for outcome in outcomes if outcome.first.plan_fails)
+        return _insufficient(simulation, failing.first)
     if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
         return Cause("several-outcomes", _which_node(outcomes))
     if verdict == "unknown":
@@ -341,9 +347,7 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     pods = simulation.subject.pending
     noun = layer_noun(simulation.must_gather) if simulation.must_gather else "cluster"
     if first.failed_seat is not None:
-        failing = first.failed_seat.pod
-        message = f"every attempt fails: {failing} does not fit on its planned node."
-        return Cause("insufficient-slots", message, (failing,))
+        return _plan_fails(simulation, first.failed_seat)
     best, raw = _best(plan)
     if _is_indivisible(simulation, plan):
         message = f"its {count(len(pods), 'pod')} cannot be split by {evidence.multiples(simulation)} (room for {raw})."
@@ -357,6 +361,15 @@ def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan)
     if others:
         message = f"{message.rstrip('.')}; excluded nodes: {others}."
     return Cause("insufficient-slots", message, _names(pods))
+
+
+def _plan_fails(simulation: Simulation, seat: FailedSeat) -> Cause:
+    """Return the cause where slots are enough, and the members that are planned do not fit beside each other."""
+    why_not = f" ({obstacle(seat.reason)})" if not isinstance(seat.reason, PreFilterRefusal) else ""
+    waits = rules(simulation.snapshot.config.version).failed_plan_waits
+    end = "every attempt fails" if waits else "it is tried again and again, and members may be bound off plan"
+    message = f"there is a plan, and {seat.pod} does not fit on its planned node {seat.node}{why_not}: {end}."
+    return Cause("plan-not-executable", message, (seat.pod,))
 
 
 def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:

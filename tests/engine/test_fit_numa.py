@@ -359,8 +359,7 @@ def test_members_are_counted_against_the_same_cpus_and_then_one_does_not_fit() -
 def test_victims_give_back_their_cpus_and_what_waits_holds_its_own() -> None:
     there = [structs.replace(holding(f"h{n}", 4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3), priority=-5) for n in range(4)]
     drawing = drawn(SIXTEEN).but(running={"n1": tuple(there)})
-    gang = drawing.with_gang("job", 2, 4, must_gather=SPINE, numa=WHOLE)
-    assert len(preemption_of(gang).victims) == 2
+    assert len(preemption_of(drawing.with_pod("solo", cpu=4, numa=WHOLE), "pod/solo").victims) == 1
     plain = drawn(SIXTEEN, 40).but(running={"n1": tuple(there[1:])})
     failed = attempt_of(plain.with_gang("job", 2, 4, numa=WHOLE))
     ((waiting,),) = failed.waiting.values()
