@@ -6,10 +6,10 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
+from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, chosen
 from kubectl_koord.engine.fit.numa.placing import Placing
 from kubectl_koord.engine.fit.numa.terms import wants_of
-from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.reasons import (
     BindPolicyConflict,
     FractionalCPUs,
@@ -315,7 +315,7 @@ ALONE = holding("a", 0)
     ],
 )
 def test_pods_in_one_zone_keep_away_from_those_that_span_several(
-    numa: NodeNUMA, asked: PodNUMA, there: tuple[RunningPod, ...], fits: bool
+    *, numa: NodeNUMA, asked: PodNUMA, there: tuple[RunningPod, ...], fits: bool
 ) -> None:
     assert (refused(asks(2, asked), numa, *there) is None) == fits
 

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 from kubectl_koord.explain.why import every_pending, why, with_nodes
 from kubectl_koord.model.objects import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
-from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.snapshot import Gap, SchedulerConfig
 from kubectl_koord.reports.edits import SetTopology
 from kubectl_koord.reports.pending import Cause, Funnel, NodeReason, SlotRow, WhatIf
-from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
+from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, preempt_of, rules, short, why_of
 
 WORKED = cluster(
     "spine-0: block-0[node-0 node-1 node-2] block-1[node-3 node-4];"
@@ -248,12 +248,18 @@ def unequal(drawing: Drawing, layer: str) -> Drawing:
 
 
 def test_a_plan_that_fails_on_execution_fails_again_and_again() -> None:
-    drawing = cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16)
-    report = why_of(unequal(drawing, NODE))
-    message = "every attempt fails: default/c does not fit on its planned node."
-    assert report.cause == Cause("insufficient-slots", message, ("default/c",))
+    drawing = unequal(cluster("s0: b0[n1:8 n2:8 n3:16]").with_running("wall", on="n3", cpu=16), NODE)
+    plan = "there is a plan, and default/c does not fit on its planned node n1 (insufficient CPU): "
+    old_config = SchedulerConfig(version="1.7", assumed=False)
+    old = why_of(drawing.but(config=old_config))
+    message = f"{plan}every attempt fails."
+    assert (old.verdict, old.cause) == ("no", Cause("plan-not-executable", message, ("default/c",)))
+    report = why_of(drawing)
+    message = f"{plan}it is tried again and again, and members may be bound off plan."
+    assert (report.verdict, report.cause) == ("unknown", Cause("plan-not-executable", message, ("default/c",)))
+    assert [one.helps for one in (preempt_of(drawing), preempt_of(drawing.but(config=old_config)))] == [None, False]
     assert [(one.when, one.cause and one.cause.code) for one in report.alternatives] == [
-        ("the scheduler tries default/a first (2 CPU)", "insufficient-slots"),
+        ("the scheduler tries default/a first (2 CPU)", "plan-not-executable"),
         ("the scheduler tries default/c first (6 CPU)", "insufficient-slots"),
     ]
 
