@@ -17,6 +17,7 @@ from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import AnyPod, PodStore
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
+from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -239,6 +240,8 @@ class Collector:
             is_set_otherwise = config.load_unevaluated or metrics.is_customised(annotations)
             is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
         more = (NodeSetting("load-thresholds"),) if is_open else ()
+        if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
+            more = (*more, NodeSetting("numa-topology-policy"))
         return structs.replace(
             node,
             metric=metric,

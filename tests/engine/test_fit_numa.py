@@ -469,6 +469,8 @@ def test_what_the_settings_refuse_is_refused_wherever_it_is_asked() -> None:
         check.reject(pod, state, pod.requirements) == check.reserve(pod, state, Allocations()) == FractionalCPUs(1500)
     )
     assert rejection(pod, state, prepare(pod, of(drawn(FULL)), rules("1.8"))) == FractionalCPUs(1500)
+    nothing = Placing(wants_of(asks(4).requirements), filters_best_effort=False)
+    assert nothing.reserve(asks(4), of(drawn(SIXTEEN)).state("n1"), Allocations()) == Allocations()
     twice = of(drawn(structs.replace(FULL, ratio=2.0)))
     assert refused(asks(1.5), structs.replace(FULL, ratio=2.0)) == FractionalCPUs(1500)
     assert twice.node("n1").numa is not None
@@ -504,3 +506,49 @@ def test_zones_of_others_are_not_preferred_by_those_who_keep_apart() -> None:
     assert chosen("Restricted", (0,), ({},), booked, exclusive=True) == UnalignedZones("Restricted", ())
     assert Identity(booked) != Identity(Booked(spanning=1))
     assert members(5) == (0, 2)
+
+
+def test_a_zone_without_free_amounts_is_no_hint_and_gives_nothing() -> None:
+    full = holding("h", zone=0, cpu=8)
+    found = seated(asks(4, WHOLE), RESTRICTED, full)
+    assert found == CPUAllocation((8, 9, 10, 11), ((1, (("cpu", 4000),)),))
+    uneven = structs.replace(RESTRICTED, zones=(*zones(8), Zone(1, (("cpu", 0), ("memory", 8 * GIB)))))
+    asked = structs.replace(asks(4, BINDS).requirements, requests=(("cpu", 4000), ("memory", 10 * GIB)))
+    best = structs.replace(asks(4), requirements=asked)
+    assert isinstance(refused(best, uneven), UnsatisfiedZones)
+    wide = seated(best, structs.replace(uneven, policy="BestEffort"))
+    assert isinstance(wide, CPUAllocation)
+    assert wide.cpus == (0, 1, 2, 3)
+
+
+def test_threads_are_taken_across_sockets_where_none_has_enough() -> None:
+    spread = PodNUMA(binds=True, preferred="SpreadByPCPUs")
+    held = (holding("h", 0, 1, 2), holding("i", 8, 9, 10))
+    found = seated(asks(8, spread), SIXTEEN, *held)
+    assert isinstance(found, CPUAllocation)
+    assert len(found.cpus) == 8
+    assert len({*found.cpus} & {0, 1, 2, 8, 9, 10}) == 0
+    assert isinstance(seated(asks(16, spread), SIXTEEN), CPUAllocation)
+    split = CPUTopology(tuple(CPU(n, n // 2, n // 4, 0) for n in range(8)))
+    assert isinstance(seated(asks(4, BINDS), NodeNUMA(cpus=split), holding("h", 0), holding("i", 4)), CPUAllocation)
+    assert isinstance(
+        seated(asks(3, spread), NodeNUMA(cpus=split), holding("h", 0, 1), holding("i", 4, 5)), CPUAllocation
+    )
+    assert isinstance(
+        seated(asks(8, BINDS), NodeNUMA(cpus=topology(3, 2, 2)), holding("h", 0), holding("i", 5)), CPUAllocation
+    )
+
+
+def test_nodes_that_tell_nothing_are_let_pass_beside_amplified_ones() -> None:
+    view = of(cluster("s0: b0[n1:8 n2:8]").change("n1", numa=TWICE))
+    assert rejection(asks(1), view.state("n2"), prepare(asks(1), view, rules("1.8"))) is None
+
+
+def test_what_a_pod_asks_of_cpus_may_be_invalid() -> None:
+    report = why_of(cluster("s0: b0[n1]").with_pod("solo", cpu=1.5, numa=BINDS), "pod/solo")
+    assert report.cause is not None
+    assert (report.cause.code, report.cause.pods) == ("invalid-request", ("default/solo",))
+    assert report.cause.message == "it asks to bind its CPUs, which must be whole ones, and requests 1500m."
+    odd = why_of(cluster("s0: b0[n1]").with_pod("solo", cpu=1, numa=PodNUMA(unreadable="a/b")), "pod/solo")
+    assert odd.cause is not None
+    assert odd.cause.message == "its annotation a/b cannot be read."

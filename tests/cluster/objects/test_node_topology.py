@@ -133,6 +133,13 @@ def test_labels_count_without_a_topology() -> None:
     assert numa(labels={"numa-allocate-strategy": "MostAllocated"}) is None
 
 
+def test_a_policy_on_a_node_of_very_many_zones_is_not_evaluated() -> None:
+    many = [{"name": f"node-{number}", "type": "Node", "resources": []} for number in range(9)]
+    node = read(thing("Node", "n1"), nrt(zones=many, policies=["Restricted"])).nodes["n1"]
+    assert [setting.code for setting in node.unevaluated] == ["numa-topology-policy"]
+    assert read(thing("Node", "n1"), nrt(zones=many)).nodes["n1"].unevaluated == ()
+
+
 def test_zones_of_another_form_are_left_out() -> None:
     odd = [{"name": "node-x", "type": "Node"}, {"name": "node-1", "type": "Socket"}, {"name": "zone", "type": "Node"}]
     found = numa(nrt(zones=[*odd, {"name": "node-3", "type": "Node", "resources": None}], cpu_topology="["))
