@@ -89,12 +89,9 @@ class _Taking:
                 too_many.append(cpus)
             else:
                 self._take(cpus)
-        per_core = self._topology.per_core
-        for cpus in sorted(too_many, key=len):
-            for start in range(0, len(cpus), per_core):
-                if self._needed < per_core:
-                    return
-                self._take(cpus[start : start + per_core])
+        if too_many:
+            whole = self._needed - self._needed % self._topology.per_core
+            self._take(min(too_many, key=len)[:whole])
 
     def _take_threads(self) -> None:
         """Take threads of one zone, else of one socket, one of each core as far as they go."""
