@@ -23,11 +23,20 @@ Occupant: TypeAlias = Pod | ReservedRoom
 class NodeState:
     """A private copy of one node to try pods on: what is free, and which pods are there."""
 
-    __slots__ = ("_booked", "free", "node", "occupants", "places", "ports")
+    __slots__ = ("_booked", "before", "free", "node", "occupants", "places", "ports")
 
-    def __init__(self, node: Node, occupants: Iterable[Occupant]) -> None:
-        """Compute what the occupants leave free."""
+    def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
+        """Compute what the occupants leave free.
+
+        Args:
+            self: the node.
+            node: what is known of it.
+            occupants: who is there.
+            before: as it is while some are only thought away, for plugins that do not follow that.
+
+        """
         self.node = node
+        self.before = before
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
@@ -47,6 +56,7 @@ class NodeState:
         """Return an independent copy."""
         copied = NodeState.__new__(NodeState)
         copied.node = self.node
+        copied.before = self.before
         copied.free = dict(self.free)
         copied.places = self.places
         copied.ports = list(self.ports)
@@ -101,12 +111,17 @@ class View(Memo):
         nodes: Mapping[str, Node],
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
+        before: "View | None" = None,
     ) -> None:
-        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of."""
+        """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of.
+
+        `before` is the cluster with those who are only thought away, where some are.
+        """
         self.snapshot = snapshot
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
+        self._before = before
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
 
@@ -132,7 +147,8 @@ class View(Memo):
             return self._base.state(name)
         state = self._states.get(name)
         if state is None:
-            state = self._states[name] = NodeState(self.node(name), self.occupants(name))
+            before = self._before.state(name) if self._before else None
+            state = self._states[name] = NodeState(self.node(name), self.occupants(name), before)
         return state
 
     @memoised
@@ -181,7 +197,7 @@ class View(Memo):
         by_node = removed(self, *args)
         kept = {name: _except(pods, by_node.get(name, ())) for name, pods in self._occupants.items()}
         base = self._base.without_any(removed, *args) if self._base else None
-        return View(self.snapshot, self._nodes, kept, base)
+        return View(self.snapshot, self._nodes, kept, base, before=self)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""

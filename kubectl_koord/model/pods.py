@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.devices import DeviceOptions
+from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
@@ -61,6 +62,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use; `devices` is None
     where nothing is said of devices but their amounts.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
+    `numa` is what it asks of CPUs and NUMA zones.
     """
 
     requests: Resources = ()
@@ -77,6 +79,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     of_daemon_set: bool = False
     devices: DeviceOptions | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
+    numa: PodNUMA = NO_NUMA
 
 
 class RunningPod(Struct, frozen=True, gc=False):

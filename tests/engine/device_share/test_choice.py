@@ -251,8 +251,10 @@ def test_a_pod_that_cannot_be_booked_where_it_passes_is_tried_nowhere_else_and_p
     assert cause is not None
     assert (cause.code, cause.message) == (
         "no-feasible-node",
-        "default/job-1 passes all filters on n1, and cannot be bound there: fewer than 2 RDMA with enough free; no"
-        " other node is tried.",
+        (
+            "default/job-1 passes all filters on n1, and cannot be bound there: fewer than 2 RDMA with enough free; no"
+            " other node is tried."
+        ),
     )
 
 

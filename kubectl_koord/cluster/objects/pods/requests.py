@@ -62,7 +62,7 @@ def estimate(pod: Pod) -> pods.Resources:
     """
     requested = dict(requests(pod.spec))
     limits = dict(resources(_effective(pod.spec, lambda written: written.limits)))
-    kind = _priority_class(pod)
+    kind = priority_class(pod)
     found = []
     for resource, (factor, least) in _ESTIMATES.items():
         name = _BY_CLASS.get(kind, "{}").format(resource)
@@ -79,13 +79,15 @@ def estimate(pod: Pod) -> pods.Resources:
     return tuple(found)
 
 
-def _priority_class(pod: Pod) -> str:
+def priority_class(pod: Pod) -> str:
+    """Return the Koordinator priority class (`GetPodPriorityClassWithDefault` in apis/extension)."""
     labels = pod.metadata.labels or {}
     named = labels.get("koordinator.sh/priority-class")
-    if named is not None:
-        return named
     priority = pod.spec.priority or 0
-    by_value = next((name for name, low, high in _CLASSES if low <= priority <= high), "")
+    if named is not None:
+        by_value = next((name for name, _, _ in _CLASSES if name == named), "")
+    else:
+        by_value = next((name for name, low, high in _CLASSES if low <= priority <= high), "")
     qos = labels.get("koordinator.sh/qosClass") or _QOS.get(pod.status.qos_class or "", "LS")
     return by_value or ("koord-batch" if qos == "BE" else "koord-prod")
 
