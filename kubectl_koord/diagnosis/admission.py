@@ -14,10 +14,12 @@ from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.oddities import oddities
 from kubectl_koord.engine.prefilter import UnknownLayer
 from kubectl_koord.engine.refusals import (
+    FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
     NoTopologyTree,
     TopologyNotAware,
+    UnreadableAnnotation,
     UnreadableDeviceAnnotation,
     VolumesUnbound,
 )
@@ -44,6 +46,8 @@ def _about(blocker: Blocker) -> Keys:
             | InvalidDeviceAmount()
             | InvalidDeviceSet()
             | UnreadableDeviceAnnotation()
+            | FractionalBinding()
+            | UnreadableAnnotation()
         ):
             return ()
         case OmitsItself(one) | VolumesUnbound(one):

@@ -36,6 +36,10 @@ class UnreadLoad(_Unevaluated, frozen=True, gc=False):
     """NodeMetrics that could not be read."""
 
 
+class UnreadTopologies(_Unevaluated, frozen=True, gc=False):
+    """NodeResourceTopologies that could not be read: which CPUs and zones nodes have, and by which policy."""
+
+
 class MatchingReservation(_Unevaluated, frozen=True, gc=False):
     """A Reservation that the pods may draw on: there may be more room than was counted."""
 
@@ -77,9 +81,7 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 
 
 PodSettingCode: TypeAlias = Literal[
-    "cpu-binding",
     "npu-template",
-    "numa-topology-spec",
     "resource-claims",
     "scheduling-hint",
 ]
@@ -101,7 +103,7 @@ class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
     code: WideningCode
 
 
-NodeSettingCode: TypeAlias = Literal["amplified-resources", "cpu-bind-policy", "load-estimates", "numa-topology-policy"]
+NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):
@@ -119,6 +121,7 @@ Unevaluated: TypeAlias = (
     | UnreadQuotas
     | UnreadCards
     | UnreadLoad
+    | UnreadTopologies
     | MatchingReservation
     | UnreadReservations
     | UnreadStorage

@@ -1,7 +1,6 @@
 """Nodes."""
 
 import json
-from collections.abc import Iterator, Mapping
 from sys import intern
 from typing import Any
 
@@ -11,7 +10,6 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resou
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta
 from kubectl_koord.cluster.objects.fields.pool import Pool
 from kubectl_koord.model import objects, pods, quantity, selectors
-from kubectl_koord.model.unevaluated import NodeSetting
 
 _RESERVATION = "node.koordinator.sh/reservation"
 
@@ -64,7 +62,6 @@ def node(written: Node, pool: Pool) -> objects.Node:
         taints=tuple(selectors.Taint(t.key, t.value, t.effect) for t in written.spec.taints or ()),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready,
-        unevaluated=tuple(_settings(meta.labels or {}, annotations)),
     )
 
 
@@ -72,15 +69,6 @@ def _unreserved(written: Node, reserved: str) -> pods.Resources:
     allocatable = amounts(written.status.allocatable)
     _take_off(allocatable, reserved)
     return resources(allocatable)
-
-
-def _settings(labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> Iterator[NodeSetting]:
-    if labels.get("node.koordinator.sh/numa-topology-policy"):
-        yield NodeSetting("numa-topology-policy")
-    if labels.get("node.koordinator.sh/cpu-bind-policy"):
-        yield NodeSetting("cpu-bind-policy")
-    if annotations.get("node.koordinator.sh/resource-amplification-ratio"):
-        yield NodeSetting("amplified-resources")
 
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:
