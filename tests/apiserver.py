@@ -51,6 +51,9 @@ RESOURCES = (
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
     Resource("v1", "PersistentVolume", "persistentvolumes", namespaced=False, short=("pv",)),
     Resource("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
+    Resource("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False),
+    Resource("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
+    Resource("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", namespaced=True),
     Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
 )
 

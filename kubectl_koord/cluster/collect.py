@@ -19,6 +19,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
+from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 
 V = TypeVar("V")
@@ -172,7 +173,7 @@ class Collector:
     @property
     def has_claims(self) -> bool:
         """Whether any pending pod uses a volume claim."""
-        return any(pod.requirements.claims for pod in self._pods.waiting())
+        return any(pod.requirements.claims or pod.requirements.ephemeral for pod in self._pods.waiting())
 
     def snapshot(
         self,
@@ -214,6 +215,7 @@ class Collector:
                 name: storage.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
             },
+            storage=self._storage(),
             leases=None
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
@@ -234,12 +236,10 @@ class Collector:
         numa = node_topology.of_node(node.labels, annotations, known)
         if metric is None and limits is None and numa is None:
             return node if devices is None else structs.replace(node, devices=devices)
-        is_open = False
         if metric is not None:
             metric = metrics.with_annotations(metric, annotations)
-            is_set_otherwise = config.load_unevaluated or metrics.is_customised(annotations)
-            is_open = is_set_otherwise and bool(metric.limits(config.usage_thresholds))
-        more = (NodeSetting("load-thresholds"),) if is_open else ()
+        is_open = metric is not None and config.load.unevaluated
+        more = (NodeSetting("load-estimates"),) if is_open else ()
         if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
             more = (*more, NodeSetting("numa-topology-policy"))
         return structs.replace(
@@ -249,6 +249,16 @@ class Collector:
             unevaluated=(*node.unevaluated, *more),
             devices=devices,
             numa=numa,
+        )
+
+    def _storage(self) -> Storage:
+        """Return what unbound claims may get their volumes from, the smallest free volumes first."""
+        volumes = [free for one in self.values(kinds.VOLUME).values() if (free := storage.free_volume(one)) is not None]
+        return Storage(
+            volumes=tuple(sorted(volumes, key=lambda one: (one.size, one.name))),
+            classes=dict(sorted(self.values(kinds.STORAGE_CLASS).items())),
+            tracked=frozenset(self.values(kinds.CSI_DRIVER)),
+            capacities=tuple(one for _, one in sorted(self.values(kinds.STORAGE_CAPACITY).items())),
         )
 
     def _reserved(self) -> tuple[pods.ReservedRoom, ...]:

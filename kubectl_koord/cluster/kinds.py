@@ -19,6 +19,7 @@ from kubectl_koord.cluster.objects import (
     metrics,
     node_topology,
     nodes,
+    provisioning,
     quotas,
     reservations,
     scheduler,
@@ -209,6 +210,34 @@ VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
     "persistentvolumes",
     bare_name,
     "volumes",
+)
+STORAGE_CLASS = Kind(
+    "StorageClass",
+    provisioning.StorageClass,
+    _STORAGE,
+    "storageclasses",
+    bare_name,
+    "volumes",
+    provisioning.storage_class,
+)
+CSI_DRIVER = Kind(
+    "CSIDriver",
+    provisioning.CSIDriver,
+    _STORAGE,
+    "csidrivers",
+    bare_name,
+    "volumes",
+    provisioning.tracked_driver,
+    in_files=False,
+)
+STORAGE_CAPACITY = Kind(
+    "CSIStorageCapacity",
+    provisioning.CSIStorageCapacity,
+    _STORAGE,
+    "csistoragecapacities",
+    whole_name,
+    "volumes",
+    provisioning.storage_capacity,
     in_files=False,
 )
 CSI_NODE: Kind[storage.CSINode, storage.CSINode] = Kind(

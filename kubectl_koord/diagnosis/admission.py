@@ -21,6 +21,7 @@ from kubectl_koord.engine.refusals import (
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
+    VolumesUnbound,
 )
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -49,10 +50,10 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
+        case OmitsItself(one) | VolumesUnbound(one):
+            return (one,)
         case NoSuchGangs(gangs):
             return gangs
-        case OmitsItself(gang):
-            return (gang,)
         case GroupsDiffer(others=others):
             return others
         case TooFewPods(gang, pods):

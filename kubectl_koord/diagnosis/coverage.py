@@ -4,22 +4,23 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.objects import ReservationOwner
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     LimitedQuota,
     MatchingReservation,
     PodSetting,
-    UnboundClaim,
     Unevaluated,
     UnreadCards,
     UnreadClaims,
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
+    UnreadStorage,
     UnreadTopologies,
     UnreadVolume,
     UnreadVolumeLimits,
@@ -30,6 +31,7 @@ from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_i
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
+_OF_UNBOUND = ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
 _DEFAULT_QUOTA = "koordinator-default-quota"
 
 
@@ -61,18 +63,27 @@ def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
         yield Notice("kind-not-in-input", none_in_input(missing))
 
 
-def kinds_needed(subject: Subject) -> tuple[str, ...]:
+def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the kinds that a verdict about the subject rests on."""
     kinds = ["Node", "Pod", "ElasticQuota", "Reservation", "NodeMetric"]
     if isinstance(subject, GangSubject):
         kinds.append("PodGroup")
         if _has_spec(subject.group):
             kinds.append("ClusterNetworkTopology")
-    if any(pod.requirements.claims for pod in subject.pending):
-        kinds.append("PersistentVolumeClaim")
+    kinds += volume_kinds(subject, snapshot)
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
     return tuple(kinds)
+
+
+def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the kinds that decide about the volumes of the subject's pods."""
+    names = {name for pod in subject.pending for name in claim_names(pod)}
+    if not names:
+        return ()
+    claims = [snapshot.claims[name] for name in sorted(names) if name in snapshot.claims]
+    unbound = _OF_UNBOUND if any(not claim.volume for claim in claims) else ()
+    return tuple(dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume", "CSINode", *unbound)))
 
 
 def _has_spec(group: GangGroup) -> bool:
@@ -91,7 +102,8 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ..
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        yield from pod.requirements.unevaluated
+        ignored = () if rules(snapshot.config.version).knows_resource_claims else (PodSetting("resource-claims"),)
+        yield from (one for one in pod.requirements.unevaluated if one not in ignored)
         yield from _volumes(pod, snapshot)
         devices = request_of(pod.requirements)
         if isinstance(devices, DeviceRequest) and devices.needs_template:
@@ -112,18 +124,23 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
 
 
 def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
-    for name in pod.requirements.claims:
-        claim = snapshot.claims.get(f"{pod.namespace}/{name}")
-        if not snapshot.sees("PersistentVolumeClaim", pod.namespace) or (
-            claim is not None and claim.volume and not claim.known
-        ):
-            yield UnreadVolume(name)
-        elif claim is not None and not claim.volume:
-            yield UnboundClaim(name)
-        elif claim is not None and claim.driver and not snapshot.sees("CSINode"):
-            yield UnreadVolumeLimits()
-        elif claim is not None and claim.driver and not snapshot.sees("PersistentVolumeClaim"):
-            yield UnreadClaims()
+    for name in claim_names(pod):
+        claim, bare = snapshot.claims.get(name), name.partition("/")[2]
+        if not snapshot.sees("PersistentVolumeClaim", pod.namespace):
+            yield UnreadVolume(bare)
+        elif claim is None:
+            continue
+        elif not claim.volume:
+            unread = next((kind for kind in _OF_UNBOUND if not snapshot.sees(kind)), None)
+            if unread is not None:
+                yield UnreadStorage(bare, unread)
+        elif not claim.known and not snapshot.sees("PersistentVolume"):
+            yield UnreadVolume(bare)
+        if claim is not None and (claim.driver or not claim.volume):
+            if not snapshot.sees("CSINode"):
+                yield UnreadVolumeLimits()
+            elif not snapshot.sees("PersistentVolumeClaim"):
+                yield UnreadClaims()
 
 
 def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

@@ -27,7 +27,6 @@ DECIDE: dict[About, tuple[str, ...]] = {
 pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
 placed; which pods were preempted."""
 
-_OF_VOLUMES = ["PersistentVolumeClaim", "PersistentVolume", "CSINode"]
 _NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
 
 
@@ -71,7 +70,7 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
         asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
         kinds = ["NodeMetric", "Reservation"]
         kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
-        kinds += _OF_VOLUMES if any(pod.requirements.claims for pod in subject.pending) else []
+        kinds += coverage.volume_kinds(subject, snapshot)
         gaps |= dict.fromkeys(_unread(snapshot, kinds, _namespaces(subject)))
     return tuple(gaps)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, prepare
 from kubectl_koord.engine.gangs import GangGroup
@@ -12,12 +12,12 @@ from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import Offer
+from kubectl_koord.engine.slots import Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.objects import Claim
-from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.storage import Claim
 
 Kind: TypeAlias = tuple[PodRequirements, str, Labels]
 
@@ -55,8 +55,13 @@ class Job(Struct, frozen=True):
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
-        """Return the prepared state of one member as the trigger."""
+        """Return the prepared state of one member as the trigger, with which it is filtered itself."""
         return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+
+    def prepared_to_plan(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of the trigger with which all members are counted: by index, then name."""
+        first = in_index_order(self.pods)[0] if self.topology is not None else None
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, first)
 
 
 class FailedSeat(Struct, frozen=True):
@@ -98,9 +103,13 @@ class Attempt(Struct, frozen=True, dict=True):
 
     @property
     def plan_fails(self) -> bool:
-        """Whether the plan cannot be carried out for another reason than room, which a like trigger counts rightly."""
+        """Whether the members do not fit beside each other, though they would alone.
+
+        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do.
+        """
         seat = self.failed_seat
-        return self.plan is not None and seat is not None and not isinstance(seat.reason, Insufficient | TooManyPods)
+        elsewhere = Insufficient | TooManyPods | PreFilterRefusal
+        return self.plan is not None and seat is not None and not isinstance(seat.reason, elsewhere)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -118,14 +127,31 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by requirements, priority, preemption policy and nomination; which of them the
-    scheduler takes first from its queue is in no object. Higher priority and larger number go first.
+    Members differ as triggers by requirements, by what their volume claims come to, by priority, preemption policy
+    and nomination; which of them the scheduler takes first from its queue is in no object. Higher priority and larger
+    number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kinds.setdefault((pod.requirements, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+        kind = shape(pod, job.claims)
+        kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
+
+
+def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
+    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+    names = claim_names(pod)
+    if not names:
+        return (pod.requirements,)
+    alike = (
+        structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
+        if (claim := claims.get(name)) is not None
+        else None
+        for name in names
+    )
+    own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
+    return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
 
 
 def kind_of(pod: PendingPod) -> Kind:

@@ -1,6 +1,6 @@
 """An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from kubectl_koord.engine.fit import Prepared, rejection, reserve
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.slots import Offer, offer_slots, places
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, claim_names
 
 Choice: TypeAlias = Callable[[Sequence[NodeState], Collection[str]], NodeState]
 """Which of the feasible nodes a plain pod takes, of which some, by name, cannot be booked then.
@@ -70,11 +70,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
-    waiting: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in queue:
-        if pod.key in placement:
-            waiting[placement[pod.key]] = (*waiting.get(placement[pod.key], ()), pod)
-    waiting = _booked(view, waiting, prepared)
+    waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
@@ -82,20 +78,21 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 
 
-def _booked(
-    view: View, waiting: Mapping[str, tuple[PendingPod, ...]], prepared: Prepared
-) -> dict[str, tuple[PendingPod, ...]]:
-    """Return the pods with all that is booked for each on its node, where they wait for the others."""
-    if not prepared.books:
-        return dict(waiting)
-    found: dict[str, tuple[PendingPod, ...]] = {}
-    for name, pods in waiting.items():
-        state = view.state(name).copy()
-        for pod in pods:
-            booked = reserve(pod, state, prepared)
-            state.add(booked if isinstance(booked, PendingPod) else pod)
-        found[name] = tuple(one for one in state.occupants[-len(pods) :] if isinstance(one, PendingPod))
-    return found
+def _waiting(
+    view: View, pods: Iterable[PendingPod], placement: Mapping[str, str], prepared: Prepared
+) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
+    states: dict[str, NodeState] = {}
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in pods:
+        node = placement[pod.key]
+        found: PendingPod | Reason = pod
+        if prepared.books:
+            state = states.setdefault(node, view.state(node).copy())
+            found = reserve(pod, state, prepared)
+            state.add(found if isinstance(found, PendingPod) else pod)
+        waiting[node] = (*waiting.get(node, ()), found if isinstance(found, PendingPod) else pod)
+    return waiting
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
@@ -141,7 +138,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
-        lasting = prepared.counts_only_room and not prepared.follows_members
+        lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
         known = answers.setdefault(kind_of(pod), {}) if lasting else {}
         known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
         reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}

@@ -11,7 +11,6 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.attempt import Attempt, needed
-from kubectl_koord.engine.fit.load_aware import estimated
 from kubectl_koord.engine.slots import in_index_order, offer_slots, total
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.view import View
@@ -119,8 +118,6 @@ def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples:
         pod.requirements.pod_anti_affinity for pod in ahead.undetermined
     ):
         return False
-    if estimated(ahead.fixed.snapshot):
-        return False  # what is assumed on a node counts as load there, and may close it
     most = max(_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined)
     plan = first.plan
     if plan is None:

@@ -61,13 +61,6 @@ class Insufficient(Struct, frozen=True):
     pods_too: bool = False
 
 
-class NoClaim(Struct, frozen=True):
-    """A PersistentVolumeClaim of the pod does not exist (refused for every node)."""
-
-    claim: str
-    unresolvable: bool = True
-
-
 class ClaimInUse(Struct, frozen=True):
     """A ReadWriteOncePod claim is in use by another pod."""
 
@@ -82,6 +75,21 @@ class VolumeElsewhere(Struct, frozen=True):
     unresolvable: bool = True
 
 
+class NoVolumeToBind(Struct, frozen=True):
+    """No free volume for an unbound claim can be reached from the node, and none can be made for it."""
+
+    claim: str
+    unresolvable: bool = True
+
+
+class NotEnoughStorage(Struct, frozen=True):
+    """A volume as large as an unbound claim asks for cannot be made for the node."""
+
+    claim: str
+    size: int
+    unresolvable: bool = True
+
+
 class TooManyVolumes(Struct, frozen=True):
     """The node can attach no more volumes of a CSI driver."""
 
@@ -90,11 +98,19 @@ class TooManyVolumes(Struct, frozen=True):
 
 
 class Overloaded(Struct, frozen=True):
-    """Measured usage plus the pod's estimate is above the threshold, in percent."""
+    """Measured usage plus the pod's estimate is above the threshold, in percent; `aggregated`: usage over a time."""
 
     resource: str
     percent: int
     threshold: int
+    unresolvable: bool = False
+    aggregated: bool = False
+
+
+class MetricExpired(Struct, frozen=True):
+    """The node's metric is too old, and the scheduler is configured to refuse such nodes."""
+
+    updated: str
     unresolvable: bool = False
 
 
@@ -323,11 +339,13 @@ Reason: TypeAlias = (
     | PortTaken
     | TooManyPods
     | Insufficient
-    | NoClaim
     | ClaimInUse
     | VolumeElsewhere
+    | NoVolumeToBind
+    | NotEnoughStorage
     | TooManyVolumes
     | Overloaded
+    | MetricExpired
     | SpreadTooSkewed
     | SpreadLabelMissing
     | PodAffinityUnmet

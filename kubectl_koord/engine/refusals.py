@@ -75,7 +75,27 @@ class UnreadableAnnotation(Struct, frozen=True):
     code: ClassVar[Literal["invalid-request"]] = "invalid-request"
 
 
-PodRefusal: TypeAlias = InvalidDevices | FractionalBinding | UnreadableAnnotation
+VolumeFault: TypeAlias = Literal[
+    "claim-missing", "being-deleted", "not-bound", "volume-missing", "ephemeral-missing", "not-owner"
+]
+
+
+class VolumesUnbound(Struct, frozen=True):
+    """A claim of the pod cannot be used on any node, whoever goes.
+
+    It does not exist, is being deleted, is bound to a volume that does not exist, or has to be bound before pods are
+    scheduled; or a claim of an ephemeral volume was not made yet, or is not the pod's own. Mirrors `PreFilter` in
+    plugins/volumebinding/volume_binding.go; `about` is the volume, or the StorageClass.
+    """
+
+    pod: str
+    claim: str
+    fault: VolumeFault
+    about: str = ""
+    code: ClassVar[Literal["volumes-unbound"]] = "volumes-unbound"
+
+
+PodRefusal: TypeAlias = InvalidDevices | FractionalBinding | UnreadableAnnotation | VolumesUnbound
 """What is wrong with the pod itself, so that no node can help."""
 
 PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal

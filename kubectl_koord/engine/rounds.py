@@ -5,7 +5,7 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Job, triggers
+from kubectl_koord.engine.attempt import Attempt, Job, shape, triggers
 from kubectl_koord.engine.one_by_one import Choice, bookable, emptiest, fullest, not_bookable
 from kubectl_koord.engine.preemption import (
     VICTIM_ORDERS,
@@ -64,7 +64,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
     kinds = (
         triggers(job)
         if preemption
-        else tuple({pod.requirements: pod for pod in reversed(triggers(job))}.values())[::-1]
+        else tuple({shape(pod, job.claims): pod for pod in reversed(triggers(job))}.values())[::-1]
     )
     for trigger in kinds:
         for choose, first in _firsts(job, view, trigger):

@@ -20,6 +20,7 @@ class Rules(Struct, frozen=True):
     retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
+    knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     """
 
     pod_count_multiple: bool
@@ -29,6 +30,7 @@ class Rules(Struct, frozen=True):
     knows_sidecars: bool
     retries_failed_plans: bool
     knows_unshareable_gpus: bool
+    knows_resource_claims: bool
 
 
 _RULES = {
@@ -40,6 +42,7 @@ _RULES = {
         knows_sidecars=False,
         retries_failed_plans=False,
         knows_unshareable_gpus=False,
+        knows_resource_claims=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -49,6 +52,7 @@ _RULES = {
         knows_sidecars=True,
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
+        knows_resource_claims=True,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -58,6 +62,7 @@ _RULES = {
         knows_sidecars=True,
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
+        knows_resource_claims=True,
     ),
 }
 

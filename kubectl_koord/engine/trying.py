@@ -24,7 +24,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
         choose: which feasible node a plain member takes; by default the emptiest.
 
     """
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     refusal = job.prefilter or prepared.refusal
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
@@ -34,7 +34,7 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
 
 
 def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
-    prepared = job.prepared(trigger, view)
+    prepared = job.prepared_to_plan(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None

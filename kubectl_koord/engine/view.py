@@ -23,20 +23,19 @@ Occupant: TypeAlias = Pod | ReservedRoom
 class NodeState:
     """A private copy of one node to try pods on: what is free, and which pods are there."""
 
-    __slots__ = ("_booked", "before", "free", "node", "occupants", "places", "ports")
+    __slots__ = ("_assigned", "_booked", "before", "free", "held", "node", "occupants", "places", "ports")
 
     def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
         """Compute what the occupants leave free.
 
-        Args:
-            self: the node.
-            node: what is known of it.
-            occupants: who is there.
-            before: as it is while some are only thought away, for plugins that do not follow that.
-
+        `before` is the node as it is, where somebody was taken away from it on trial alone.
         """
         self.node = node
         self.before = before
+        self.held: tuple[Occupant, ...] = (
+            before.held if before else occupants if isinstance(occupants, tuple) else tuple(occupants)
+        )
+        self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
@@ -57,6 +56,8 @@ class NodeState:
         copied = NodeState.__new__(NodeState)
         copied.node = self.node
         copied.before = self.before
+        copied.held = self.held
+        copied._assigned = self._assigned  # noqa: SLF001 - one of its own kind
         copied.free = dict(self.free)
         copied.places = self.places
         copied.ports = list(self.ports)
@@ -64,18 +65,27 @@ class NodeState:
         copied._booked = self._booked  # noqa: SLF001 - one of its own kind
         return copied
 
-    def booked(self, compute: "Callable[[NodeState], T]") -> T:
+    def booked(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
         """Return what a plugin's books say of the node, computed once for those who are in them.
 
         Args:
             self: the node.
             compute: makes it of the node and its occupants, reading no pod that nothing is booked for.
+            args: all that it depends on besides.
 
         """
-        if compute not in self._booked:
-            self._booked[compute] = compute(self)
-        found: T = self._booked[compute]
-        return found
+        return _once(self._booked, self, compute, *args)
+
+    def assigned(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
+        """Return what a plugin knows of those whom the node holds, whoever is put there or taken away on trial.
+
+        Args:
+            self: the node.
+            compute: makes it of the node and those whom it holds, `held`.
+            args: all that it depends on besides.
+
+        """
+        return _once(self._assigned, self, compute, *args)
 
     def add(self, occupant: Occupant) -> None:
         """Put one more there; for a pending pod without allocations, nothing is booked."""
@@ -99,6 +109,18 @@ class NodeState:
             self._booked = {}  # a new one, as copies of the node share what it was
 
 
+def _as_tuple(occupants: Iterable[Occupant]) -> tuple[Occupant, ...]:
+    return occupants if isinstance(occupants, tuple) else tuple(occupants)
+
+
+def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
+    key = (compute, *args)
+    if key not in known:
+        known[key] = compute(state, *args)
+    found: T = known[key]
+    return found
+
+
 class View(Memo):
     """Nodes and their occupants, in one variant of a cluster. Immutable; a change yields a new View.
 
@@ -115,7 +137,7 @@ class View(Memo):
     ) -> None:
         """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of.
 
-        `before` is the cluster with those who are only thought away, where some are.
+        `before` is the cluster as it is, where pods are taken away from it on trial alone.
         """
         self.snapshot = snapshot
         self._nodes = nodes
@@ -185,7 +207,9 @@ class View(Memo):
 
     @memoised
     def without_any(self, removed: "Callable[[View, *Ts], Mapping[str, Collection[Occupant]]]", *args: *Ts) -> "View":
-        """Return the view without some occupants of every node; of a what-if only what differs is computed.
+        """Return the view without some occupants of every node, on trial; of a what-if only what differs is computed.
+
+        Plugins whose caches no trial changes still know of those who are removed.
 
         Args:
             self: the cluster.

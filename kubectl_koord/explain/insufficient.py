@@ -27,10 +27,11 @@ def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> C
 
 
 def _refused(first: Attempt) -> Cause | None:
-    """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
-    if isinstance(first.prefilter, PodRefusal):
-        pod = first.trigger.key
-        return Cause(first.prefilter.code, sentences.no_node_asked(pod, lacking(first.prefilter)), (pod,))
+    """Return why the attempt, or a seat of its plan, fails whatever the nodes are; None where these decide."""
+    seat = first.failed_seat
+    refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
+    if isinstance(refusal, PodRefusal):
+        return Cause(refusal.code, sentences.no_node_asked(pod, lacking(refusal)), (pod,))
     if first.prefilter is not None:
         return admission.cause(first.prefilter)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None

@@ -1,12 +1,14 @@
 """Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
-from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.preemption import Preemption, possible_victims
+from kubectl_koord.engine.reasons import MetricExpired, Overloaded
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.model.moments import between
@@ -18,6 +20,7 @@ from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simul
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.load import overloaded_sentence
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
 
@@ -25,7 +28,7 @@ _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike
 def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
     """Return what job preemption would do for the subject in its next attempts."""
     simulation = simulate(snapshot, subject)
-    missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject), "PodDisruptionBudget"))
+    missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         return _nobody_pending(simulation, warnings)
@@ -206,10 +209,21 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     if covered:
         broken = [name for name, violated in covered.items() if violated]
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
+    overloaded = sorted({name for outcome in outcomes for name in _overloaded(simulation, outcome.first)})
+    if overloaded:
+        yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
     if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
         yield Notice("wasted-victims", sentences.WASTED)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
+
+
+def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
+    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
+    for name, reason in first.rejections.items():
+        refuses_for_load = isinstance(reason, Overloaded | MetricExpired)
+        if refuses_for_load and possible_victims(simulation.view, name, first.trigger):
+            yield name
 
 
 def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:

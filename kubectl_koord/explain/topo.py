@@ -32,7 +32,9 @@ def topo(
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
-    kinds = coverage.kinds_needed(subject) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    kinds = (
+        coverage.kinds_needed(subject, snapshot) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    )
     warnings = [*coverage.general(snapshot), *coverage.absent(snapshot, kinds)]
     resources: tuple[str, ...] = ("cpu",)
     tree_unread = visibility.unread(snapshot, "tree")

@@ -44,7 +44,7 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
     simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     blockers = before_trying(subject, snapshot, simulation.tree)
     blind = visibility.unread_for(subject, snapshot)
-    missing = coverage.absent(snapshot, coverage.kinds_needed(subject))
+    missing = coverage.absent(snapshot, coverage.kinds_needed(subject, snapshot))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:
         unread = visibility.unread_members(subject, snapshot)

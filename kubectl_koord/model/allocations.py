@@ -28,13 +28,15 @@ class Allocations(Struct, frozen=True, gc=False):
     """All that is booked for one pod.
 
     `reservation` is the uid of the Reservation that it draws on; `numa_nodes` are those that the node's NUMA policy
-    binds it to while a plan is carried out, None where there is no such policy.
+    binds it to while a plan is carried out, None where there is no such policy. `volumes` are its claims that are
+    not bound yet, each with the volume that it gets, empty for one to be made.
     """
 
     devices: tuple[DeviceAllocation, ...] = ()
     cpus: CPUAllocation | None = None
     reservation: str = ""
     numa_nodes: tuple[int, ...] | None = None
+    volumes: tuple[tuple[str, str], ...] = ()
 
 
 NOTHING = Allocations()

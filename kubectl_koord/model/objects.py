@@ -1,43 +1,13 @@
 """The other objects that decide: nodes, PodGroups, the topology, budgets, quotas."""
 
-from collections.abc import Iterable
-
 from msgspec import Struct
 
 from kubectl_koord.model.devices import NodeDevices
+from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.numa import NodeNUMA
-from kubectl_koord.model.pods import NodeTerm, Resources
+from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
-
-
-class PodUsage(Struct, frozen=True, gc=False):
-    """What was measured of one pod."""
-
-    namespace: str
-    name: str
-    used: Resources
-
-
-class NodeMetric(Struct, frozen=True, gc=False):
-    """What was measured of a node, as it was written; what follows from it is computed by LoadAwareScheduling's filter.
-
-    `updated` is RFC 3339, as written; `interval` in seconds, how often the node reports. `thresholds` are the
-    node's own, in percent, empty where the scheduler's configuration counts; `raw_allocatable` is what
-    the node really has where its `allocatable` is amplified.
-    """
-
-    used: Resources
-    updated: str = ""
-    interval: int = 60
-    pods: tuple[PodUsage, ...] = ()
-    thresholds: tuple[tuple[str, int], ...] = ()
-    raw_allocatable: Resources = ()
-
-    def limits(self, configured: Iterable[tuple[str, int]]) -> dict[str, int]:
-        """Return the thresholds that are set for CPU and memory, given those of the scheduler's configuration."""
-        written = dict(self.thresholds or configured)
-        return {resource: limit for resource in ("cpu", "memory") if (limit := written.get(resource))}
 
 
 class Node(Struct, frozen=True, gc=False):
@@ -125,23 +95,6 @@ class Quota(Struct, frozen=True, gc=False):
     name: str
     namespaces: tuple[str, ...] = ()
     limited: bool = True
-
-
-class Claim(Struct, frozen=True, gc=False):
-    """One PersistentVolumeClaim with the volume it is bound to.
-
-    `volume` is empty while it is unbound; `terms` the volume's required node affinity (None: any
-    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` is whether the
-    volume itself was read.
-    """
-
-    name: str
-    volume: str = ""
-    terms: tuple[NodeTerm, ...] | None = None
-    labels: Labels = ()
-    driver: str = ""
-    single_pod: bool = False
-    known: bool = False
 
 
 class ReservationOwner(Struct, frozen=True, gc=False):

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.devices import DeviceOptions
+from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
@@ -59,10 +60,11 @@ class PodTerm(Struct, frozen=True, gc=False):
 class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
-    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use; `devices` is None
-    where nothing is said of devices but their amounts.
-    `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
-    `numa` is what it asks of CPUs and NUMA zones.
+    `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
+    `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
+    koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
+    their amounts; `numa` is what it asks of CPUs and NUMA zones.
+    `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
     requests: Resources = ()
@@ -75,7 +77,9 @@ class PodRequirements(Struct, frozen=True, gc=False):
     pod_anti_affinity: tuple[PodTerm, ...] = ()
     sidecars: bool = False
     claims: tuple[str, ...] = ()
-    estimate: Resources = ()
+    ephemeral: tuple[str, ...] = ()
+    expected: tuple[ExpectedUse, ...] = ()
+    is_prod: bool = True
     of_daemon_set: bool = False
     devices: DeviceOptions | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
@@ -195,6 +199,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     resource_version: str = ""
     foreign_gang: str = ""
+    uid: str = ""
     allocations: Allocations | None = None
 
     @property
@@ -206,6 +211,15 @@ class PendingPod(Struct, frozen=True, gc=False):
 def any_pod_of(requirements: PodRequirements) -> PendingPod:
     """Return a pod of which only the requirements count."""
     return PendingPod(namespace="", name="", priority=0, requirements=requirements, scheduler="")
+
+
+def claim_names(pod: RunningPod | PendingPod) -> tuple[str, ...]:
+    """Return the claims of a pod as `namespace/name`, those of its ephemeral volumes last."""
+    wanted = pod.requirements
+    if not wanted.claims and not wanted.ephemeral:
+        return ()
+    own = (f"{pod.namespace}/{pod.name}-{volume}" for volume in wanted.ephemeral)
+    return (*(f"{pod.namespace}/{name}" for name in wanted.claims), *own)
 
 
 class FinishedPod(Struct, frozen=True, gc=False):

@@ -8,9 +8,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.devices import DeviceStrategy
+from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.memo import Memo
-from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
-from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
+from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
+from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -34,9 +36,9 @@ class Gap(Struct, frozen=True):
 class SchedulerConfig(Struct, frozen=True):
     """Whose behaviour is reproduced, and how that was found out.
 
-    `usage_thresholds` are LoadAwareScheduling's, in percent; `load_unevaluated` is set where it is configured
-    in a way that is not evaluated. `device_strategy` is how DeviceShare scores devices, `unshareable_gpus` holds the
-    vendors and models of GPUs that cannot be shared. `elects_leader` is false where replicas do not agree on one by a
+    `load` holds LoadAwareScheduling's arguments. `device_strategy` is how DeviceShare scores devices,
+    `unshareable_gpus` holds the vendors and models of GPUs that cannot be shared.
+    `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
     """
@@ -47,8 +49,7 @@ class SchedulerConfig(Struct, frozen=True):
     preemption: bool = True
     aware_of_topology: bool = True
     default_match_policy: str = "once-satisfied"
-    usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
-    load_unevaluated: bool = False
+    load: LoadSettings = LoadSettings()
     device_strategy: DeviceStrategy = "LeastAllocated"
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
@@ -79,6 +80,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
     claims: Mapping[str, Claim] = {}
+    storage: Storage = Storage()
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()
@@ -133,8 +135,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         It may exist: what it allows is open, not refused.
         """
         hidden = (pod for pod in self.pending if not self.sees("PersistentVolumeClaim", pod.namespace))
-        names = (f"{pod.namespace}/{claim}" for pod in hidden for claim in pod.requirements.claims)
-        return {**{name: Claim(name) for name in names}, **self.claims}
+        names = (name for pod in hidden for name in claim_names(pod))
+        return {**{name: Claim(name, is_read=False) for name in names}, **self.claims}
 
     def unread(self, kind: str, namespace: str = "") -> Gap | None:
         """Return why not every object of the kind (in a namespace, where one is named) was read, None where it was.

@@ -53,10 +53,11 @@ class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     may_admit: ClassVar[bool] = True
 
 
-class UnboundClaim(_Unevaluated, frozen=True, gc=False):
-    """A volume claim that has no volume yet."""
+class UnreadStorage(_Unevaluated, frozen=True, gc=False):
+    """A volume claim that has no volume yet, where a kind that tells how it gets one could not be read."""
 
     name: str
+    kind: str
 
 
 class UnreadVolume(_Unevaluated, frozen=True, gc=False):
@@ -71,12 +72,6 @@ class UnreadVolumeLimits(_Unevaluated, frozen=True, gc=False):
 
 class UnreadClaims(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes hold already, where not all claims could be read."""
-
-
-class EphemeralVolume(_Unevaluated, frozen=True, gc=False):
-    """A generic ephemeral volume, by its name in the pod."""
-
-    name: str
 
 
 class AttachedVolume(_Unevaluated, frozen=True, gc=False):
@@ -108,7 +103,7 @@ class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
     code: WideningCode
 
 
-NodeSettingCode: TypeAlias = Literal["load-thresholds", "numa-topology-policy"]
+NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):
@@ -117,7 +112,7 @@ class NodeSetting(_Unevaluated, frozen=True, gc=False):
     code: NodeSettingCode
 
 
-PodUnevaluated: TypeAlias = EphemeralVolume | AttachedVolume | PodSetting | WideningPodSetting
+PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting
 """What a pod's own spec may bring."""
 
 Unevaluated: TypeAlias = (
@@ -129,7 +124,7 @@ Unevaluated: TypeAlias = (
     | UnreadTopologies
     | MatchingReservation
     | UnreadReservations
-    | UnboundClaim
+    | UnreadStorage
     | UnreadVolume
     | UnreadVolumeLimits
     | UnreadClaims

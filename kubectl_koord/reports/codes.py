@@ -26,6 +26,7 @@ CauseCode: TypeAlias = Literal[
     "unknown-layer",
     "quota",
     "invalid-request",
+    "volumes-unbound",
     "plan-not-executable",
     "insufficient-slots",
     "multiple-mismatch",
@@ -68,6 +69,7 @@ _Odd: TypeAlias = Literal[
     "slots-not-shown",
     "contended",
     "ignores-budgets",
+    "overloaded-nodes",
     "wasted-victims",
     "mixed-policies",
     "not-evaluated",
@@ -79,7 +81,7 @@ _Odd: TypeAlias = Literal[
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
 
-ReasonCode: TypeAlias = Literal["not-needed", "preemption-disabled", "plan-not-executable"] | Refusal
+ReasonCode: TypeAlias = Literal["not-needed", "preemption-disabled"] | Refusal
 """Why `preempt` names no victims; the causes that keep a gang from being tried are reasons, too."""
 
 ActionCode: TypeAlias = Literal[

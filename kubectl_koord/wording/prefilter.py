@@ -12,9 +12,11 @@ from kubectl_koord.engine.refusals import (
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
+    VolumesUnbound,
 )
 from kubectl_koord.wording.devices import invalid_devices
 from kubectl_koord.wording.tree import fault_clause
+from kubectl_koord.wording.volumes import unbound_sentence
 from kubectl_koord.wording.words import obstacle
 
 
@@ -39,5 +41,7 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
         case UnreadableAnnotation(annotation=annotation):
             return f"its annotation {annotation} cannot be read."
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
         case _:
             assert_never(refusal)

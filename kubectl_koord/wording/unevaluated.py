@@ -5,20 +5,19 @@ from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    EphemeralVolume,
     LimitedQuota,
     MatchingReservation,
     NodeSetting,
     NodeSettingCode,
     PodSetting,
     PodSettingCode,
-    UnboundClaim,
     Unevaluated,
     UnreadCards,
     UnreadClaims,
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
+    UnreadStorage,
     UnreadTopologies,
     UnreadVolume,
     UnreadVolumeLimits,
@@ -36,7 +35,7 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "reservation-affinity": "reservation affinity",
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
-    "load-thresholds": "load thresholds",
+    "load-estimates": "estimates of load that pods set themselves",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
 }
 
@@ -65,16 +64,14 @@ def _name(item: Unevaluated) -> str:
             return f"reservation {name}"
         case UnreadReservations():
             return "reservations (Reservation objects could not be read)"
-        case UnboundClaim(name):
-            return f"volume claim {name} (not bound yet)"
+        case UnreadStorage(name, kind):
+            return f"volume claim {name} (not bound yet, and {kind} objects could not be read)"
         case UnreadVolume(name):
             return f"volume claim {name} (its volume could not be read)"
         case UnreadVolumeLimits():
             return "how many volumes the nodes can hold (CSINode objects could not be read)"
         case UnreadClaims():
             return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
-        case EphemeralVolume(name):
-            return f"ephemeral volume {name}"
         case AttachedVolume(name):
             return f"attached volume {name}"
         case PodSetting(code) | WideningPodSetting(code):

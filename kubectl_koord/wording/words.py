@@ -126,13 +126,15 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 40, "below their pod limit"
         case reasons.SidecarsUnknown() | reasons.PortTaken():
             return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that support sidecars"
-        case reasons.NoClaim() | reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
+        case reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
+            return 70, "with access to its volumes"
+        case reasons.NoVolumeToBind() | reasons.NotEnoughStorage():
             return 70, "with access to its volumes"
         case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
             return 80, "within its topology spread"
         case reasons.PodAffinityUnmet() | reasons.AntiAffinityViolated() | reasons.ExistingAntiAffinityViolated():
             return 90, "allowed by pod affinity"
-        case reasons.Overloaded():
+        case reasons.Overloaded() | reasons.MetricExpired():
             return 100, "below the load thresholds"
         case reasons.NUMAPolicyMismatch() | reasons.FractionalCPUs():
             return 110, "whose CPU and NUMA policies allow it"
@@ -182,16 +184,21 @@ def obstacle(reason: Reason) -> str:
             return f"pod limit {allowed} reached"
         case reasons.Insufficient(short=short):
             return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
-        case reasons.NoClaim(claim=claim):
-            return f"volume claim {claim} does not exist"
         case reasons.ClaimInUse(claim=claim):
             return f"volume claim {claim} is in use by another pod"
         case reasons.VolumeElsewhere(claim=claim):
             return f"volume of claim {claim} is not reachable"
+        case reasons.NoVolumeToBind(claim=claim):
+            return f"no volume for claim {claim} can be had here"
+        case reasons.NotEnoughStorage(claim=claim, size=size):
+            return f"less storage than the {quantity.spell('ephemeral-storage', size)} of claim {claim}"
         case reasons.TooManyVolumes(driver=driver):
             return f"volume limit of {driver} reached"
-        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold):
-            return f"{resource_name(resource)} usage {percent} % above {threshold} %"
+        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
+            aggregate = "aggregated " if aggregated else ""
+            return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
+        case reasons.MetricExpired(updated=updated):
+            return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
         case reasons.SpreadTooSkewed(key=key):
             return f"topology spread over {key}"
         case reasons.SpreadLabelMissing(key=key):

@@ -11,6 +11,7 @@ from kubectl_koord.cluster.kinds import Kind
 from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 
+STORAGE = "/apis/storage.k8s.io/v1"
 UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 KOORDINATOR = "/apis/scheduling.koordinator.sh/v1alpha1"
@@ -54,7 +55,10 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
             "/api/v1/namespaces/{namespace}/persistentvolumeclaims",
         ),
         ("PersistentVolume", "/api/v1/persistentvolumes", None),
-        ("CSINode", "/apis/storage.k8s.io/v1/csinodes", None),
+        ("StorageClass", f"{STORAGE}/storageclasses", None),
+        ("CSIDriver", f"{STORAGE}/csidrivers", None),
+        ("CSIStorageCapacity", f"{STORAGE}/csistoragecapacities", None),
+        ("CSINode", f"{STORAGE}/csinodes", None),
     ]
 
 
@@ -78,7 +82,8 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     )
     disruption = (*gangs, "PodDisruptionBudget")
     assert (topology, gangs, disruption) == (kinds.TOPOLOGY_KINDS, kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
-    assert kinds.VOLUME_KINDS == ("PersistentVolumeClaim", "PersistentVolume", "CSINode")
+    volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")
+    assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
 
 
 def test_only_what_configures_the_scheduler_is_no_gap() -> None:

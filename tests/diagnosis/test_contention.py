@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.model.objects import NodeMetric
+from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of

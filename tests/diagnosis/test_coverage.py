@@ -3,7 +3,8 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
-from kubectl_koord.model.objects import Claim, Reservation, ReservationOwner
+from kubectl_koord.model.objects import Reservation, ReservationOwner
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     MatchingReservation,
     NodeSetting,
@@ -46,14 +47,29 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
         (GPU.change("n1", devices=devices(card())), ""),
         (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
-        (FREE.change("n1", unevaluated=(NodeSetting("load-thresholds"),)), "node settings (load thresholds)"),
+        (
+            FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),)),
+            "node settings (estimates of load that pods set themselves)",
+        ),
         (
             FREE.with_gap("NodeResourceTopology"),
             "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)",
         ),
         (CLAIMING, ""),
-        (CLAIMING.but(claims={DATA: Claim(DATA)}), "volume claim data (not bound yet)"),
-        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), "volume claim data (its volume could not be read)"),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}), ""),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("StorageClass"),
+            "volume claim data (not bound yet, and StorageClass objects could not be read)",
+        ),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("CSINode"),
+            "how many volumes the nodes can hold (CSINode objects could not be read)",
+        ),
+        (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), ""),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA, "pv")}).with_gap("PersistentVolume"),
+            "volume claim data (its volume could not be read)",
+        ),
         (CLAIMING.but(claims={DATA: Claim(DATA, "pv", known=True)}), ""),
         (CLAIMING.with_gap("PersistentVolumeClaim"), "volume claim data (its volume could not be read)"),
     ],
@@ -113,3 +129,9 @@ def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
     assert report.domains == ()
     words = "slots depend on resource claims, which is not evaluated."
     assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("1.7", "yes"), ("1.8", "unknown"), ("main", "unknown")])
+def test_resource_claims_are_ignored_by_1_7(version: str, verdict: str) -> None:
+    drawing = cluster("s0: b0[n1]").with_pod("p", unevaluated=(PodSetting("resource-claims"),)).version(version)
+    assert why_of(drawing, "p").verdict == verdict

@@ -7,8 +7,8 @@ from kubectl_koord.diagnosis.visibility import About
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why
-from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.snapshot import Gap
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.wording.basis import could_not_be_read
 from tests.build import SPINE, Drawing, cluster, cpus, pending, why_of
 

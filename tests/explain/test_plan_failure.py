@@ -2,16 +2,16 @@
 
 import pytest
 
-from kubectl_koord.model.objects import NodeMetric
+from kubectl_koord.model.load import ExpectedUse, NodeMetric
 from kubectl_koord.reports.pending import Lack, PlanFailure
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
 LOADED = NodeMetric((("cpu", 4000),))
-ESTIMATE = (("cpu", 1000),)
+EXPECTED = (ExpectedUse("cpu", 0, least=1000),)
 TWO = (
     cluster("s0: b0[n1:8]")
     .change("n1", metric=LOADED)
-    .with_gang("job", 2, 1, must_gather=SPINE, estimate=ESTIMATE, priority=9)
+    .with_gang("job", 2, 1, must_gather=SPINE, expected=EXPECTED, priority=9)
 )
 LACK = Lack("default/job-1", "n1", "CPU usage 75 % above 65 %")
 OUTCOMES = [

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.explain.why import every_pending, why, with_nodes
-from kubectl_koord.model.objects import NodeMetric
+from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.model.unevaluated import AttachedVolume, EphemeralVolume, NodeSetting, PodSetting, Unevaluated
+from kubectl_koord.model.unevaluated import AttachedVolume, NodeSetting, PodSetting, Unevaluated
 from kubectl_koord.wording.unevaluated import unevaluated_names
 
 
@@ -10,10 +10,13 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
     ("items", "names"),
     [
         ((), ""),
-        ((EphemeralVolume("scratch"), AttachedVolume("disk")), "ephemeral volume scratch and attached volume disk"),
+        ((AttachedVolume("scratch"), AttachedVolume("disk")), "attached volume scratch and attached volume disk"),
         (
-            (NodeSetting("numa-topology-policy"), PodSetting("resource-claims"), NodeSetting("load-thresholds")),
-            "resource claims and node settings (NUMA policy of nodes with more than 8 zones and load thresholds)",
+            (NodeSetting("numa-topology-policy"), PodSetting("resource-claims"), NodeSetting("load-estimates")),
+            (
+                "resource claims and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
+                " that pods set themselves)"
+            ),
         ),
     ],
 )

@@ -1,14 +1,15 @@
 """NodeMetrics, and the annotations of nodes that go with them, as they are written."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field, structs
 
+from kubectl_koord.cluster.objects.fields import durations, load_aware
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
-from kubectl_koord.model import objects
+from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.quantity import QuantityError
 
@@ -23,10 +24,19 @@ class Measured(Struct, gc=False):
     resources: Amounts | None = None
 
 
+class MeasuredOverTime(Struct, gc=False):
+    """status.nodeMetric.aggregatedNodeUsages[] of a NodeMetric."""
+
+    duration: str = ""
+    usage: dict[str, Measured] | None = None
+
+
 class NodeMeasured(Struct, gc=False, rename="camel"):
     """status.nodeMetric of a NodeMetric."""
 
     node_usage: Measured | None = None
+    system_usage: Measured | None = None
+    aggregated_node_usages: list[MeasuredOverTime] | None = None
 
 
 class PodMeasured(Struct, gc=False, rename="camel"):
@@ -35,6 +45,7 @@ class PodMeasured(Struct, gc=False, rename="camel"):
     namespace: str = ""
     name: str = ""
     pod_usage: Measured | None = None
+    priority: str = ""
 
 
 class CollectPolicy(Struct, gc=False, rename="camel"):
@@ -65,32 +76,46 @@ class NodeMetric(Struct, gc=False):
     status: NodeMetricStatus = field(default_factory=NodeMetricStatus)
 
 
-def metric(written: NodeMetric) -> objects.NodeMetric | None:
-    """Return what was measured of a node, None for nothing.
+def metric(written: NodeMetric) -> load.NodeMetric:
+    """Return what was measured of a node.
 
     Raises:
         QuantityError: when an amount is no quantity.
 
     """
     status, policy = written.status, written.spec.metric_collect_policy
-    pods = tuple(objects.PodUsage(one.namespace, one.name, _amounts(one.pod_usage)) for one in status.pods_metric or ())
-    if status.node_metric is None:
-        return None
-    return objects.NodeMetric(
-        used=_amounts(status.node_metric.node_usage),
+    pods = (
+        load.PodUsage(one.namespace, one.name, _amounts(one.pod_usage), one.priority == "koord-prod")
+        for one in status.pods_metric or ()
+    )
+    measured = status.node_metric
+    return load.NodeMetric(
+        used=None if measured is None else _amounts(measured.node_usage),
         updated=status.update_time or "",
-        interval=(policy.report_interval_seconds if policy else None) or _INTERVAL,
-        pods=pods,
+        interval=_INTERVAL
+        if policy is None or policy.report_interval_seconds is None
+        else policy.report_interval_seconds,
+        pods=tuple(one for one in pods if one.used),
+        system=_amounts(measured.system_usage) if measured else (),
+        over_time=tuple(_over_time(measured)) if measured else (),
     )
 
 
-def with_annotations(measured: objects.NodeMetric, annotations: Mapping[str, str]) -> objects.NodeMetric:
+def _over_time(measured: NodeMeasured) -> Iterator[load.UsageOverTime]:
+    for one in measured.aggregated_node_usages or ():
+        seconds = durations.seconds(one.duration)
+        for kind, usage in (one.usage or {}).items():
+            if seconds is not None and usage.resources:
+                yield load.UsageOverTime(kind, seconds, _amounts(usage))
+
+
+def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) -> load.NodeMetric:
     """Return the same with what the node's annotations say."""
     if not annotations:
         return measured
     return structs.replace(
         measured,
-        thresholds=_thresholds(annotations.get(_THRESHOLDS)),
+        thresholds=load_aware.own_thresholds(annotations.get(_THRESHOLDS)),
         raw_allocatable=_raw(annotations.get(_RAW_ALLOCATABLE)),
     )
 
@@ -98,12 +123,6 @@ def with_annotations(measured: objects.NodeMetric, annotations: Mapping[str, str
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
     """Return the annotations of a node that are read here."""
     return {name: value for name in (_THRESHOLDS, _RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
-
-
-def is_customised(annotations: Mapping[str, str]) -> bool:
-    """Tell whether the node sets thresholds that are not evaluated (for prod pods, or aggregated)."""
-    written = _object(annotations.get(_THRESHOLDS))
-    return bool(written.get("prodUsageThresholds") or written.get("aggregatedUsage"))
 
 
 def _amounts(written: Measured | None) -> Resources:
@@ -115,13 +134,6 @@ def _raw(written: str | None) -> Resources:
         return resources(amounts(_object(written)))
     except QuantityError:
         return ()
-
-
-def _thresholds(written: str | None) -> tuple[tuple[str, int], ...]:
-    thresholds = _object(written).get("usageThresholds")
-    if not isinstance(thresholds, dict):
-        return ()
-    return tuple((name, value) for name, value in thresholds.items() if type(value) is int)
 
 
 def _object(written: str | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.model import objects
 from kubectl_koord.model.devices import DeviceStrategy
@@ -142,7 +143,6 @@ def config(
             version=version, version_from=version_from, unshareable_gpus=_OF_CHART, elects_leader=elects
         )
     arguments = _arguments(profiles[0], "Coscheduling")
-    load = _arguments(profiles[0], "LoadAwareScheduling")
     devices = _arguments(profiles[0], "DeviceShare")
     return SchedulerConfig(
         version=version,
@@ -151,8 +151,7 @@ def config(
         preemption=bool(arguments.get("enablePreemption", False)),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
-        usage_thresholds=_thresholds(load.get("usageThresholds")),
-        load_unevaluated=bool(load.get("aggregated") or load.get("prodUsageThresholds")),
+        load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
         device_strategy=_strategy(devices),
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
         elects_leader=elects,
@@ -178,12 +177,6 @@ def _parse(text: str) -> dict[str, Any] | None:
     except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
         return None
     return parsed if isinstance(parsed, dict) else None
-
-
-def _thresholds(written: Any) -> tuple[tuple[str, int], ...]:  # noqa: ANN401
-    if not isinstance(written, dict):
-        return SchedulerConfig().usage_thresholds
-    return tuple(sorted((str(name), value) for name, value in written.items() if type(value) is int))
 
 
 def _strategy(devices: dict[str, Any]) -> DeviceStrategy:

@@ -2,9 +2,13 @@
 
 from msgspec import Struct, field
 
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, strings
-from kubectl_koord.cluster.objects.fields.selectors import NodeSelector, node_terms
-from kubectl_koord.model import objects, pods
+from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector, label_selector, node_terms
+from kubectl_koord.model import pods, storage
+
+_CLASS = "volume.beta.kubernetes.io/storage-class"
+_SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
 class CSISource(Struct, gc=False):
@@ -19,11 +23,30 @@ class VolumeAffinity(Struct, gc=False):
     required: NodeSelector | None = None
 
 
+class ClaimRef(Struct, gc=False):
+    """spec.claimRef of a PersistentVolume."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str | None = None
+
+
 class VolumeSpec(Struct, gc=False, rename="camel"):
     """spec of a PersistentVolume."""
 
     node_affinity: VolumeAffinity | None = None
     csi: CSISource | None = None
+    storage_class_name: str | None = None
+    capacity: Amounts | None = None
+    access_modes: list[str] | None = None
+    volume_mode: str | None = None
+    claim_ref: ClaimRef | None = None
+
+
+class VolumeStatus(Struct, gc=False):
+    """status of a PersistentVolume."""
+
+    phase: str | None = None
 
 
 class PersistentVolume(Struct, gc=False):
@@ -31,6 +54,13 @@ class PersistentVolume(Struct, gc=False):
 
     metadata: Meta
     spec: VolumeSpec = field(default_factory=VolumeSpec)
+    status: VolumeStatus = field(default_factory=VolumeStatus)
+
+
+class Requested(Struct, gc=False):
+    """spec.resources of a PersistentVolumeClaim."""
+
+    requests: Amounts | None = None
 
 
 class ClaimSpec(Struct, gc=False, rename="camel"):
@@ -38,6 +68,10 @@ class ClaimSpec(Struct, gc=False, rename="camel"):
 
     volume_name: str | None = None
     access_modes: list[str] | None = None
+    storage_class_name: str | None = None
+    resources: Requested | None = None
+    volume_mode: str | None = None
+    selector: LabelSelector | None = None
 
 
 class PersistentVolumeClaim(Struct, gc=False):
@@ -73,22 +107,64 @@ class CSINode(Struct, gc=False):
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
-def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | None) -> objects.Claim:
-    """Return the claim with what its volume says, as far as the volume is known."""
-    single = "ReadWriteOncePod" in (written.spec.access_modes or ())
-    bound = written.spec.volume_name or ""
-    if volume is None:
-        return objects.Claim(name, bound, single_pod=single)
-    affinity = volume.spec.node_affinity
-    return objects.Claim(
+def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | None) -> storage.Claim:
+    """Return the claim with what its volume says, as far as the volume is known.
+
+    Raises:
+        QuantityError: when the size that it asks for is no quantity.
+
+    """
+    meta, spec = written.metadata, written.spec
+    annotations = meta.annotations or {}
+    owner = next((one for one in meta.owner_references or () if one.controller), None)
+    affinity = volume.spec.node_affinity if volume else None
+    return storage.Claim(
         name=name,
-        volume=bound,
+        volume=spec.volume_name or "",
         terms=node_terms(affinity.required) if affinity and affinity.required else None,
-        labels=tuple(sorted(strings(volume.metadata.labels).items())),
-        driver=volume.spec.csi.driver if volume.spec.csi else "",
-        single_pod=single,
-        known=True,
+        labels=tuple(sorted(strings(volume.metadata.labels).items())) if volume else (),
+        driver=volume.spec.csi.driver if volume and volume.spec.csi else "",
+        single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
+        known=volume is not None,
+        class_name=(annotations.get(_CLASS) if spec.storage_class_name is None else spec.storage_class_name) or "",
+        request=storage.VolumeRequest(
+            size=_size(spec.resources.requests if spec.resources else None),
+            modes=tuple(sorted(spec.access_modes or ())),
+            is_block=spec.volume_mode == "Block",
+            selector=label_selector(spec.selector),
+        ),
+        selected=annotations.get(_SELECTED_NODE) or "",
+        terminating=meta.deletion_timestamp is not None,
+        owner=(owner.uid, owner.name) if owner else ("", ""),
     )
+
+
+def free_volume(written: PersistentVolume) -> storage.Volume | None:
+    """Return the volume if a claim may still be bound to it, else None (`FindMatchingVolume`).
+
+    Raises:
+        QuantityError: when its capacity is no quantity.
+
+    """
+    meta, spec = written.metadata, written.spec
+    promised = spec.claim_ref
+    if meta.deletion_timestamp is not None or (promised and promised.uid) or written.status.phase != "Available":
+        return None
+    affinity = spec.node_affinity
+    return storage.Volume(
+        name=meta.name,
+        class_name=spec.storage_class_name or "",
+        size=_size(spec.capacity),
+        modes=tuple(spec.access_modes or ()),
+        is_block=spec.volume_mode == "Block",
+        labels=tuple(sorted(strings(meta.labels).items())),
+        terms=node_terms(affinity.required) if affinity and affinity.required else None,
+        promised=f"{promised.namespace}/{promised.name}" if promised else "",
+    )
+
+
+def _size(written: Amounts | None) -> int:
+    return dict(resources(amounts(written))).get("storage", 0)
 
 
 def volume_limits(written: CSINode | None) -> pods.Resources:

@@ -29,8 +29,8 @@ from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, Resources
+from kubectl_koord.model.storage import Claim
 
 Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
 
@@ -106,6 +106,7 @@ def prepare(
     nominated: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
+    first: PendingPod | None = None,
 ) -> Prepared:
     """Return the prepared state of the trigger.
 
@@ -116,6 +117,7 @@ def prepare(
         nominated: the pods that are nominated to nodes.
         same_job: the trigger's own job, whose nominations do not count.
         claims: the volume claims, by `namespace/name`.
+        first: the member that is filtered first, where that is not the trigger itself.
 
     """
     job = {pod.key for pod in same_job} | {trigger.key}
@@ -123,7 +125,7 @@ def prepare(
     for pod in nominated:
         if pod.key not in job:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    cluster = Cluster(view, rules, claims or {})
+    cluster = Cluster(view, rules, claims or {}, first)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
     refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
     checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))

@@ -9,8 +9,8 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.objects import Claim
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.storage import Claim
 
 DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 """What of a node can change an answer.
@@ -21,11 +21,15 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 
 
 class Cluster(Struct, frozen=True):
-    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`."""
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
+
+    `first` is the member that is filtered first, where that is not the trigger itself.
+    """
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
+    first: PendingPod | None = None
 
 
 class Check(Protocol):

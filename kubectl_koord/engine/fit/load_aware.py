@@ -1,133 +1,226 @@
 """LoadAwareScheduling: nodes whose measured usage, with the pod's estimate added, is above a threshold.
 
-Mirrors pkg/scheduler/plugins/loadaware with the chart's settings (65 % CPU, 95 % memory, stale
-metrics used as if fresh). Counting slots adds no members to what a node uses, as upstream's cache does
-not know of them yet; when a plan is carried out, those that are placed on a node count.
+Mirrors pkg/scheduler/plugins/loadaware. Its cache holds the pods that are bound or have been placed: members that
+are only put on a node to count slots add nothing, and victims that preemption takes away on trial stay in it.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import ClassVar, TypeAlias
+from functools import lru_cache
+from typing import ClassVar, Literal, TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import Overloaded, Reason
+from kubectl_koord.engine.reasons import MetricExpired, Overloaded, Reason
 from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.memo import Identity, memoised
-from kubectl_koord.model.objects import Node, NodeMetric
+from kubectl_koord.model.load import (
+    AggregatedThresholds,
+    ExpectedUse,
+    LoadSettings,
+    NodeMetric,
+    Percentages,
+    PodUsage,
+    Thresholds,
+)
+from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 
-
-class Usage(Struct, frozen=True, gc=False):
-    """What a node uses of one resource as the scheduler estimates it, and the threshold in percent."""
-
-    resource: str
-    used: int
-    total: int
-    threshold: int
-
-
-_ByNode: TypeAlias = Mapping[str, tuple[Usage, ...]]
+_Sums: TypeAlias = dict[str, int]
+_Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds
+"""What is held against thresholds: usage of the whole node, of its prod pods, or of the node over a time."""
 
 
 class LoadAware(Stateless, Struct, frozen=True):
-    """The filter: what nodes use, to which a member's own estimate is added."""
+    """The filter: the plugin's arguments, the moment, and what is added for a member.
+
+    `incoming` is the estimate that the round began with, which upstream keeps for all of its members.
+    """
 
     depends_on: ClassVar[DependsOn] = "books"
-    usage: Identity[_ByNode]
+    settings: LoadSettings
+    moment: str
+    incoming: Resources
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
-        """Return a reason when the pod's estimate would lift the node's usage above a threshold."""
-        if state.node.metric is None:
+        """Return a reason when the estimate would lift the node's usage above a threshold (`Filter`)."""
+        metric = state.node.metric
+        if metric is None or pod.requirements.of_daemon_set:
             return None
-        usage = self.usage.value.get(state.node.name, ())
-        placed = state.booked(_of_placed)
-        return overloaded(pod.requirements, _with(usage, placed) if placed else usage)
+        thresholds = metric.thresholds.over(self.settings.thresholds)
+        measure, percent = _measure(pod.requirements, thresholds)
+        if not _is_set(percent):
+            return None
+        if self.settings.filters_expired and self._is_expired(metric):
+            return None if self.settings.passes_expired else MetricExpired(metric.updated)
+        if metric.used is None:
+            return None
+        used = state.assigned(_expected_use, self.settings, measure)
+        placed = state.booked(_of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
+        for resource, threshold in percent:
+            total = dict(metric.raw_allocatable).get(resource) or dict(state.node.allocatable).get(resource, 0)
+            expected = sum(one.get(resource, 0) for one in (used, placed, dict(self.incoming)))
+            rounded = (200 * expected + total) // (2 * total) if total > 0 else 0
+            if threshold > 0 and rounded > threshold:
+                return Overloaded(resource, rounded, threshold, aggregated=isinstance(measure, AggregatedThresholds))
+        return None
+
+    def _is_expired(self, metric: NodeMetric) -> bool:
+        """Tell whether the metric is too old (`isNodeMetricExpired`)."""
+        updated, now = _time(metric.updated), _time(self.moment)
+        if updated is None or now is None:
+            return True
+        return self.settings.expiration > 0 and (now - updated).total_seconds() >= self.settings.expiration
 
 
-def prepare(_trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
-    """Return the filter; None where no node is measured against a threshold."""
-    usage = estimated(cluster.view.snapshot)
-    return LoadAware(Identity(usage)) if usage else None
+def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
+    """Return the filter; None where no node is measured, or none against a threshold."""
+    snapshot = cluster.view.snapshot
+    settings = snapshot.config.load
+    if not _is_limited(snapshot):
+        return None
+    first = cluster.first or trigger
+    return LoadAware(settings, snapshot.moment, estimate(first.requirements.expected, settings.factors))
 
 
 @memoised
-def estimated(snapshot: Snapshot) -> _ByNode:
-    """Return what nodes use, as far as they are measured and have a threshold.
+def _is_limited(snapshot: Snapshot) -> bool:
+    """Tell whether any node is measured against a threshold."""
+    configured = snapshot.config.load.thresholds
+    metrics = (node.metric for node in snapshot.nodes.values() if node.metric is not None)
+    return any(_has_any(metric.thresholds.over(configured)) for metric in metrics)
 
-    It is made of the pods of the snapshot itself. A what-if keeps it: nobody measured the node without the pods that
-    go there, and pods that come count once they are placed.
+
+def _has_any(thresholds: Thresholds) -> bool:
+    aggregated = thresholds.aggregated
+    return any(map(_is_set, (thresholds.whole, thresholds.prod, aggregated.percent if aggregated else ())))
+
+
+@lru_cache(maxsize=1 << 12)
+def estimate(expected: tuple[ExpectedUse, ...], factors: Percentages) -> Resources:
+    """Return what a pod is expected to use: a percentage of what it asks for, its limit at most."""
+    percent = dict(factors)
+    return tuple((one.resource, _estimated(one, percent[one.resource])) for one in expected)
+
+
+def _estimated(one: ExpectedUse, factor: int) -> int:
+    if not one.amount:
+        return one.least
+    scaled = (one.amount * factor + 50) // 100
+    return min(scaled, one.limit) if one.limit else scaled
+
+
+def _measure(pod: PodRequirements, thresholds: Thresholds) -> tuple[_Measure, Percentages]:
+    """Return which group of thresholds a pod is held against: the first of prod, aggregated and whole that is set.
+
+    Aggregated ones count even where all of them are switched off.
     """
-    configured = snapshot.config.usage_thresholds
-    found = {
-        name: _usage(node, node.metric, snapshot.running.get(name, ()), node.metric.limits(configured))
-        for name, node in snapshot.nodes.items()
-        if node.metric is not None
-    }
-    return {name: usage for name, usage in found.items() if usage}
+    if pod.is_prod and _is_set(thresholds.prod):
+        return "prod", thresholds.prod
+    if thresholds.aggregated is not None:
+        return thresholds.aggregated, thresholds.aggregated.percent
+    return "whole", thresholds.whole
 
 
-def _usage(node: Node, metric: NodeMetric, pods: Iterable[RunningPod], limits: Mapping[str, int]) -> tuple[Usage, ...]:
-    """Return what was measured, and what is expected of pods that the measuring missed (`GetNodeMetricNonNil`)."""
-    used = dict(metric.used)
-    reported = {(one.namespace, one.name): one.used for one in reversed(metric.pods)}
-    new_since = _new_since(metric)
+def _is_set(percent: Percentages) -> bool:
+    return any(threshold for _, threshold in percent)
+
+
+def _expected_use(state: NodeState, settings: LoadSettings, measure: _Measure) -> Mapping[str, int]:
+    """Return what a node uses, with what is expected of pods that the measuring missed; it has a metric.
+
+    Mirrors `GetNodeMetricAndEstimatedOfExisting` in plugins/loadaware/pod_assign_cache.go.
+    """
+    metric = state.node.metric or NodeMetric(None)
+    pods = [pod for pod in state.held if isinstance(pod, RunningPod)]
+    reported = {(one.namespace, one.name): one for one in metric.pods}
+    new = _New(metric, settings)
+    if measure == "prod":
+        return _of_prod(metric, settings, pods, reported, new)
+    base = metric.used if measure == "whole" else metric.used_over_time(measure)
+    used = dict(base or ())
     for pod in pods:
         known = reported.get((pod.namespace, pod.name))
-        if known is None or _is_new(pod, new_since):
-            for resource, more in _above(pod.requirements.estimate, known or ()):
-                used[resource] = used.get(resource, 0) + more
-    totals = dict(node.allocatable) | dict(metric.raw_allocatable)
-    return tuple(Usage(name, used.get(name, 0), totals.get(name, 0), limit) for name, limit in limits.items())
+        if base is None:  # nothing was measured over that time: all that is expected counts
+            _add(used, estimate(pod.requirements.expected, settings.factors))
+        elif known is None or new.is_new(pod):
+            _add_above(used, pod, known, settings)
+    return used
 
 
-def _above(estimate: Resources, known: Resources) -> Iterable[tuple[str, int]]:
-    """Return what a pod is expected to use above what was measured of it."""
-    measured = dict(known)
-    return ((resource, max(0, amount - measured.get(resource, 0))) for resource, amount in estimate)
+def _of_prod(
+    metric: NodeMetric,
+    settings: LoadSettings,
+    pods: Iterable[RunningPod],
+    reported: Mapping[tuple[str, str], PodUsage],
+    new: "_New",
+) -> Mapping[str, int]:
+    """Return the same for prod pods alone: usage counts of those that were reported as such, too."""
+    used = dict(metric.system) if settings.prod_includes_system else {}
+    for pod in pods:
+        if not pod.requirements.is_prod:
+            continue
+        known = reported.get((pod.namespace, pod.name))
+        if known is not None and known.is_prod:
+            _add(used, known.used)
+            if new.is_new(pod):
+                _add_above(used, pod, known, settings)
+        else:
+            _add_above(used, pod, None, settings)
+    return used
 
 
-def _new_since(metric: NodeMetric) -> datetime | None:
-    """Return from when on pods are too new for what was measured of them, None where that is not told."""
+class _New:
+    """Which pods are too new for what was measured of them; all of them where it is not told when that was."""
+
+    def __init__(self, metric: NodeMetric, settings: LoadSettings) -> None:
+        self._updated = _time(metric.updated)
+        self._missed = _before(self._updated, metric.interval)
+        self._expected = _before(self._updated, settings.after_scheduled) if settings.after_scheduled > 0 else None
+
+    def is_new(self, pod: RunningPod) -> bool:
+        scheduled = _time(pod.scheduled)
+        if self._updated is None or scheduled is None:  # the scheduler takes the time when it first saw the pod
+            return True
+        return any(since is not None and since < scheduled for since in (self._missed, self._expected))
+
+
+def _before(moment: datetime | None, seconds: int) -> datetime | None:
     try:
-        return datetime.fromisoformat(metric.updated) - timedelta(seconds=metric.interval)
-    except (ValueError, OverflowError):
+        return None if moment is None else moment - timedelta(seconds=seconds)
+    except OverflowError:
         return None
 
 
-def _is_new(pod: RunningPod, since: datetime | None) -> bool:
+def _time(written: str) -> datetime | None:
+    """Return an RFC 3339 time, None where it is none."""
     try:
-        return since is not None and since < datetime.fromisoformat(pod.scheduled)
-    except (ValueError, TypeError):  # no time, or one of them without a zone
-        return False
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
 
 
-def _of_placed(state: NodeState) -> Mapping[str, int]:
-    """Return what is expected of the members that were placed on a node, by resource."""
-    expected: dict[str, int] = {}
+def _add(used: _Sums, more: Resources) -> None:
+    for resource, amount in more:
+        used[resource] = used.get(resource, 0) + amount
+
+
+def _add_above(used: _Sums, pod: RunningPod, known: PodUsage | None, settings: LoadSettings) -> None:
+    """Add what a pod is expected to use above what was measured of it."""
+    measured = dict(known.used) if known is not None else {}
+    expected = estimate(pod.requirements.expected, settings.factors)
+    _add(used, tuple((resource, max(0, amount - measured.get(resource, 0))) for resource, amount in expected))
+
+
+def _of_placed(state: NodeState, factors: Percentages) -> Mapping[str, Mapping[str, int]]:
+    """Return what is expected of the members that were placed on a node: `whole`, and of prod pods alone."""
+    found: dict[str, _Sums] = {"whole": {}, "prod": {}}
     for pod in state.occupants:
         if isinstance(pod, PendingPod) and pod.allocations is not None:
-            for resource, amount in pod.requirements.estimate:
-                expected[resource] = expected.get(resource, 0) + amount
-    return expected
-
-
-def _with(usage: Iterable[Usage], more: Mapping[str, int]) -> tuple[Usage, ...]:
-    return tuple(structs.replace(one, used=one.used + more.get(one.resource, 0)) for one in usage)
-
-
-def overloaded(requirements: PodRequirements, usage: Iterable[Usage]) -> Overloaded | None:
-    """Return a reason when the estimate would lift the node's usage above a threshold."""
-    if requirements.of_daemon_set:
-        return None
-    estimate = dict(requirements.estimate)
-    for one in usage:
-        if one.total <= 0 or one.threshold <= 0:
-            continue
-        used = one.used + estimate.get(one.resource, 0)
-        percent = (200 * used + one.total) // (2 * one.total)
-        if percent > one.threshold:
-            return Overloaded(one.resource, percent, one.threshold)
-    return None
+            expected = estimate(pod.requirements.expected, factors)
+            _add(found["whole"], expected)
+            if pod.requirements.is_prod:
+                _add(found["prod"], expected)
+    return found

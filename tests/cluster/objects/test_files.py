@@ -217,6 +217,8 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "NodeResourceTopology",
         "PodDisruptionBudget",
         "PersistentVolumeClaim",
+        "PersistentVolume",
+        "StorageClass",
         "Event",
     )
 

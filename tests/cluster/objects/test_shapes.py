@@ -8,7 +8,6 @@ from kubectl_koord.model.pods import HostPort, NodeTerm, PodRequirements, PodTer
 from kubectl_koord.model.selectors import Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    EphemeralVolume,
     PodSetting,
     PodUnevaluated,
     WideningPodSetting,
@@ -80,7 +79,7 @@ def test_a_container_without_resources_asks_for_nothing() -> None:
 
 def test_a_pod_without_containers_asks_for_nothing() -> None:
     assert requirements(containers=None, initContainers=None) == PodRequirements(
-        estimate=requirements(containers=None).estimate
+        expected=requirements(containers=None).expected, is_prod=False
     )
 
 
@@ -157,7 +156,7 @@ def test_required_inter_pod_terms() -> None:
 @pytest.mark.parametrize(
     ("fields", "unevaluated"),
     [
-        ({"volumes": [{"name": "e", "ephemeral": {}}]}, (EphemeralVolume("e"),)),
+        ({"volumes": [{"name": "e", "ephemeral": {}}]}, ()),
         ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, (AttachedVolume("r"),)),
         ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
         ({"resourceClaims": [{"name": "gpu"}]}, (PodSetting("resource-claims"),)),

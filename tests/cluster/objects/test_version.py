@@ -5,8 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing
 
@@ -96,7 +98,7 @@ profiles:
   - name: Coscheduling
     args: {enablePreemption: true, awareNetworkTopology: true, defaultMatchPolicy: only-waiting}
   - name: LoadAwareScheduling
-    args: {usageThresholds: {memory: 90, cpu: 70, gpu: many}, aggregated: {}}
+    args: {usageThresholds: {memory: 90, cpu: 70, gpu: 1}, aggregated: {}}
   - name: DeviceShare
     args: {scoringStrategy: {type: MostAllocated}, gpuShareUnsupportedModels: [{vendor: huawei, model: 310P}, odd]}
 - {}
@@ -111,7 +113,7 @@ def test_the_config_map_tells_how_the_scheduler_is_configured() -> None:
         preemption=True,
         aware_of_topology=True,
         default_match_policy="only-waiting",
-        usage_thresholds=(("cpu", 70), ("memory", 90)),
+        load=LoadSettings(Thresholds(whole=(("cpu", 70), ("memory", 90))), filters_expired=True, expiration=180),
         device_strategy="MostAllocated",
         unshareable_gpus=(("huawei", "310P"),),
         assumed=False,
@@ -126,6 +128,56 @@ def test_what_the_configuration_leaves_out_is_off() -> None:
         "once-satisfied",
         False,
     )
+
+
+LOAD = """
+profiles:
+- schedulerName: koord-scheduler
+  pluginConfig:
+  - name: LoadAwareScheduling
+    args: %s
+"""
+BY_DEFAULT = LoadSettings(filters_expired=True, expiration=180)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "settings"),
+    [
+        ("{}", BY_DEFAULT),
+        ("{usageThresholds: {cpu: many}}", BY_DEFAULT),
+        (
+            "{filterExpiredNodeMetrics: false, nodeMetricExpirationSeconds: 300, usageThresholds: {}}",
+            LoadSettings(),
+        ),
+        (
+            "{usageThresholds: {cpu: 0, memory: 0}, prodUsageThresholds: {cpu: 55}}",
+            structs.replace(BY_DEFAULT, thresholds=Thresholds((("cpu", 0), ("memory", 0)), (("cpu", 55),))),
+        ),
+        (
+            (
+                "{aggregated: {usageThresholds: {cpu: 60}, usageAggregationType: p95, usageAggregatedDuration: 10m},"
+                " enableScheduleWhenNodeMetricsExpired: true}"
+            ),
+            structs.replace(
+                BY_DEFAULT,
+                thresholds=structs.replace(
+                    BY_DEFAULT.thresholds, aggregated=AggregatedThresholds((("cpu", 60),), "p95", 600)
+                ),
+                passes_expired=True,
+            ),
+        ),
+        (
+            "{estimatedScalingFactors: {cpu: 50}, estimatedSecondsAfterPodScheduled: 30, prodUsageIncludeSys: true}",
+            structs.replace(
+                BY_DEFAULT, factors=(("cpu", 50), ("memory", 70)), after_scheduled=30, prod_includes_system=True
+            ),
+        ),
+        ("{allowCustomizeEstimation: true}", structs.replace(BY_DEFAULT, unevaluated=True)),
+        ("{estimatedSecondsAfterInitialized: 30}", structs.replace(BY_DEFAULT, unevaluated=True)),
+    ],
+)
+def test_the_config_map_tells_how_load_is_looked_at(arguments: str, settings: LoadSettings) -> None:
+    assert configured(LOAD % arguments).load == settings
 
 
 BOMB = "a: &a [x]\n" + "".join(

@@ -247,14 +247,11 @@ def test_a_pod_that_cannot_be_booked_where_it_passes_is_tried_nowhere_else_and_p
     failed = attempt_of(unlike)
     assert failed.failed_seat == FailedSeat("default/job-1", "n1", DevicesShort("rdma", 2, 1))
     assert preemption_of(unlike).reason == "not-helpful"
-    cause = why_of(unlike).cause
+    cause, lack = why_of(unlike).cause, "fewer than 2 RDMA with enough free"
     assert cause is not None
     assert (cause.code, cause.message) == (
         "no-feasible-node",
-        (
-            "default/job-1 passes all filters on n1, and cannot be bound there: fewer than 2 RDMA with enough free; no"
-            " other node is tried."
-        ),
+        f"default/job-1 passes all filters on n1, and cannot be bound there: {lack}; no other node is tried.",
     )
 
 

@@ -17,6 +17,7 @@ class Owner(Struct, gc=False):
 
     kind: str = ""
     name: str = ""
+    uid: str = ""
     controller: bool | None = None
 
 

@@ -110,6 +110,7 @@ def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         owner=owner(meta),
         labels=shared.labels,
         resource_version=meta.resource_version or "",
+        uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
     )
 

@@ -1,20 +1,22 @@
 """What a pod requests, and what it is expected to use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, Nano, amounts, resources
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, PodSpec, ResourceRequirements
 from kubectl_koord.model import pods
+from kubectl_koord.model.load import ExpectedUse
 
-_ESTIMATES = {"cpu": (85, 250), "memory": (70, 200 << 20)}
+_LEAST_USE = {"cpu": 250, "memory": 200 << 20}
 _BY_CLASS = {"koord-mid": "kubernetes.io/mid-{}", "koord-batch": "kubernetes.io/batch-{}", "koord-free": ""}
-_CLASSES = (
-    ("koord-prod", 9000, 9999),
-    ("koord-mid", 7000, 7999),
-    ("koord-batch", 5000, 5999),
-    ("koord-free", 3000, 3999),
-)
-_QOS = {"Guaranteed": "LSR", "Burstable": "LS", "BestEffort": "BE"}
+_CLASSES = {
+    "koord-prod": (9000, 9999),
+    "koord-mid": (7000, 7999),
+    "koord-batch": (5000, 5999),
+    "koord-free": (3000, 3999),
+}
+_QOS_CLASSES = {"LSE", "LSR", "LS", "BE", "SYSTEM"}
+_OF_QOS = {"cpu", "memory"}
 
 
 def requests(spec: PodSpec) -> pods.Resources:
@@ -54,42 +56,56 @@ def _of(container: Container, which: Callable[[ResourceRequirements], Amounts | 
     return amounts(which(container.resources)) if container.resources else {}
 
 
-def estimate(pod: Pod) -> pods.Resources:
-    """Return the CPU (milli) and memory (bytes) that LoadAwareScheduling expects the pod to use.
+def expected_use(pod: Pod) -> tuple[ExpectedUse, ...]:
+    """Return what LoadAwareScheduling estimates the pod's CPU (milli) and memory (bytes) from.
 
-    85 % of CPU and 70 % of memory, of the larger of request and limit, of the resources of its
-    priority class. Mirrors plugins/loadaware/estimator/default_estimator.go.
+    The larger of request and limit, of the resources of its priority class. Mirrors `estimatedUsedByResource` in
+    plugins/loadaware/estimator/default_estimator.go.
     """
     requested = dict(requests(pod.spec))
     limits = dict(resources(_effective(pod.spec, lambda written: written.limits)))
     kind = priority_class(pod)
     found = []
-    for resource, (factor, least) in _ESTIMATES.items():
+    for resource, least in _LEAST_USE.items():
         name = _BY_CLASS.get(kind, "{}").format(resource)
-        if not name:
-            continue
-        largest = max(requested.get(name, 0), limits.get(name, 0))
-        value = (largest * factor + 50) // 100
-        if largest == 0:
-            value = 0 if kind == "koord-mid" else least
-        elif limits.get(name):
-            value = min(value, limits[name])
-        if value:
-            found.append((resource, value))
-    return tuple(found)
+        if name:
+            limit = limits.get(name, 0)
+            amount = max(requested.get(name, 0), limit)
+            found.append(ExpectedUse(resource, amount, limit, 0 if kind == "koord-mid" else least))
+    return tuple(one for one in found if one.amount or one.least)
 
 
 def priority_class(pod: Pod) -> str:
-    """Return the Koordinator priority class (`GetPodPriorityClassWithDefault` in apis/extension)."""
+    """Return the priority class by the pod's label, its priority or, for want of both, its QoS class.
+
+    Mirrors `GetPodPriorityClassWithDefault` in apis/extension/priority_utils.go.
+    """
     labels = pod.metadata.labels or {}
     named = labels.get("koordinator.sh/priority-class")
-    priority = pod.spec.priority or 0
     if named is not None:
-        by_value = next((name for name, _, _ in _CLASSES if name == named), "")
+        known = named if named in _CLASSES else ""
     else:
-        by_value = next((name for name, low, high in _CLASSES if low <= priority <= high), "")
-    qos = labels.get("koordinator.sh/qosClass") or _QOS.get(pod.status.qos_class or "", "LS")
-    return by_value or ("koord-batch" if qos == "BE" else "koord-prod")
+        priority = pod.spec.priority or 0
+        known = next((name for name, (low, high) in _CLASSES.items() if low <= priority <= high), "")
+    return known or ("koord-batch" if _qos_class(pod, labels) == "BE" else "koord-prod")
+
+
+def _qos_class(pod: Pod, labels: Mapping[str, str | None]) -> str:
+    """Return Koordinator's QoS class: that of the label, or else what stands for Kubernetes'."""
+    named = labels.get("koordinator.sh/qosClass")
+    if named is None or named not in _QOS_CLASSES:
+        return "BE" if (pod.status.qos_class or _kubernetes_qos(pod)) == "BestEffort" else "LS"
+    return named
+
+
+def _kubernetes_qos(pod: Pod) -> str:
+    """Return the QoS class that the API server would write: whether anything is asked for, or limited, at all."""
+    containers = [*(pod.spec.containers or ()), *(pod.spec.init_containers or ())]
+    lists = [
+        written for one in containers if one.resources for written in (one.resources.requests, one.resources.limits)
+    ]
+    asks = any(not _OF_QOS.isdisjoint(written or ()) for written in lists)
+    return "Burstable" if asks else "BestEffort"
 
 
 def _add(total: Nano, more: Nano) -> None:

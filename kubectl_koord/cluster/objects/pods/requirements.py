@@ -14,11 +14,10 @@ from kubectl_koord.cluster.objects.pods.fields import (
     PodSpec,
     Volume,
 )
-from kubectl_koord.cluster.objects.pods.requests import estimate, priority_class, requests
+from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests
 from kubectl_koord.model import pods, selectors
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    EphemeralVolume,
     PodSetting,
     PodUnevaluated,
     WideningPodSetting,
@@ -96,7 +95,9 @@ def requirements(pod: Pod) -> pods.PodRequirements:
             for volume in spec.volumes or ()
             if volume.persistent_volume_claim is not None
         ),
-        estimate=estimate(pod),
+        ephemeral=tuple(volume.name for volume in spec.volumes or () if volume.ephemeral is not None),
+        expected=expected_use(pod),
+        is_prod=priority_class(pod) == "koord-prod",
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
@@ -169,9 +170,7 @@ def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
 
 def _unevaluated_volumes(spec: PodSpec) -> Iterable[PodUnevaluated]:
     for volume in spec.volumes or ():
-        if volume.ephemeral is not None:
-            yield EphemeralVolume(volume.name)
-        elif any(getattr(volume, kind) is not None for kind in _ATTACHED):
+        if any(getattr(volume, kind) is not None for kind in _ATTACHED):
             yield AttachedVolume(volume.name)
 
 

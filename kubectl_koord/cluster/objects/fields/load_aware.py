@@ -1,0 +1,98 @@
+"""How LoadAwareScheduling is configured, for all nodes or for one: thresholds, and what estimates are made of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from kubectl_koord.cluster.objects.fields import durations
+from kubectl_koord.cluster.objects.fields.meta import Int64
+from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Percentages, Thresholds
+
+_DEFAULT_EXPIRATION = 180
+_RESOURCES = ("cpu", "memory")
+
+
+class Aggregated(Struct, gc=False, rename="camel"):
+    """aggregatedUsage of the annotation, or `aggregated` of the arguments."""
+
+    usage_thresholds: dict[str, Int64] | None = None
+    usage_aggregation_type: str = ""
+    usage_aggregated_duration: str | None = None
+
+
+class Custom(Struct, gc=False, rename="camel"):
+    """The annotation usage-thresholds of a node."""
+
+    usage_thresholds: dict[str, Int64] | None = None
+    prod_usage_thresholds: dict[str, Int64] | None = None
+    aggregated_usage: Aggregated | None = None
+
+
+class Arguments(Struct, gc=False, rename="camel"):
+    """LoadAwareSchedulingArgs."""
+
+    usage_thresholds: dict[str, Int64] | None = None
+    prod_usage_thresholds: dict[str, Int64] | None = None
+    aggregated: Aggregated | None = None
+    filter_expired_node_metrics: bool | None = None
+    node_metric_expiration_seconds: Int64 | None = None
+    enable_schedule_when_node_metrics_expired: bool | None = None
+    estimated_scaling_factors: dict[str, Int64] | None = None
+    estimated_seconds_after_pod_scheduled: Int64 | None = None
+    estimated_seconds_after_initialized: Int64 | None = None
+    prod_usage_include_sys: bool = False
+    allow_customize_estimation: bool = False
+
+
+def own_thresholds(annotation: str | None) -> Thresholds:
+    """Return a node's own thresholds; one that cannot be read counts for nothing, as the scheduler has it."""
+    if not annotation:
+        return Thresholds()
+    try:
+        written = msgspec.json.decode(annotation, type=Custom)
+    except (msgspec.DecodeError, RecursionError):
+        return Thresholds()
+    return _thresholds(written.usage_thresholds, written.prod_usage_thresholds, written.aggregated_usage)
+
+
+def settings(arguments: Mapping[str, Any]) -> LoadSettings:
+    """Return the plugin's arguments, with upstream's defaults for what they leave out.
+
+    Arguments that the scheduler could not read either are taken as none. Mirrors `SetDefaults_LoadAwareSchedulingArgs`.
+    """
+    try:
+        written = msgspec.convert(arguments, Arguments)
+    except msgspec.ValidationError:
+        written = Arguments()
+    defaults = LoadSettings()
+    own = _thresholds(written.usage_thresholds, written.prod_usage_thresholds, written.aggregated)
+    expiration = written.node_metric_expiration_seconds
+    return LoadSettings(
+        thresholds=own.over(Thresholds(whole=defaults.thresholds.whole)),
+        factors=_percentages(dict(defaults.factors) | (written.estimated_scaling_factors or {})),
+        filters_expired=written.filter_expired_node_metrics is not False,
+        expiration=_DEFAULT_EXPIRATION if expiration is None else expiration,
+        passes_expired=bool(written.enable_schedule_when_node_metrics_expired),
+        after_scheduled=written.estimated_seconds_after_pod_scheduled or 0,
+        prod_includes_system=written.prod_usage_include_sys,
+        unevaluated=written.allow_customize_estimation or (written.estimated_seconds_after_initialized or 0) > 0,
+    )
+
+
+def _thresholds(whole: dict[str, int] | None, prod: dict[str, int] | None, aggregated: Aggregated | None) -> Thresholds:
+    return Thresholds(_percentages(whole), _percentages(prod), _aggregated(aggregated))
+
+
+def _percentages(written: Mapping[str, int] | None) -> Percentages:
+    """Return what is written of the resources that are measured; a group that names others alone is switched off."""
+    known = tuple((resource, written[resource]) for resource in _RESOURCES if written and resource in written)
+    return known or ((("cpu", 0),) if written else ())
+
+
+def _aggregated(written: Aggregated | None) -> AggregatedThresholds | None:
+    if written is None or not written.usage_thresholds or not written.usage_aggregation_type:
+        return None
+    seconds = durations.seconds(written.usage_aggregated_duration or "") or 0
+    return AggregatedThresholds(_percentages(written.usage_thresholds), written.usage_aggregation_type, seconds)

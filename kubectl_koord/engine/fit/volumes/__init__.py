@@ -1,0 +1,197 @@
+"""Volumes: who else holds them, how many a node can attach, where they can be reached or made.
+
+Mirrors plugins/volumerestrictions, nodevolumelimits, volumebinding and volumezone. All members of a round are held
+against the trigger's claims; only the limit of volumes goes by each member's own.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import ClassVar
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
+from kubectl_koord.engine.reasons import ClaimInUse, Reason, TooManyVolumes, VolumeElsewhere
+from kubectl_koord.engine.refusals import VolumesUnbound
+from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, claim_names
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.storage import Claim, Storage
+
+_ZONES = (
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+)
+
+
+class Volumes(Stateless, Struct, frozen=True):
+    """The filter.
+
+    `bound` and `unbound` are the trigger's claims; `held` says how often those of one pod only are held, by node;
+    `taken` are the free volumes that placed members get.
+    """
+
+    depends_on: ClassVar[DependsOn] = "pods"
+    bound: tuple[Claim, ...]
+    unbound: tuple[Claim, ...]
+    held: Mapping[str, int]
+    taken: frozenset[str]
+    by_name: Mapping[str, Claim]
+    storage: Storage
+
+    def follows_members(self, _trigger: PodRequirements) -> bool:
+        """Tell that a member which is placed holds its claims, and gets volumes."""
+        return True
+
+    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Return a reason when the node cannot hold the volumes."""
+        single = {claim.name for claim in (*self.bound, *self.unbound) if claim.single_pod}
+        elsewhere = sum(self.held.values()) - self.held.get(state.node.name, 0)
+        if single and elsewhere + _held(single, state.occupants) > 0:
+            return ClaimInUse(min(single))
+        return self._over_limit(pod, state) or self._unreachable(state)
+
+    def _unreachable(self, state: NodeState) -> Reason | None:
+        for claim in self.bound:
+            if not reaches(claim.terms, state.node):
+                return VolumeElsewhere(claim.name)
+        found = bindings(self.unbound, self.storage, self.taken, state)
+        if not isinstance(found, Mapping):
+            return found
+        elsewhere = (claim for claim in self.bound if not _in_zone(claim, state.node))
+        return next((VolumeElsewhere(claim.name) for claim in elsewhere), None)
+
+    def _over_limit(self, pod: PendingPod, state: NodeState) -> Reason | None:
+        """Count volumes by driver, as far as the node tells how many it can hold."""
+        limits = dict(state.node.volume_limits)
+        if not limits:
+            return None
+        attached: dict[str, set[str]] = {}
+        for occupant in state.occupants:
+            for name in _claims_of(occupant):
+                self._attach(attached, name)
+        before = {driver: len(volumes) for driver, volumes in attached.items()}
+        for name in claim_names(pod):
+            self._attach(attached, name)
+        for driver, volumes in sorted(attached.items()):
+            if len(volumes) > before.get(driver, 0) and len(volumes) > limits.get(driver, len(volumes)):
+                return TooManyVolumes(driver)
+        return None
+
+    def _attach(self, attached: dict[str, set[str]], name: str) -> None:
+        """Enter the volume of a claim under its driver: an unbound one counts under the provisioner of its class."""
+        claim = self.by_name.get(name)
+        if claim is None:
+            return
+        kind = self.storage.classes.get(claim.class_name) if not claim.volume else None
+        driver = kind.provisioner if kind is not None else claim.driver
+        if driver:
+            attached.setdefault(driver, set()).add(claim.volume or claim.name)
+
+    def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Book the volumes that the unbound claims get."""
+        found = bindings(self.unbound, self.storage, self.taken, state)
+        if isinstance(found, Mapping) and found:
+            return structs.replace(booked, volumes=tuple(found.items()))
+        return booked
+
+
+def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound | None:
+    """Return the filter; None for a trigger without claims, and why no node is asked where one cannot be used."""
+    names = claim_names(trigger)
+    if not names:
+        return None
+    assumed = dict(_assumed(cluster.view))
+    claims = {name: _as_assumed(cluster.claims[name], assumed) for name in names if name in cluster.claims}
+    storage = cluster.view.snapshot.storage
+    for name in names:
+        refusal = _refusal(trigger, name, claims.get(name), cluster)
+        if refusal is not None:
+            return refusal
+    own = [claims[name] for name in dict.fromkeys(names) if claims[name].is_read]
+    single = frozenset(claim.name for claim in own if claim.single_pod)
+    held = cluster.view.per_node(_held_on, single) if single else {}
+    return Volumes(
+        bound=tuple(claim for claim in own if claim.volume),
+        unbound=tuple(claim for claim in own if not claim.volume and claim.class_name in storage.classes),
+        held={node: count for node, count in held.items() if count},
+        taken=frozenset(volume for volume, _ in assumed.values() if volume),
+        by_name=cluster.claims,
+        storage=storage,
+    )
+
+
+def _refusal(trigger: PendingPod, name: str, claim: Claim | None, cluster: Cluster) -> VolumesUnbound | None:
+    """Return why a claim cannot be used on any node, as far as it was read (`podHasPVCs`, `GetPodVolumeClaims`)."""
+    is_ephemeral = name not in {f"{trigger.namespace}/{one}" for one in trigger.requirements.claims}
+    if claim is None:
+        return VolumesUnbound(trigger.key, name, "ephemeral-missing" if is_ephemeral else "claim-missing")
+    if not claim.is_read:
+        return None
+    if claim.terminating:
+        return VolumesUnbound(trigger.key, name, "being-deleted")
+    if is_ephemeral and not _owns(trigger, claim):
+        return VolumesUnbound(trigger.key, name, "not-owner")
+    return _of_binding(trigger, claim, cluster.view.snapshot)
+
+
+def _of_binding(trigger: PendingPod, claim: Claim, snapshot: Snapshot) -> VolumesUnbound | None:
+    """Return whether its volume does not exist, or should have been bound before pods are scheduled."""
+    if claim.volume:
+        is_lost = not claim.known and snapshot.sees("PersistentVolume")
+        return VolumesUnbound(trigger.key, claim.name, "volume-missing", claim.volume) if is_lost else None
+    kind = snapshot.storage.classes.get(claim.class_name)
+    if kind is None:
+        return VolumesUnbound(trigger.key, claim.name, "not-bound") if snapshot.sees("StorageClass") else None
+    return None if kind.waits else VolumesUnbound(trigger.key, claim.name, "not-bound", kind.name)
+
+
+def _owns(pod: PendingPod, claim: Claim) -> bool:
+    """Tell whether the claim was made for the pod: by its uid, by its name where the pod has none."""
+    uid, name = claim.owner
+    return uid == pod.uid if pod.uid else name == pod.name
+
+
+def _as_assumed(claim: Claim, assumed: Mapping[str, tuple[str, str]]) -> Claim:
+    """Return the claim as it is once members are placed that use it, too: bound, or to be made for their node."""
+    volume, node = assumed.get(claim.name, ("", ""))
+    if volume:
+        return structs.replace(claim, volume=volume, known=True, selected=node)
+    return structs.replace(claim, selected=node) if node else claim
+
+
+def _assumed(view: View) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield the unbound claims of members that were placed, with the volume that each gets, and their node."""
+    for node, booked in view.per_node(_booked_on).items():
+        yield from ((claim, (volume, node)) for claim, volume in booked)
+
+
+def _booked_on(view: View) -> Callable[[str], tuple[tuple[str, str], ...]]:
+    def on_node(name: str) -> tuple[tuple[str, str], ...]:
+        placed = (pod for pod in view.occupants(name) if isinstance(pod, PendingPod) and pod.allocations is not None)
+        return tuple(one for pod in placed if pod.allocations for one in pod.allocations.volumes)
+
+    return on_node
+
+
+def _held_on(view: View, single: frozenset[str]) -> Callable[[str], int]:
+    return lambda name: _held(single, view.occupants(name))
+
+
+def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
+    return sum(name in single for pod in occupants for name in _claims_of(pod))
+
+
+def _claims_of(occupant: Occupant) -> Iterable[str]:
+    """Return the claims of a pod as `namespace/name`; reserved room has none."""
+    return () if isinstance(occupant, ReservedRoom) else claim_names(occupant)
+
+
+def _in_zone(claim: Claim, node: Node) -> bool:
+    labels = dict(node.labels)
+    zones = ((key, value) for key, value in claim.labels if key in _ZONES and key in labels)
+    return all(labels[key] in value.split("__") for key, value in zones)

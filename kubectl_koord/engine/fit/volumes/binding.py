@@ -1,0 +1,81 @@
+"""Where a pod's claims can be bound: the volumes that a node can reach, and those that could be made for it.
+
+Mirrors `FindPodVolumes` in plugins/volumebinding/binder.go.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from kubectl_koord.engine.fit.node_affinity import term_matches
+from kubectl_koord.engine.reasons import NotEnoughStorage, NoVolumeToBind
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import NodeTerm
+from kubectl_koord.model.selectors import holds, matches
+from kubectl_koord.model.storage import Claim, Storage, Volume
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def reaches(terms: tuple[NodeTerm, ...] | None, node: Node) -> bool:
+    """Tell whether a volume with this node affinity can be reached from a node."""
+    labels = dict(node.labels)
+    return terms is None or any(term_matches(term, node, labels) for term in terms)
+
+
+def bindings(
+    claims: Iterable[Claim], storage: Storage, taken: Collection[str], state: NodeState
+) -> Mapping[str, str] | NoVolumeToBind | NotEnoughStorage:
+    """Return the volume that each unbound claim gets on a node (empty for one to be made), or why one gets none.
+
+    The smallest claim chooses first, and takes the smallest volume that does; each serves one claim.
+    """
+    found: dict[str, str] = {}
+    to_make: list[Claim] = []
+    for claim in sorted(claims, key=lambda claim: claim.request.size):
+        used = {*taken, *found.values()}
+        volume = None if claim.selected else _smallest(claim, storage.volumes, used, state.node)
+        if volume is None:
+            to_make.append(claim)
+        else:
+            found[claim.name] = volume.name
+    for claim in to_make:
+        refused = _cannot_make(claim, storage, state.node)
+        if refused is not None:
+            return refused
+        found[claim.name] = ""
+    return found
+
+
+def _smallest(claim: Claim, volumes: Iterable[Volume], used: Collection[str], node: Node) -> Volume | None:
+    """Return the smallest volume that does (`FindMatchingVolume`); one that is promised to the claim goes first."""
+    fitting = [one for one in volumes if one.name not in used and _serves(one, claim) and reaches(one.terms, node)]
+    return next((one for one in fitting if one.promised), fitting[0] if fitting else None)
+
+
+def _serves(volume: Volume, claim: Claim) -> bool:
+    wanted = claim.request
+    return (
+        volume.promised in {"", claim.name}
+        and volume.class_name == claim.class_name
+        and volume.size >= wanted.size
+        and volume.is_block == wanted.is_block
+        and set(wanted.modes) <= set(volume.modes)
+        and (wanted.selector is None or matches(wanted.selector, dict(volume.labels)))
+    )
+
+
+def _cannot_make(claim: Claim, storage: Storage, node: Node) -> NoVolumeToBind | NotEnoughStorage | None:
+    """Return why no volume can be made for the claim on a node (`checkVolumeProvisions`)."""
+    kind = storage.classes[claim.class_name]
+    labels = dict(node.labels)
+    is_allowed = not kind.topologies or any(all(holds(one, labels) for one in allowed) for allowed in kind.topologies)
+    if kind.provisioner in {"", NO_PROVISIONER} or not is_allowed or claim.selected not in {"", node.name}:
+        return NoVolumeToBind(claim.name)
+    if kind.provisioner not in storage.tracked:
+        return None
+    room = (
+        one.largest is not None and one.largest >= claim.request.size
+        for one in storage.capacities
+        if one.class_name == kind.name and one.nodes is not None and matches(one.nodes, labels)
+    )
+    return None if any(room) else NotEnoughStorage(claim.name, claim.request.size)

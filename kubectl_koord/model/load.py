@@ -1,0 +1,114 @@
+"""What LoadAwareScheduling goes by: what was measured of a node, and the thresholds that are set for it."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.quantity import Resources
+
+Percentages: TypeAlias = tuple[tuple[str, int], ...]
+
+
+class AggregatedThresholds(Struct, frozen=True, gc=False):
+    """Thresholds for usage over a time: of which kind (`avg`, `p95`, ...), over how many seconds (0: the longest)."""
+
+    percent: Percentages
+    type: str
+    seconds: float = 0
+
+
+class Thresholds(Struct, frozen=True, gc=False):
+    """The three groups of thresholds: for the whole node, for its prod pods, for its usage over a time."""
+
+    whole: Percentages = ()
+    prod: Percentages = ()
+    aggregated: AggregatedThresholds | None = None
+
+    def over(self, configured: "Thresholds") -> "Thresholds":
+        """Return a node's own thresholds over the configured ones: each group that it names replaces one.
+
+        Mirrors `generateUsageThresholdsFilterProfile` in plugins/loadaware/helper.go.
+        """
+        return Thresholds(
+            self.whole or configured.whole,
+            self.prod or configured.prod,
+            self.aggregated or configured.aggregated,
+        )
+
+
+class LoadSettings(Struct, frozen=True, gc=False):
+    """LoadAwareScheduling's arguments; the defaults are those of the Helm chart.
+
+    `factors` are the percentages of requests that pods are expected to use; `expiration` in seconds, how old a
+    NodeMetric may be, where `filters_expired`; `after_scheduled` in seconds, for how long a pod counts as new.
+    `unevaluated` is set where the estimates of pods are configured in a way that is not evaluated.
+    """
+
+    thresholds: Thresholds = Thresholds(whole=(("cpu", 65), ("memory", 95)))
+    factors: Percentages = (("cpu", 85), ("memory", 70))
+    filters_expired: bool = False
+    expiration: int = 300
+    passes_expired: bool = False
+    after_scheduled: int = 0
+    prod_includes_system: bool = False
+    unevaluated: bool = False
+
+
+class ExpectedUse(Struct, frozen=True, gc=False):
+    """What estimates of a pod's usage of one resource are made of.
+
+    `amount` is the larger of its request and limit (0 for neither), `limit` 0 where it has none, and `least` what a
+    pod that asks for nothing is expected to use.
+    """
+
+    resource: str
+    amount: int
+    limit: int = 0
+    least: int = 0
+
+
+class PodUsage(Struct, frozen=True, gc=False):
+    """What was measured of one pod, and whether the node reported it as a prod pod."""
+
+    namespace: str
+    name: str
+    used: Resources
+    is_prod: bool = False
+
+
+class UsageOverTime(Struct, frozen=True, gc=False):
+    """What a node used over so many seconds, in the sense of a type: `avg`, `p95`, ..."""
+
+    type: str
+    seconds: float
+    used: Resources
+
+
+class NodeMetric(Struct, frozen=True, gc=False):
+    """What was measured of a node, as it was written; what follows from it is computed by LoadAwareScheduling's filter.
+
+    `used` is None where there is only the object, without a measurement. `updated` is RFC 3339, as written;
+    `interval` in seconds, how often the node reports. `thresholds` are the node's own, a group of them empty where
+    the scheduler's configuration counts; `raw_allocatable` is what the node really has where its `allocatable`
+    is amplified.
+    """
+
+    used: Resources | None
+    updated: str = ""
+    interval: int = 60
+    pods: tuple[PodUsage, ...] = ()
+    system: Resources = ()
+    over_time: tuple[UsageOverTime, ...] = ()
+    thresholds: Thresholds = Thresholds()
+    raw_allocatable: Resources = ()
+
+    def used_over_time(self, wanted: AggregatedThresholds) -> Resources | None:
+        """Return the usage that aggregated thresholds are held against, None where that was not measured.
+
+        Where no time is wanted, it is the longest of which something was measured, or else usage as it is now.
+        Mirrors `getTargetAggregatedUsage` in plugins/loadaware/pod_assign_cache.go.
+        """
+        known = {one.seconds: one.used for one in self.over_time if one.type == wanted.type}
+        if wanted.seconds:
+            return known.get(wanted.seconds)
+        return known[max(known)] if known else self.used
