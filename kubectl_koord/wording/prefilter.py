@@ -37,11 +37,11 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
             return f"{invalid_devices(refusal)}."
-        case VolumesUnbound():
-            return unbound_sentence(refusal)
         case FractionalBinding(asked=asked):
             return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
         case UnreadableAnnotation(annotation=annotation):
             return f"its annotation {annotation} cannot be read."
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
         case _:
             assert_never(refusal)
