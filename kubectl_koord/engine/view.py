@@ -107,10 +107,6 @@ class NodeState:
             self._booked = {}  # a new one, as copies of the node share what it was
 
 
-def _as_tuple(occupants: Iterable[Occupant]) -> tuple[Occupant, ...]:
-    return occupants if isinstance(occupants, tuple) else tuple(occupants)
-
-
 def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
     key = (compute, *args)
     if key not in known:
