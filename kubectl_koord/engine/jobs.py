@@ -17,13 +17,19 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     one, without topology; all must find a place.
     """
     claims = snapshot.claims_asked_for
+    own = (*snapshot.reservations, *(pod.reserves for pod in snapshot.reserve_pods if pod.reserves is not None))
     if isinstance(subject, PodSubject):
-        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
+        return tuple(
+            Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims, reservations=own)
+            for pod in subject.pending
+        )
     group = subject.group
     never = never_tried(subject, snapshot)
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never),)
+        return (
+            Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never, reservations=own),
+        )
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -43,6 +49,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=claims,
                 never=never,
+                reservations=own,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),
             )
         )

@@ -34,5 +34,17 @@ class TopologyNotAware(Struct, frozen=True):
     code: ClassVar[Literal["no-topology"]] = "no-topology"
 
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware
+class NoReservationMatches(Struct, frozen=True):
+    """A pod must use a reservation, and none matches it on a node that it may go to (`PreFilter` in reservation).
+
+    By `name`, where it asks for one; `owned` is how many there are of which it may be an owner.
+    """
+
+    code: ClassVar[Literal["no-matching-reservation"]] = "no-matching-reservation"
+    pods: tuple[str, ...]
+    name: str
+    owned: int
+
+
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | NoReservationMatches
 """Why a pod, and with it its job, is refused before any node is looked at."""

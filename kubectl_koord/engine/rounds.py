@@ -30,7 +30,8 @@ class Outcome(Struct, frozen=True):
 
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
-    the end, None when that was not followed to the end.
+    the end, None when that was not followed to the end. `landing` is where pending reservations are placed
+    before, by name, where that is open.
     """
 
     trigger: PendingPod
@@ -38,6 +39,7 @@ class Outcome(Struct, frozen=True):
     rounds: tuple[Preemption, ...]
     last: Preemption | None
     runs: bool | None
+    landing: tuple[tuple[str, str], ...] = ()
 
     @property
     def placed_at_once(self) -> bool:
@@ -85,7 +87,7 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     considered = failed.considered
 
     def costs(victim_order: VictimOrder) -> Mapping[str, int]:
-        return node_costs(view, considered, failed.trigger, victim_order)
+        return node_costs(view, considered, failed.trigger, victim_order, failed.prepared.reservations)
 
     low, high = costs(lowest_priority_first), costs(highest_priority_first)
     unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]

@@ -15,21 +15,53 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
+    filters_by_reservation: a pod that need not use a reservation is held against those that match it, too.
+    spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
+        once that has its place.
+    places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
+    looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
     knows_sidecars: bool
+    filters_by_reservation: bool
+    spends_reservations: bool
+    places_waiting_reservations: bool
+    looks_up_reservations: bool
 
 
 _RULES = {
     "1.7": Rules(
-        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+        pod_count_multiple=False,
+        compares_ancestors=False,
+        oversized_is_unresolvable=False,
+        knows_sidecars=False,
+        filters_by_reservation=False,
+        spends_reservations=True,
+        places_waiting_reservations=True,
+        looks_up_reservations=False,
     ),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "1.8": Rules(
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        filters_by_reservation=True,
+        spends_reservations=False,
+        places_waiting_reservations=False,
+        looks_up_reservations=False,
+    ),
     "main": Rules(
-        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        filters_by_reservation=True,
+        spends_reservations=False,
+        places_waiting_reservations=False,
+        looks_up_reservations=True,
     ),
 }
 

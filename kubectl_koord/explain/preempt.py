@@ -18,6 +18,7 @@ from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simul
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.reservations import once_placed
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
 
@@ -151,7 +152,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         for preemption in outcome.rounds
     )
     return PreemptAlternative(
-        when=sentences.tried_first(outcome.trigger.key),
+        when=once_placed(outcome.landing, sentences.tried_first(outcome.trigger.key)),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
         nominations=rounds[0].nominations if rounds else {},

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
@@ -57,7 +58,8 @@ class PodTerm(Struct, frozen=True, gc=False):
 class PodRequirements(Struct, frozen=True, gc=False):
     """What the filters read of a pod's spec, shared between pods that are equal in it.
 
-    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use.
+    `claims` are its volume claims by name; `estimate` what LoadAwareScheduling expects it to use; `reservation` what
+    it says about using reservations, None for nothing.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an ephemeral volume.
     """
 
@@ -73,6 +75,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     claims: tuple[str, ...] = ()
     estimate: Resources = ()
     of_daemon_set: bool = False
+    reservation: ReservationUse | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
 
 
@@ -82,7 +85,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     `gang` is the gang's id or empty; `job` the victim's job key (label
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
     API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
-    `allocations` what the scheduler wrote that its plugins booked for it.
+    `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
+    that the pod is itself (operating mode), empty for all but a few.
     """
 
     namespace: str
@@ -102,6 +106,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     scheduled: str = ""
     gone_by: str = ""
     allocations: Allocations = NOTHING
+    offers: str = ""
 
     @property
     def key(self) -> str:
@@ -128,10 +133,11 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
 
 
 class ReservedRoom(Struct, frozen=True, gc=False):
-    """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
+    """What a Reservation holds of a node: a place, and these requests, of which its owners draw `resources`.
 
     The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default it is never preempted. `allocations` is what plugins have booked for it.
+    such a pod has by default it is never preempted. `allocations` is what plugins have booked for it, with its own
+    uid; `job` and `protected` are the victim's, as of running pods.
     """
 
     name: str
@@ -139,6 +145,19 @@ class ReservedRoom(Struct, frozen=True, gc=False):
     requirements: PodRequirements = PodRequirements()
     priority: int = 2**31 - 1
     allocations: Allocations = NOTHING
+    resources: tuple[str, ...] = ()
+    job: str = ""
+    protected: bool = False
+
+    @property
+    def uid(self) -> str:
+        """The Reservation's uid."""
+        return self.allocations.reservation
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it."""
+        return self.name
 
 
 class Condition(Struct, frozen=True, gc=False):
@@ -163,7 +182,8 @@ class GangAnnotations(Struct, frozen=True, gc=False):
 class PendingPod(Struct, frozen=True, gc=False):
     """A pod without a node that is not finished, with all that decides about it.
 
-    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one.
+    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one;
+    `reserves` is the Reservation that is not placed yet and for which this pod stands.
     `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
     a member that is only put on a node to count, for which upstream's plugins book nothing.
     """
@@ -190,6 +210,9 @@ class PendingPod(Struct, frozen=True, gc=False):
     resource_version: str = ""
     foreign_gang: str = ""
     allocations: Allocations | None = None
+    uid: str = ""
+    owners: tuple[OwnerReference, ...] = ()
+    reserves: Reservation | None = None
 
     @property
     def key(self) -> str:

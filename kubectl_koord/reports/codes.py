@@ -25,6 +25,7 @@ CauseCode: TypeAlias = Literal[
     "broken-layer-chain",
     "unknown-layer",
     "quota",
+    "no-matching-reservation",
     "insufficient-slots",
     "multiple-mismatch",
     "no-feasible-node",

@@ -1,12 +1,12 @@
-"""NodeMetrics, CSINodes, claims and reservations: what other objects tell of a node."""
+"""NodeMetrics, CSINodes and claims: what other objects tell of a node."""
 
 import pytest
 
 from kubectl_koord.engine.fit.load_aware import Usage, estimated
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.objects import Claim, NodeMetric, PodUsage, Reservation, ReservationOwner
-from kubectl_koord.model.pods import NodeTerm, PodRequirements, ReservedRoom, Resources
-from kubectl_koord.model.selectors import Requirement, Selector
+from kubectl_koord.model.objects import Claim, NodeMetric, PodUsage
+from kubectl_koord.model.pods import NodeTerm, Resources
+from kubectl_koord.model.selectors import Requirement
 from kubectl_koord.model.unevaluated import NodeSetting
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, thing
 
@@ -208,46 +208,3 @@ def test_claims_with_what_their_volumes_say() -> None:
 )
 def test_whether_any_waiting_pod_uses_a_claim_is_known(fields: Json, *, has: bool) -> None:
     assert collect(pod("p", **fields)).has_claims == has
-
-
-OWNERS = [
-    {"object": {"namespace": "ml", "name": "p"}},
-    {"controller": {"kind": "Job", "name": "j", "namespace": "ml"}},
-    {"labelSelector": {"matchLabels": {"a": "b"}}},
-]
-
-
-def reservation(**status: object) -> Json:
-    known = {"phase": "Available", "nodeName": "n1", "allocatable": {"cpu": "4", "memory": "1Gi"}}
-    return thing("Reservation", "r", spec={"owners": OWNERS}, status={**known, **status})
-
-
-def test_what_is_left_of_a_reservation_is_reserved_on_its_node() -> None:
-    drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
-    found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
-    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("memory", MEM),))),)
-    assert [owner.name for owner in found.running["n1"]] == ["p"]
-    assert found.reservations == (
-        Reservation(
-            "r",
-            "n1",
-            (
-                ReservationOwner("ml", "p"),
-                ReservationOwner("ml", controller="Job/j"),
-                ReservationOwner(selector=Selector((Requirement("a", "In", ("b",)),))),
-            ),
-        ),
-    )
-
-
-@pytest.mark.parametrize("status", [{"phase": "Pending"}, {"nodeName": None}])
-def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
-    found = read(a_node(), reservation(**status))
-    assert (found.reservations, found.reserved) == ((), ())
-
-
-@pytest.mark.parametrize("written", ["{", "[]", '{"name": 5}', "{}"])
-def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
-    annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
-    found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("cpu", 4000), ("memory", MEM)))),)

@@ -7,6 +7,8 @@ from sys import intern
 
 from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
+from kubectl_koord.cluster.objects.fields.owners import references
+from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model import pods
@@ -64,6 +66,8 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         labels=shared.labels,
         scheduled=created if scheduled == created else scheduled,
         gone_by=meta.deletion_timestamp or "",
+        allocations=pool.allocations(annotations),
+        offers=(meta.uid or meta.name) if reservations.offers(written) else "",
     )
 
 
@@ -110,6 +114,8 @@ def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         labels=shared.labels,
         resource_version=meta.resource_version or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
+        uid=meta.uid or "",
+        owners=references(meta),
     )
 
 

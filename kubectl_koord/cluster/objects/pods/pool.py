@@ -7,9 +7,11 @@ from sys import intern
 import msgspec
 
 from kubectl_koord.cluster.objects.fields.pool import Pool
+from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods, selectors
+from kubectl_koord.model.allocations import NOTHING, Allocations
 
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 
@@ -34,15 +36,28 @@ class PodPool(Pool):
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
+        self._allocations: dict[Allocations, Allocations] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
         """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
-        key = (_without_node(pod.spec), qos, other_fields(pod))
+        meta = pod.metadata
+        use = None if pod.spec.node_name else reservations.read_of(meta.annotations, meta.labels)
+        key = (_without_node(pod.spec), qos, other_fields(pod), use)
         found = self._by_spec.get(key)
         if found is None:
             new = requirements(pod)
+            if use is not None:
+                new = msgspec.structs.replace(new, reservation=reservations.use(use))
             found = self._by_spec[key] = self._requirements.setdefault(new, new)
         return found
+
+    def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
+        """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
+        reservation = reservations.drawn_on(annotations)
+        if not reservation:
+            return NOTHING
+        new = Allocations(reservation=reservation)
+        return self._allocations.setdefault(new, new)
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say."""
