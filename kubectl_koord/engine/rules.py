@@ -19,6 +19,8 @@ class Rules(Struct, frozen=True):
     spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
         once that has its place.
     places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
+    forgets_owners: a scheduler that starts may read a running owner before its reservation, and then does not know
+        that it draws on it.
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
@@ -29,6 +31,7 @@ class Rules(Struct, frozen=True):
     filters_by_reservation: bool
     spends_reservations: bool
     places_waiting_reservations: bool
+    forgets_owners: bool
     looks_up_reservations: bool
 
 
@@ -41,6 +44,7 @@ _RULES = {
         filters_by_reservation=False,
         spends_reservations=True,
         places_waiting_reservations=True,
+        forgets_owners=False,
         looks_up_reservations=False,
     ),
     "1.8": Rules(
@@ -51,6 +55,7 @@ _RULES = {
         filters_by_reservation=True,
         spends_reservations=False,
         places_waiting_reservations=False,
+        forgets_owners=False,
         looks_up_reservations=False,
     ),
     "main": Rules(
@@ -61,6 +66,7 @@ _RULES = {
         filters_by_reservation=True,
         spends_reservations=False,
         places_waiting_reservations=False,
+        forgets_owners=True,
         looks_up_reservations=True,
     ),
 }

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
+from kubectl_koord.diagnosis import admission, coverage, disruption, reservations, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.preemption import Preemption
 from kubectl_koord.engine.rounds import Outcome
@@ -207,6 +207,7 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
     if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
         yield Notice("wasted-victims", sentences.WASTED)
+    yield from reservations.in_vain(outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
 

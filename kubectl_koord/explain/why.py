@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
+from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
@@ -143,6 +143,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         simulation,
         (
             *warnings,
+            *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
             *(_contended(simulation, likeliest.first) if not brief else ()),
