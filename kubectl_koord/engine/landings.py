@@ -54,7 +54,7 @@ def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
         landing = Landing(view)
         for pod in waiting:
             states = _taking(pod, landing.view, rules)
-            landing = _landed(landing, pod, choose(states).node.name) if states else landing
+            landing = _landed(landing, pod, choose(states).node.name if states else "")
         found.append(landing)
     return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
 
@@ -92,7 +92,9 @@ def _taking(pod: PendingPod, view: View, rules: Rules) -> list[NodeState]:
 
 
 def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:
-    reservation, room = landed(pod, node)
+    if pod.reserves is None or not node:
+        return landing
+    reservation, room = landed(pod, pod.reserves, node)
     return Landing(landing.view.with_reservation(reservation, room), (*landing.nodes, (reservation.name, node)))
 
 

@@ -149,11 +149,9 @@ def _is_exact(pod: PendingPod, reservation: Reservation, resources: Iterable[str
     return True
 
 
-def landed(pod: PendingPod, node: str) -> tuple[Reservation, ReservedRoom]:
-    """Return the Reservation that a pod stands for once it is placed on a node, and what it takes up there."""
-    if pod.reserves is None:
-        raise ValueError(pod.key)
-    placed = structs.replace(pod.reserves, node=node)
+def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservation, ReservedRoom]:
+    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there."""
+    placed = structs.replace(reserves, node=node)
     requests = structs.replace(PodRequirements(), requests=pod.requirements.requests, ports=pod.requirements.ports)
     room = ReservedRoom(
         name=placed.name,

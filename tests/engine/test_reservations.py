@@ -270,6 +270,13 @@ def test_members_that_are_counted_are_charged_to_the_node(said: ReservationUse |
     assert tried.plan.offered == (slots,)
 
 
+def test_the_best_reservation_of_a_node_gives_the_slots() -> None:
+    drawing = ONE.with_reservation("r", "n1", 4).with_reservation("s", "n1", 1).with_running("x", "n1", 3)
+    tried = attempt_of(drawing.with_gang("job", 2, 4, must_gather="SpineLayer", labels=MINE))
+    assert tried.plan is not None
+    assert tried.plan.offered == (1,)
+
+
 def test_one_by_one_members_draw_on_a_reservation_each() -> None:
     drawing = ONE.with_reservation("r", "n1", 4, once=True).with_reservation("s", "n1", 4, once=True)
     gang = drawing.with_gang("job", 2, 4, labels=MINE)

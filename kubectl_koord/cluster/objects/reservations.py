@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
-from kubectl_koord.cluster.objects.pods.decode import pod
+from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
@@ -153,7 +153,7 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
     )
     said = (condition for condition in written.status.conditions or () if condition.type == "Scheduled")
     conditions = [structs.replace(condition, type="PodScheduled") for condition in said]
-    found = pod(
+    found = pending(
         Pod(
             metadata=Meta(
                 name=uid(meta),
@@ -169,8 +169,6 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
         ),
         pool,
     )
-    if not isinstance(found, pods.PendingPod):
-        return None
     requirements = found.requirements
     return structs.replace(
         found,

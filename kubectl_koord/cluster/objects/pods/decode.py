@@ -28,7 +28,7 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         return _finished(written)
     if written.spec.node_name:
         return _running(written, pool)
-    return _pending(written, pool)
+    return pending(written, pool)
 
 
 def _finished(written: Pod) -> pods.FinishedPod:
@@ -87,7 +87,13 @@ def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
     )
 
 
-def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
+def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
+    """Return a pod that waits for a node.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)
