@@ -26,6 +26,7 @@ from kubectl_koord.model.snapshot import Snapshot
 
 _NOTHING_SAID = ReservationUse()
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+_ANY_NODE = Node("", ())
 _HARD = {"NoSchedule", "NoExecute"}
 
 
@@ -52,13 +53,24 @@ def drawable(view: View, pod: PendingPod) -> Drawable:
 
 @memoised
 def _drawable(view: View, pod: PendingPod) -> Drawable:
-    names = view.names()
-    found = (
+    names, snapshot = view.names(), view.snapshot
+    use = pod.requirements.reservation
+    if use is None or use.affinity is None:
+        every = _without_labels(snapshot, pod)
+        found = [one.uid for one in every if one.node in names and one.uid in view.state(one.node).rooms]
+        return _of_uids(snapshot, frozenset(found))
+    found = [
         one.uid
-        for one in view.snapshot.reservations
+        for one in snapshot.reservations
         if one.node in names and is_match(pod, one, view.node(one.node)) and one.uid in view.state(one.node).rooms
-    )
-    return _of_uids(view.snapshot, frozenset(found))
+    ]
+    return _of_uids(snapshot, frozenset(found))
+
+
+@memoised
+def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
+    """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
+    return tuple(one for one in snapshot.reservations if is_match(pod, one, _ANY_NODE))
 
 
 @memoised
