@@ -44,7 +44,7 @@ class Job(Struct, frozen=True):
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
-    `reservations` those that members may own.
+    `reservations` are those that tell members apart by who may own them.
     """
 
     pods: tuple[PendingPod, ...]

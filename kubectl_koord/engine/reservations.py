@@ -112,6 +112,14 @@ def owned(pod: PendingPod, reservations: Iterable[Reservation]) -> frozenset[str
     return frozenset(one.uid for one in reservations if is_owner(pod, one.owners))
 
 
+@memoised
+def one_of_each_owner(snapshot: Snapshot) -> tuple[Reservation, ...]:
+    """Return one reservation for each way to own one, those too that are to be placed: they tell pods apart."""
+    waiting = (pod.reserves for pod in snapshot.reserve_pods if pod.reserves is not None)
+    every = (*snapshot.reservations, *waiting)
+    return tuple({one.owners: one for one in reversed(every)}.values())
+
+
 def _is_object(pod: PendingPod, wanted: OwnerObject) -> bool:
     return wanted.uid in {"", pod.uid} and wanted.name in {"", pod.name} and wanted.namespace in {"", pod.namespace}
 
