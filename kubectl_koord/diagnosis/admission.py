@@ -16,6 +16,7 @@ from kubectl_koord.engine.prefilter import UnknownLayer
 from kubectl_koord.engine.refusals import (
     InvalidDeviceAmount,
     InvalidDeviceSet,
+    NoReservationMatches,
     NoTopologyTree,
     TopologyNotAware,
     UnreadableDeviceAnnotation,
@@ -46,7 +47,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableDeviceAnnotation()
         ):
             return ()
-        case OmitsItself(one) | VolumesUnbound(one):
+        case OmitsItself(one) | NoReservationMatches(one) | VolumesUnbound(one):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

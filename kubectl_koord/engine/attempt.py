@@ -9,22 +9,24 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection, reserve
+from kubectl_koord.engine.fit import Prepared, placed, preference, preferred, prepare, rejection, reserve
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
 from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal
+from kubectl_koord.engine.reservations import owned
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
+from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.storage import Claim
 
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
-_Kind: TypeAlias = tuple[PodRequirements, str, Labels]
+_Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
 
 
 class JobTopology(Struct, frozen=True):
@@ -41,7 +43,8 @@ class Job(Struct, frozen=True):
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
-    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide.
+    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
+    `reservations` are those that tell members apart by who may own them.
     """
 
     pods: tuple[PendingPod, ...]
@@ -53,6 +56,7 @@ class Job(Struct, frozen=True):
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
     prefilter: PreFilterRefusal | None = None
+    reservations: tuple[Reservation, ...] = ()
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -125,13 +129,13 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by requirements, by what their volume claims come to, by priority, preemption policy
-    and nomination; which of them the scheduler takes first from its queue is in no object. Higher priority and larger
-    number go first.
+    Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are for
+    them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue is in
+    no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kind = shape(pod, job.claims)
+        kind = (*shape(pod, job.claims), owned(pod, job.reservations))
         kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
@@ -188,14 +192,13 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
     now each pod is tried with its own, and all is booked for those before it.
     """
     trigger = prepared.trigger
-    alike = all(pod.requirements == trigger.requirements for pod in job.pods)
-    if alike and not prepared.books and not prepared.follows_members:
+    if _are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
         return None
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
-    own = {_kind(pod): pod for pod in in_turn}
+    own = {_kind(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
-        return _first_refused(view, in_turn, assignments, by_kind)
+        return _first_refused(job, view, in_turn, assignments, by_kind)
     seated: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
@@ -207,20 +210,30 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
     return None
 
 
-def _kind(pod: PendingPod) -> _Kind:
+def _are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
+    """Tell whether all these pods are filtered as the trigger is."""
+    own = owned(trigger, job.reservations)
+    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
+
+
+def _kind(job: Job, pod: PendingPod) -> _Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    return (pod.requirements, pod.namespace, pod.labels)
+    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
 
 
 def _first_refused(
-    view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[_Kind, Prepared]
+    job: Job,
+    view: View,
+    in_turn: Iterable[PendingPod],
+    assignments: Mapping[str, str],
+    by_kind: Mapping[_Kind, Prepared],
 ) -> FailedSeat | None:
     """Return the same for members of which none changes what was prepared for the others."""
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        found = placed(pod, state, by_kind[_kind(pod)])
+        found = placed(pod, state, by_kind[_kind(job, pod)])
         if not isinstance(found, PendingPod):
             return FailedSeat(pod.key, node, found)
         state.add(found)
@@ -244,7 +257,7 @@ def _free_share(state: NodeState) -> tuple[int, int]:
 
 
 def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    if all(pod.requirements == trigger.requirements for pod in job.tried) and not _is_stateful(job, trigger, view):
+    if _are_alike(job, trigger, job.tried) and not _is_stateful(job, trigger, view):
         return _alike(job, view, trigger)
     return _one_by_one(job, view, trigger, choose)
 
@@ -266,7 +279,8 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
+    ranked = _ranked(view, slots, prepared)
+    order = [name for name in ranked for _ in range(slots[name].slots)]
     placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
@@ -300,12 +314,21 @@ def _waiting(
     return waiting
 
 
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
+    """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
+    names = [name for name, node in offer.items() if node.slots]
+    return sorted(names, key=lambda name: (preference(view.state(name), prepared), -offer[name].slots))
+
+
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
-    found = Offer()
+    found = Offer((name, node) for name, node in offer.items() if not node.slots)
     left = len(pods)
-    for name, node in sorted(offer.items(), key=lambda item: -item[1].slots):
-        found[name] = places(view.state(name), pods[: node.slots], prepared) if node.slots else node
+    for name in _ranked(view, offer, prepared):
+        node = offer[name]
+        # Counting charges members to the node, where each may draw on a reservation of its own.
+        most = len(pods) if prepared.reservations else node.slots
+        found[name] = places(view.state(name), pods[:most], prepared)
         if found[name].slots == node.slots:
             found[name] = node
         left -= found[name].slots
@@ -338,7 +361,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         reasons = {name: reason for name, reason in refusals.items() if reason is not None}
         if not feasible or aborting(reasons):
             return Attempt(pod, prepared, None, None, reasons, waiting, left, aborted=aborting(reasons))
-        state = choose(feasible)
+        state = choose(preferred(feasible, prepared))
         name = state.node.name
         booked = reserve(pod, state, prepared)
         if not isinstance(booked, PendingPod):

@@ -80,7 +80,19 @@ class VolumesUnbound(Struct, frozen=True):
     code: ClassVar[Literal["volumes-unbound"]] = "volumes-unbound"
 
 
-PodRefusal: TypeAlias = InvalidDevices | VolumesUnbound
+class NoReservationMatches(Struct, frozen=True):
+    """A pod must use a reservation, and none matches it on a node that it may go to (`PreFilter` in reservation).
+
+    By `name`, where it asks for one; `owned` is how many there are of which it may be an owner.
+    """
+
+    pod: str
+    name: str
+    owned: int
+    code: ClassVar[Literal["no-matching-reservation"]] = "no-matching-reservation"
+
+
+PodRefusal: TypeAlias = InvalidDevices | NoReservationMatches | VolumesUnbound
 """What is wrong with the pod itself, so that no node can help."""
 
 PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal

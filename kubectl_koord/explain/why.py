@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
+from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
@@ -27,6 +27,7 @@ from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_COUNT
+from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING, once_placed
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
@@ -143,6 +144,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         simulation,
         (
             *warnings,
+            *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
             *(_contended(simulation, likeliest.first) if not brief else ()),
@@ -254,7 +256,8 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
     if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
         return insufficient.cause_of(simulation, racing.first)
     if verdict == "unknown":
-        return Cause("several-outcomes", sentences.DEPENDS_ON_FIRST_POD)
+        is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
+        return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
     return insufficient.cause_of(simulation, outcomes[0].first)
 
 
@@ -288,7 +291,10 @@ def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tupl
 def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
     return WhyAlternative(
-        when=sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests),
+        when=once_placed(
+            outcome.landing,
+            sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests),
+        ),
         verdict=verdict,
         domains=evidence.slot_rows(simulation, outcome.first),
         placement=outcome.first.placement if outcome.first.plan is not None else None,

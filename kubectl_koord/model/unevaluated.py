@@ -36,13 +36,6 @@ class UnreadLoad(_Unevaluated, frozen=True, gc=False):
     """NodeMetrics that could not be read."""
 
 
-class MatchingReservation(_Unevaluated, frozen=True, gc=False):
-    """A Reservation that the pods may draw on: there may be more room than was counted."""
-
-    may_admit: ClassVar[bool] = True
-    name: str
-
-
 class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     """Reservations that could not be read: they hold room, and may give it."""
 
@@ -91,7 +84,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources", "reservation-affinity"]
+WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
@@ -119,7 +112,6 @@ Unevaluated: TypeAlias = (
     | UnreadQuotas
     | UnreadCards
     | UnreadLoad
-    | MatchingReservation
     | UnreadReservations
     | UnreadStorage
     | UnreadVolume

@@ -6,6 +6,7 @@ from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import (
     InvalidDeviceAmount,
     InvalidDeviceSet,
+    NoReservationMatches,
     NoTopologyTree,
     PreFilterRefusal,
     TopologyNotAware,
@@ -35,6 +36,12 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
             return f"{invalid_devices(refusal)}."
+        case NoReservationMatches(name=name, owned=owned):
+            wanted = f"reservation {name}" if name else "a reservation with its reservation affinity"
+            if not owned:
+                return f"it must use {wanted}, and no reservation with room is for it."
+            others = "the one that is for it does" if owned == 1 else f"the {owned} that are for it do"
+            return f"it must use {wanted}, and {others} not match."
         case VolumesUnbound():
             return unbound_sentence(refusal)
         case _:

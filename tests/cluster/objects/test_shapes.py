@@ -166,10 +166,6 @@ def test_required_inter_pod_terms() -> None:
             {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
             (WideningPodSetting("namespace-selector"),),
         ),
-        (
-            {"annotations": {"scheduling.koordinator.sh/reservation-affinity": "{}"}},
-            (WideningPodSetting("reservation-affinity"),),
-        ),
         ({"labels": {"koordinator.sh/qosClass": "LSR"}}, (PodSetting("cpu-binding"),)),
         (
             {

@@ -23,7 +23,6 @@ from kubectl_koord.model.unevaluated import (
 )
 
 _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
-    "scheduling.koordinator.sh/reservation-affinity": WideningPodSetting("reservation-affinity"),
     "scheduling.koordinator.sh/numa-topology-spec": PodSetting("numa-topology-spec"),
     "scheduling.koordinator.sh/resource-spec": PodSetting("cpu-binding"),
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
