@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from kubectl_koord.engine.attempt import Attempt, Job, attempt, triggers
+from kubectl_koord.engine.attempt import Attempt, Job, triggers
 from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.preemption import Preemption, VictimOrder, by_name
@@ -18,6 +18,7 @@ from kubectl_koord.engine.preemption import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why

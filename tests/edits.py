@@ -58,6 +58,11 @@ def _add_node(items: list[Json], edit: Json) -> None:
     if "kubernetes.io/hostname" in labels:
         labels["kubernetes.io/hostname"] = edit["node"]
     items.append(node)
+    items.extend(
+        item | {"metadata": item["metadata"] | {"name": edit["node"]}}
+        for item in [one for one in items if one["kind"] == "NodeResourceTopology"]
+        if item["metadata"]["name"] == edit["like"]
+    )
     _uncordon(items, {"node": edit["node"]})
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.kinds import Kind
-from kubectl_koord.cluster.objects import metrics, nodes, reservations, scheduler, storage
+from kubectl_koord.cluster.objects import metrics, node_topology, nodes, reservations, scheduler, storage
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -19,6 +19,7 @@ from kubectl_koord.cluster.pod_store import PodStore
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
+from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
@@ -142,7 +143,8 @@ class Collector:
         name = written.metadata.name
         self.values(kinds.NODE)[name] = nodes.node(written, self._pool)
         self._node_annotations.pop(name, None)
-        annotations = metrics.annotations_of(written.metadata.annotations)
+        written_there = written.metadata.annotations
+        annotations = metrics.annotations_of(written_there) | node_topology.annotations_of(written_there)
         if annotations:
             self._node_annotations[name] = annotations
 
@@ -229,22 +231,27 @@ class Collector:
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
-        """Return the node with what other objects tell of it: its metric, its volume limits, its devices."""
+        """Return the node with what other objects tell of it: its load, volumes, devices, CPUs and NUMA zones."""
         metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
         devices = self.values(kinds.DEVICE).get(node.name)
-        if metric is None and limits is None:
-            return node if devices is None else structs.replace(node, devices=devices)
         annotations = self._node_annotations.get(node.name, {})
+        known = self.values(kinds.NODE_TOPOLOGY).get(node.name)
+        numa = node_topology.of_node(node.labels, annotations, known)
+        if metric is None and limits is None and numa is None:
+            return node if devices is None else structs.replace(node, devices=devices)
         if metric is not None:
             metric = metrics.with_annotations(metric, annotations)
         is_open = metric is not None and config.load.unevaluated
         more = (NodeSetting("load-estimates"),) if is_open else ()
+        if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
+            more = (*more, NodeSetting("numa-topology-policy"))
         return structs.replace(
             node,
             metric=metric,
             volume_limits=storage.volume_limits(limits),
             unevaluated=(*node.unevaluated, *more),
             devices=devices,
+            numa=numa,
         )
 
     def _storage(self) -> Storage:

@@ -17,6 +17,7 @@ from kubectl_koord.cluster.objects import (
     events,
     gangs,
     metrics,
+    node_topology,
     nodes,
     provisioning,
     quotas,
@@ -160,6 +161,15 @@ NODE_METRIC = Kind(
     bare_name,
     "gangs",
     metrics.metric,
+)
+NODE_TOPOLOGY = Kind(
+    "NodeResourceTopology",
+    node_topology.NodeResourceTopology,
+    "/apis/topology.node.k8s.io/v1alpha1",
+    "noderesourcetopologies",
+    bare_name,
+    "gangs",
+    node_topology.topology,
 )
 LEASE = Kind(
     "Lease",

@@ -14,11 +14,13 @@ from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.oddities import oddities
 from kubectl_koord.engine.prefilter import UnknownLayer
 from kubectl_koord.engine.refusals import (
+    FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
     NoReservationMatches,
     NoTopologyTree,
     TopologyNotAware,
+    UnreadableAnnotation,
     UnreadableDeviceAnnotation,
     VolumesUnbound,
 )
@@ -45,6 +47,8 @@ def _about(blocker: Blocker) -> Keys:
             | InvalidDeviceAmount()
             | InvalidDeviceSet()
             | UnreadableDeviceAnnotation()
+            | FractionalBinding()
+            | UnreadableAnnotation()
         ):
             return ()
         case OmitsItself(one) | NoReservationMatches(one) | VolumesUnbound(one):

@@ -18,6 +18,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadQuotas,
     UnreadReservations,
     UnreadStorage,
+    UnreadTopologies,
     UnreadVolume,
     UnreadVolumeLimits,
 )
@@ -106,6 +107,8 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
             yield PodSetting("npu-template")
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()
+    if any(pod.requirements.requests for pod in pods) and not snapshot.sees("NodeResourceTopology"):
+        yield UnreadTopologies()  # a node's policy may stand there alone
     yield from _quotas(pods, snapshot)
     wanted = {resource for pod in pods for resource, _ in pod.requirements.requests}
     if any(is_device(resource) for resource in wanted) and not snapshot.sees("Device"):

@@ -1,32 +1,27 @@
-"""One attempt of the scheduler at a gang: where its pods would go, or on which nodes they failed.
+"""What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
 
-A gang with a topology spec is planned as a whole; any other is tried pod by pod.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import Prepared, placed, preference, preferred, prepare, rejection, reserve
+from kubectl_koord.engine.fit import Prepared, prepare
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
+from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.reservations import owned
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
+from kubectl_koord.engine.slots import Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.storage import Claim
 
-Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
-"""Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
-_Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
+Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
 
 
 class JobTopology(Struct, frozen=True):
@@ -89,7 +84,8 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: members that had found a node before the trigger failed, by node.
     left: the members that had none. failed_seat: where the plan failed as it was carried out, or a pod could not be
     booked on the node that it was to have, None where neither is so. aborted: by node, the reasons over which
-    the scheduler gave up the attempt. prefilter: why no node was asked, None where nodes were.
+    the scheduler gave up the attempt. unbookable: by node that passed the filters, why it could not be booked where
+    that was looked at, whichever node was taken. prefilter: why no node was asked, None where nodes were.
     """
 
     trigger: PendingPod
@@ -100,18 +96,26 @@ class Attempt(Struct, frozen=True, dict=True):
     waiting: Mapping[str, tuple[PendingPod, ...]] = {}
     left: tuple[PendingPod, ...] = ()
     failed_seat: FailedSeat | None = None
+    unbookable: Mapping[str, Reason] = {}
     aborted: Mapping[str, Reason] = {}
     prefilter: PreFilterRefusal | None = None
+
+    @property
+    def fails_at_reserve(self) -> bool:
+        """Whether a node was chosen that could then not be booked: no other is tried, and no pod is preempted."""
+        return self.plan is None and self.failed_seat is not None
 
     @property
     def plan_fails(self) -> bool:
         """Whether the members do not fit beside each other, though they would alone.
 
-        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do.
+        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do. Room of
+        reservations none counts rightly: it is there for all who are counted, and for each in turn only once.
         """
         seat = self.failed_seat
-        elsewhere = Insufficient | TooManyPods | PreFilterRefusal
-        return self.plan is not None and seat is not None and not isinstance(seat.reason, elsewhere)
+        if self.plan is None or seat is None or isinstance(seat.reason, PreFilterRefusal):
+            return False
+        return bool(self.prepared.reservations) or not isinstance(seat.reason, Insufficient | TooManyPods)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -156,228 +160,20 @@ def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
     return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
 
 
-def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:
-    """Return what comes of an attempt with this trigger.
-
-    Args:
-        job: what is tried.
-        view: the cluster.
-        trigger: the member that is taken first.
-        choose: which feasible node a plain member takes; by default the emptiest.
-
-    """
-    prepared = job.prepared_to_plan(trigger, view)
-    refusal = job.prefilter or prepared.refusal
-    if refusal is not None:
-        return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
-    if job.topology is not None:
-        return _planned(job, job.topology, view, trigger)
-    return _pod_by_pod(job, view, trigger, choose or emptiest)
-
-
-def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
-    prepared = job.prepared_to_plan(trigger, view)
-    slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
-    plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
-    failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
-    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried} if plan.assignments else {}
-    placement = tried if failed is None and is_enough(job, tried) else None
-    return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, failed_seat=failed)
-
-
-def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> FailedSeat | None:
-    """Return the first member that its own filters refuse on its planned node, None when all fit.
-
-    The plan was made with the trigger's prepared state, and nothing was booked for those who were counted;
-    now each pod is tried with its own, and all is booked for those before it.
-    """
-    trigger = prepared.trigger
-    if _are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
-        return None
-    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
-    own = {_kind(job, pod): pod for pod in in_turn}
-    by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
-    if not any(one.follows_members for one in by_kind.values()):
-        return _first_refused(job, view, in_turn, assignments, by_kind)
-    seated: dict[str, list[PendingPod]] = {}
-    for pod in in_turn:
-        node = assignments[pod.key]
-        now = view.with_pods(seated)
-        found = placed(pod, now.state(node), job.prepared(pod, now))
-        if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found)
-        seated.setdefault(node, []).append(found)
-    return None
-
-
-def _are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
+def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
     """Tell whether all these pods are filtered as the trigger is."""
     own = owned(trigger, job.reservations)
     return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
 
 
-def _kind(job: Job, pod: PendingPod) -> _Kind:
+def kind_of(job: Job, pod: PendingPod) -> Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
     return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
-
-
-def _first_refused(
-    job: Job,
-    view: View,
-    in_turn: Iterable[PendingPod],
-    assignments: Mapping[str, str],
-    by_kind: Mapping[_Kind, Prepared],
-) -> FailedSeat | None:
-    """Return the same for members of which none changes what was prepared for the others."""
-    states: dict[str, NodeState] = {}
-    for pod in in_turn:
-        node = assignments[pod.key]
-        state = states.setdefault(node, view.state(node).copy())
-        found = placed(pod, state, by_kind[_kind(job, pod)])
-        if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found)
-        state.add(found)
-    return None
-
-
-def emptiest(states: Sequence[NodeState]) -> NodeState:
-    """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
-    return max(states, key=_free_share)
-
-
-def fullest(states: Sequence[NodeState]) -> NodeState:
-    """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
-    return min(states, key=_free_share)
-
-
-def _free_share(state: NodeState) -> tuple[int, int]:
-    totals = dict(state.node.allocatable)
-    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
-    return min(shares, default=0), sum(shares)
-
-
-def _pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    if _are_alike(job, trigger, job.tried) and not _is_stateful(job, trigger, view):
-        return _alike(job, view, trigger)
-    return _one_by_one(job, view, trigger, choose)
-
-
-def _is_stateful(job: Job, trigger: PendingPod, view: View) -> bool:
-    return not job.prepared(trigger, view).counts_only_room
-
-
-def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
-    """Fill the nodes with members that are alike: where each goes is open, how many fit is not.
-
-    Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
-    """
-    prepared = job.prepared(trigger, view)
-    slots = offer_slots(view, view.names(), job.tried, prepared)
-    aborted = aborting(slots.refusals)
-    if aborted:
-        return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
-    if prepared.books:
-        slots = _places(view, slots, job.tried, prepared)
-    queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    ranked = _ranked(view, slots, prepared)
-    order = [name for name in ranked for _ in range(slots[name].slots)]
-    placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
-    if is_enough(job, placement):
-        return Attempt(trigger, prepared, None, placement, slots)
-    waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
-    left = tuple(pod for pod in queue if pod.key not in placement)
-    if not left:
-        return _too_few(job, view, trigger, waiting)
-    # Nodes that hold all they can refuse the next pod for what the counting ended with.
-    return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 
 
 def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
     """Return the refusals among these over which the scheduler gives up the whole attempt (status Error)."""
     return {name: reason for name, reason in refusals.items() if isinstance(reason, IsolationMissing)}
-
-
-def _waiting(
-    view: View, pods: Iterable[PendingPod], placement: Mapping[str, str], prepared: Prepared
-) -> Mapping[str, tuple[PendingPod, ...]]:
-    """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
-    states: dict[str, NodeState] = {}
-    waiting: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in pods:
-        node = placement[pod.key]
-        found: PendingPod | Reason = pod
-        if prepared.books:
-            state = states.setdefault(node, view.state(node).copy())
-            found = reserve(pod, state, prepared)
-            state.add(found if isinstance(found, PendingPod) else pod)
-        waiting[node] = (*waiting.get(node, ()), found if isinstance(found, PendingPod) else pod)
-    return waiting
-
-
-def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
-    """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
-    names = [name for name, node in offer.items() if node.slots]
-    return sorted(names, key=lambda name: (preference(view.state(name), prepared), -offer[name].slots))
-
-
-def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
-    """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
-    found = Offer((name, node) for name, node in offer.items() if not node.slots)
-    left = len(pods)
-    for name in _ranked(view, offer, prepared):
-        node = offer[name]
-        # Counting charges members to the node, where each may draw on a reservation of its own.
-        most = len(pods) if prepared.reservations else node.slots
-        found[name] = places(view.state(name), pods[:most], prepared)
-        if found[name].slots == node.slots:
-            found[name] = node
-        left -= found[name].slots
-        if left <= 0:
-            break
-    return found
-
-
-def _never(job: Job) -> tuple[PendingPod, ...]:
-    """Return the members that are never tried: preemption makes room for them, too."""
-    return tuple(pod for pod in job.pods if pod.key in job.never)
-
-
-def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
-    queue = sorted(
-        job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.requirements != trigger.requirements, pod.key)
-    )
-    waiting: dict[str, tuple[PendingPod, ...]] = {}
-    placement: dict[str, str] = {}
-    now = view
-    for position, pod in enumerate(queue):
-        prepared = job.prepared(pod, now)
-        left = (*queue[position:], *_never(job))
-        if prepared.refusal is not None:
-            return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
-        states = [now.state(name) for name in now.names()]
-        refusals = {state.node.name: rejection(pod, state, prepared) for state in states}
-        feasible = [state for state in states if refusals[state.node.name] is None]
-        reasons = {name: reason for name, reason in refusals.items() if reason is not None}
-        if not feasible or aborting(reasons):
-            return Attempt(pod, prepared, None, None, reasons, waiting, left, aborted=aborting(reasons))
-        state = choose(preferred(feasible, prepared))
-        name = state.node.name
-        booked = reserve(pod, state, prepared)
-        if not isinstance(booked, PendingPod):
-            seat = FailedSeat(pod.key, name, booked)
-            return Attempt(pod, prepared, None, None, {name: booked}, waiting, left, failed_seat=seat)
-        waiting[name] = (*waiting.get(name, ()), booked)
-        placement[pod.key] = name
-        now = view.with_pods(waiting)
-        if is_enough(job, placement):
-            return Attempt(trigger, job.prepared(trigger, view), None, placement, {})
-    return _too_few(job, view, trigger, waiting)
-
-
-def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:
-    """Return the attempt in which every pod found a place and there are fewer than must wait at once."""
-    return Attempt(trigger, job.prepared(trigger, view), None, None, {}, waiting)
 
 
 def is_enough(job: Job, placed: Iterable[str]) -> bool:

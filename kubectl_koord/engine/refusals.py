@@ -92,7 +92,23 @@ class NoReservationMatches(Struct, frozen=True):
     code: ClassVar[Literal["no-matching-reservation"]] = "no-matching-reservation"
 
 
-PodRefusal: TypeAlias = InvalidDevices | NoReservationMatches | VolumesUnbound
+class FractionalBinding(Struct, frozen=True):
+    """The pod asks to bind its CPUs, and asks for parts of one, in thousandths (`PreFilter` of NodeNUMAResource)."""
+
+    asked: int
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+
+
+class UnreadableAnnotation(Struct, frozen=True):
+    """An annotation of the pod, by its name, cannot be read (`PreFilter` of NodeNUMAResource)."""
+
+    annotation: str
+    code: ClassVar[Literal["invalid-request"]] = "invalid-request"
+
+
+PodRefusal: TypeAlias = (
+    InvalidDevices | NoReservationMatches | VolumesUnbound | FractionalBinding | UnreadableAnnotation
+)
 """What is wrong with the pod itself, so that no node can help."""
 
 PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal

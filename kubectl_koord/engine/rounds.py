@@ -5,7 +5,8 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Choice, Job, attempt, emptiest, fullest, shape, triggers
+from kubectl_koord.engine.attempt import Attempt, Job, shape, triggers
+from kubectl_koord.engine.one_by_one import Choice, bookable, emptiest, fullest, not_bookable
 from kubectl_koord.engine.preemption import (
     VICTIM_ORDERS,
     Preemption,
@@ -16,6 +17,7 @@ from kubectl_koord.engine.preemption import (
     preempt,
     single_out,
 )
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -67,8 +69,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
         else tuple({shape(pod, job.claims): pod for pod in reversed(triggers(job))}.values())[::-1]
     )
     for trigger in kinds:
-        for choose in _choices(job):
-            first = attempt(job, view, trigger, choose)
+        for choose, first in _firsts(job, view, trigger):
             if first.placement is not None or not preemption:
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
@@ -78,6 +79,20 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
                     yield outcome
                 if outcome is not None and not outcome.rounds:
                     break  # costs choose among possible victims: without any they decide nothing
+
+
+def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[Choice, Attempt]]:
+    """Yield the attempts with a trigger by which node plain members take; which one scores best is not computed.
+
+    Where some of the nodes cannot be booked, one of them may be taken, or one of the others.
+    """
+    split = False
+    for choose in _choices(job):
+        first = attempt(job, view, trigger, choose)
+        split = split or bool(first.unbookable)
+        yield choose, first
+    for choose in (bookable, not_bookable) if split else ():
+        yield choose, attempt(job, view, trigger, choose)
 
 
 def _choices(job: Job) -> tuple[Choice, ...]:

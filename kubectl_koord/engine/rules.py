@@ -14,6 +14,8 @@ class Rules(Struct, frozen=True):
         ancestors (koordinator#2797, #2798).
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
+    filters_best_effort: NodeNUMAResource looks at nodes with the policy BestEffort before one is chosen, and not
+        only as it reserves what the pod needs there.
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
     retries_failed_plans: a gang whose plan cannot be carried out is tried again at once, before its waiting members
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
@@ -31,6 +33,7 @@ class Rules(Struct, frozen=True):
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
+    filters_best_effort: bool
     knows_sidecars: bool
     retries_failed_plans: bool
     knows_unshareable_gpus: bool
@@ -47,6 +50,7 @@ _RULES = {
         pod_count_multiple=False,
         compares_ancestors=False,
         oversized_is_unresolvable=False,
+        filters_best_effort=True,
         knows_sidecars=False,
         retries_failed_plans=False,
         knows_unshareable_gpus=False,
@@ -61,6 +65,7 @@ _RULES = {
         pod_count_multiple=True,
         compares_ancestors=True,
         oversized_is_unresolvable=True,
+        filters_best_effort=False,
         knows_sidecars=True,
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
@@ -75,6 +80,7 @@ _RULES = {
         pod_count_multiple=True,
         compares_ancestors=True,
         oversized_is_unresolvable=True,
+        filters_best_effort=False,
         knows_sidecars=True,
         retries_failed_plans=True,
         knows_unshareable_gpus=True,

@@ -33,7 +33,19 @@ class NodeState:
     `_drawn` what their owners request.
     """
 
-    __slots__ = ("_assigned", "_booked", "_drawn", "free", "held", "node", "occupants", "places", "ports", "rooms")
+    __slots__ = (
+        "_assigned",
+        "_booked",
+        "_drawn",
+        "before",
+        "free",
+        "held",
+        "node",
+        "occupants",
+        "places",
+        "ports",
+        "rooms",
+    )
 
     def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
         """Compute what the occupants leave free.
@@ -41,9 +53,8 @@ class NodeState:
         `before` is the node as it is, where somebody was taken away from it on trial alone.
         """
         self.node = node
-        self.held: tuple[Occupant, ...] = (
-            before.held if before else occupants if isinstance(occupants, tuple) else tuple(occupants)
-        )
+        self.before = before
+        self.held: tuple[Occupant, ...] = before.held if before else _as_tuple(occupants)
         self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
@@ -66,6 +77,7 @@ class NodeState:
         """Return an independent copy."""
         copied = NodeState.__new__(NodeState)
         copied.node = self.node
+        copied.before = self.before
         copied.held = self.held
         copied._assigned = self._assigned  # noqa: SLF001 - one of its own kind
         copied.free = dict(self.free)

@@ -255,6 +255,9 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
     racing = next((outcome for outcome in outcomes if outcome.races), None)
     if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
         return insufficient.cause_of(simulation, racing.first)
+    if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
+        failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
+        return Cause("several-outcomes", sentences.depends_on_node(failing))
     if verdict == "unknown":
         is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
         return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
@@ -288,13 +291,19 @@ def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tupl
     return tuple(_alternative(simulation, outcome) for outcome in distinct.values())
 
 
+def _when(outcome: Outcome) -> str:
+    first = outcome.first
+    if first.failed_seat is not None and first.fails_at_reserve:
+        return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
+    if first.unbookable:
+        return sentences.other_node_scores_best(sorted(first.unbookable))
+    return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
+
+
 def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
     return WhyAlternative(
-        when=once_placed(
-            outcome.landing,
-            sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests),
-        ),
+        when=once_placed(outcome.landing, _when(outcome)),
         verdict=verdict,
         domains=evidence.slot_rows(simulation, outcome.first),
         placement=outcome.first.placement if outcome.first.plan is not None else None,

@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.devices import NodeDevices
 from kubectl_koord.model.load import NodeMetric
+from kubectl_koord.model.numa import NodeNUMA
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -13,8 +14,8 @@ class Node(Struct, frozen=True, gc=False):
     """One node; `allocatable` holds every resource, `pods` among them.
 
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
-    `metric` is None where nothing was measured, `devices` where there is no Device object; `volume_limits` holds
-    attachable volumes by CSI driver.
+    `metric` is None where nothing was measured, `devices` where there is no Device object, `numa` where nothing is
+    known of its CPUs and NUMA zones; `volume_limits` holds attachable volumes by CSI driver.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Node(Struct, frozen=True, gc=False):
     metric: NodeMetric | None = None
     volume_limits: Resources = ()
     devices: NodeDevices | None = None
+    numa: NodeNUMA | None = None
 
 
 class PodGroup(Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.devices import DeviceOptions
 from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
@@ -63,7 +64,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
     `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
     koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
-    their amounts, `reservation` where nothing is said of reservations.
+    their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
@@ -84,6 +85,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     devices: DeviceOptions | None = None
     reservation: ReservationUse | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
+    numa: PodNUMA = NO_NUMA
 
 
 class RunningPod(Struct, frozen=True, gc=False):

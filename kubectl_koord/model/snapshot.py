@@ -98,6 +98,22 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
         return tuple(sorted(found, key=lambda setting: setting.code))
 
     @cached_property
+    def numa_settings(self) -> bool:
+        """Whether any node has settings of CPUs and zones that may refuse a pod which asks for nothing special."""
+        return any(node.numa is not None and node.numa.restricts for node in self.nodes.values())
+
+    @cached_property
+    def best_effort_zones(self) -> bool:
+        """Whether any node has the NUMA policy BestEffort."""
+        return any(node.numa is not None and node.numa.policy == "BestEffort" for node in self.nodes.values())
+
+    @cached_property
+    def amplified_cpus(self) -> bool:
+        """Whether any node tells more CPUs than it has, or cannot be read in that."""
+        numas = (node.numa for node in self.nodes.values())
+        return any(numa is not None and (numa.bad_ratio or numa.ratio > 1) for numa in numas)
+
+    @cached_property
     def nominated(self) -> tuple[PendingPod, ...]:
         """The pending pods that are nominated to a node: preemption made room for them there."""
         return tuple(pod for pod in self.pending if pod.nominated)

@@ -36,6 +36,10 @@ class UnreadLoad(_Unevaluated, frozen=True, gc=False):
     """NodeMetrics that could not be read."""
 
 
+class UnreadTopologies(_Unevaluated, frozen=True, gc=False):
+    """NodeResourceTopologies that could not be read: which CPUs and zones nodes have, and by which policy."""
+
+
 class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     """Reservations that could not be read: they hold room, and may give it."""
 
@@ -70,9 +74,7 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
 
 
 PodSettingCode: TypeAlias = Literal[
-    "cpu-binding",
     "npu-template",
-    "numa-topology-spec",
     "resource-claims",
     "scheduling-hint",
 ]
@@ -94,7 +96,7 @@ class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
     code: WideningCode
 
 
-NodeSettingCode: TypeAlias = Literal["amplified-resources", "cpu-bind-policy", "load-estimates", "numa-topology-policy"]
+NodeSettingCode: TypeAlias = Literal["load-estimates", "numa-topology-policy"]
 
 
 class NodeSetting(_Unevaluated, frozen=True, gc=False):
@@ -112,6 +114,7 @@ Unevaluated: TypeAlias = (
     | UnreadQuotas
     | UnreadCards
     | UnreadLoad
+    | UnreadTopologies
     | UnreadReservations
     | UnreadStorage
     | UnreadVolume

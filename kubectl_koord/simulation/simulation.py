@@ -111,8 +111,9 @@ def open_outcomes(
 ) -> tuple[Outcome, ...]:
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
-    Attempts go on with changing triggers until one has an effect: where any outcome has one, those
-    without are dropped; with `idle_too` only where one places the job.
+    Attempts go on with changing triggers until one has an effect: where any outcome has one, those without
+    are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
+    where one places the job.
     """
     landed: dict[object, list[Outcome]] = {}
     for outcome in every_outcome(simulation, view, preemption=preemption, alone=alone):
@@ -121,7 +122,7 @@ def open_outcomes(
 
 
 def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:
-    effective = [outcome for outcome in every if outcome.placed_at_once or outcome.rounds]
+    effective = [one for one in every if one.placed_at_once or one.rounds or one.first.fails_at_reserve]
     if idle_too and not any(outcome.placed_at_once for outcome in every):
         return every
     return effective or every

@@ -4,12 +4,14 @@ from typing import assert_never
 
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import (
+    FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
     NoReservationMatches,
     NoTopologyTree,
     PreFilterRefusal,
     TopologyNotAware,
+    UnreadableAnnotation,
     UnreadableDeviceAnnotation,
     VolumesUnbound,
 )
@@ -44,5 +46,9 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             return f"it must use {wanted}, and {others} not match."
         case VolumesUnbound():
             return unbound_sentence(refusal)
+        case FractionalBinding(asked=asked):
+            return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
+        case UnreadableAnnotation(annotation=annotation):
+            return f"its annotation {annotation} cannot be read."
         case _:
             assert_never(refusal)

@@ -17,6 +17,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadQuotas,
     UnreadReservations,
     UnreadStorage,
+    UnreadTopologies,
     UnreadVolume,
     UnreadVolumeLimits,
     WideningCode,
@@ -25,19 +26,15 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.wording.words import listed
 
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
-    "cpu-binding": "CPU binding",
     "npu-template": "template of shared NPU resources",
-    "numa-topology-spec": "NUMA topology spec",
     "resource-claims": "resource claims",
     "scheduling-hint": "scheduling hint",
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
 }
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
-    "amplified-resources": "amplified resources",
-    "cpu-bind-policy": "CPU bind policy",
     "load-estimates": "estimates of load that pods set themselves",
-    "numa-topology-policy": "NUMA topology policy",
+    "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
 }
 
 
@@ -59,6 +56,8 @@ def _name(item: Unevaluated) -> str:
             return "the cards of the nodes (Device objects could not be read)"
         case UnreadLoad():
             return "the measured load of the nodes (NodeMetric objects could not be read)"
+        case UnreadTopologies():
+            return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
         case UnreadReservations():
             return "reservations (Reservation objects could not be read)"
         case UnreadStorage(name, kind):

@@ -142,6 +142,21 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 94, "with reservations of the same allocate policy"
         case reasons.BeyondReservation():
             return 95, "with room in a reservation that matches"
+        case reasons.NUMAPolicyMismatch() | reasons.FractionalCPUs():
+            return 110, "whose CPU and NUMA policies allow it"
+        case reasons.InvalidAmplification() | reasons.InsufficientAmplifiedCPU():
+            return 120, "with amplified CPU free"
+        case (
+            reasons.NoCPUTopology()
+            | reasons.BindPolicyConflict()
+            | reasons.PartialCores()
+            | reasons.NotEnoughCPUs()
+            | reasons.NoZones()
+            | reasons.UnsatisfiedZones()
+            | reasons.UnalignedZones()
+            | reasons.InsufficientInZones()
+        ):
+            return 130, "with CPUs and NUMA zones for it"
         case (
             reasons.DevicesMissing()
             | reasons.DevicesShort()
@@ -152,7 +167,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             | reasons.IsolationMissing()
             | reasons.DevicesOutsideZones()
         ):
-            return 120, device_stage(reason)
+            return 140, device_stage(reason)
         case _:
             assert_never(reason)
 
@@ -217,6 +232,40 @@ def obstacle(reason: Reason) -> str:
             | reasons.DevicesOutsideZones()
         ):
             return device_obstacle(reason)
+        case _:
+            return _of_numa(reason)
+
+
+def _cpu(milli: int) -> str:
+    return quantity.spell("cpu", milli)
+
+
+def _of_numa(reason: reasons.NUMAReason) -> str:
+    match reason:
+        case reasons.NUMAPolicyMismatch(node=node, pod=pod):
+            return f"NUMA policy {node}, not {pod}"
+        case reasons.FractionalCPUs(asked=asked):
+            return f"binds whole CPUs, not {asked}m"
+        case reasons.InvalidAmplification():
+            return "amplification ratio not readable"
+        case reasons.InsufficientAmplifiedCPU(needed=needed, free=free):
+            return f"insufficient amplified CPU ({_cpu(free)} of {_cpu(needed)} free)"
+        case reasons.NoCPUTopology():
+            return "no CPU topology"
+        case reasons.BindPolicyConflict(node=node, pod=pod):
+            return f"binds CPUs by {node}, not {pod}"
+        case reasons.PartialCores(cpus=cpus, per_core=per_core):
+            return f"{cpus} CPUs are no whole cores of {per_core}"
+        case reasons.NotEnoughCPUs(needed=needed, free=free, policy=policy):
+            return f"{free} of {needed} CPUs free to bind{policy and f' by {policy}'}"
+        case reasons.NoZones():
+            return "no NUMA zones known"
+        case reasons.UnsatisfiedZones(resources=resources):
+            return f"no NUMA zones with enough {listed([resource_name(one) for one in resources])}"
+        case reasons.UnalignedZones(policy=policy, hints=hints):
+            return f"no NUMA zones by {policy} for {listed([resource_name(one) for one, _, _ in hints])} together"
+        case reasons.InsufficientInZones(short=short):
+            return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
         case _:
             assert_never(reason)
 

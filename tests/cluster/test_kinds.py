@@ -38,6 +38,11 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("Device", f"{KOORDINATOR}/devices", None),
         ("Reservation", f"{KOORDINATOR}/reservations", None),
         ("NodeMetric", "/apis/slo.koordinator.sh/v1alpha1/nodemetrics", None),
+        (
+            "NodeResourceTopology",
+            "/apis/topology.node.k8s.io/v1alpha1/noderesourcetopologies",
+            None,
+        ),
         ("Lease", f"{LEASES}?fieldSelector=metadata.name%3Dkoord-scheduler&resourceVersion=", None),
         (
             "PodDisruptionBudget",
@@ -65,7 +70,16 @@ def test_who_asks_about_gangs_lists_finished_pods_too() -> None:
 
 def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     topology = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
-    gangs = (*topology, "PodGroup", "ElasticQuota", "Device", "Reservation", "NodeMetric", "Lease")
+    gangs = (
+        *topology,
+        "PodGroup",
+        "ElasticQuota",
+        "Device",
+        "Reservation",
+        "NodeMetric",
+        "NodeResourceTopology",
+        "Lease",
+    )
     disruption = (*gangs, "PodDisruptionBudget")
     assert (topology, gangs, disruption) == (kinds.TOPOLOGY_KINDS, kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")

@@ -45,7 +45,14 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
         (GPU.with_gap("Device"), "the cards of the nodes (Device objects could not be read)"),
         (GPU.change("n1", devices=devices(card())), ""),
         (GPU.change_pods("job-0").with_members(("job-0",), "job", requests=NPU), "template of shared NPU resources"),
-        (FREE.change("n1", unevaluated=(NodeSetting("numa-topology-policy"),)), "node settings (NUMA topology policy)"),
+        (
+            FREE.change("n1", unevaluated=(NodeSetting("load-estimates"),)),
+            "node settings (estimates of load that pods set themselves)",
+        ),
+        (
+            FREE.with_gap("NodeResourceTopology"),
+            "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)",
+        ),
         (CLAIMING, ""),
         (CLAIMING.but(claims={DATA: Claim(DATA)}), ""),
         (
@@ -82,7 +89,7 @@ def test_a_no_stays_a_no() -> None:
 
 @pytest.mark.parametrize(
     ("item", "verdict"),
-    [(WideningPodSetting("pod-level-resources"), "unknown"), (PodSetting("cpu-binding"), "no")],
+    [(WideningPodSetting("pod-level-resources"), "unknown"), (PodSetting("resource-claims"), "no")],
 )
 def test_some_things_could_also_turn_a_no_into_a_yes(item: Unevaluated, verdict: str) -> None:
     report = why_of(FREE.with_members(("job-0",), "job", cpu=9, unevaluated=(item,)))

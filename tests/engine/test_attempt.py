@@ -2,10 +2,12 @@
 
 import pytest
 
-from kubectl_koord.engine.attempt import Attempt, attempt, emptiest, fullest, triggers
+from kubectl_koord.engine.attempt import Attempt, triggers
+from kubectl_koord.engine.one_by_one import emptiest, fullest
 from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
 from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short

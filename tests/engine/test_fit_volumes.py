@@ -269,12 +269,13 @@ def test_members_that_share_a_claim_of_one_pod_fail_on_execution() -> None:
     assert failing_pod(attempt_of(drawing)) == "default/job-1"
 
 
-def test_a_node_offers_one_slot_for_members_that_share_a_claim_of_one_pod() -> None:
+def test_a_node_offers_slots_for_all_members_that_share_a_claim_of_one_pod_and_takes_one() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("job", 2, 1, must_gather="SpineLayer", claims=("data",))
     drawing = drawing.but(claims={DATA: Claim(DATA, "pv", single_pod=True, known=True)})
-    plan = attempt_of(drawing).plan
-    assert plan is not None
-    assert plan.nodes["n1"].slots == 1
+    failed = attempt_of(drawing)
+    assert failed.plan is not None
+    assert failed.plan.nodes["n1"].slots == 2
+    assert failing_pod(failed) == "default/job-1"
 
 
 def test_preempting_the_holder_of_a_claim_of_one_pod_helps() -> None:

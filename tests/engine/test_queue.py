@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from kubectl_koord.engine.attempt import attempt
 from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.queue import (
     JobsAhead,
@@ -18,6 +17,7 @@ from kubectl_koord.engine.queue import (
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import View, of
 from tests.build import SPINE, Drawing, cluster
 

@@ -2,8 +2,9 @@
 
 from hypothesis import given
 
-from kubectl_koord.engine.attempt import attempt, triggers
+from kubectl_koord.engine.attempt import triggers
 from kubectl_koord.engine.preemption import VICTIM_ORDERS, preempt
+from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from tests.build import Drawing, jobs_of
 from tests.properties import restated

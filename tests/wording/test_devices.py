@@ -43,7 +43,7 @@ def test_each_reason_has_its_words(reason: DeviceReason, words: str) -> None:
     ],
 )
 def test_nodes_with_devices_come_last_in_the_funnel(reason: DeviceReason, words: str) -> None:
-    assert stage(reason, ()) == (120, words)
+    assert stage(reason, ()) == (140, words)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,11 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
         ((), ""),
         ((AttachedVolume("scratch"), AttachedVolume("disk")), "attached volume scratch and attached volume disk"),
         (
-            (NodeSetting("numa-topology-policy"), PodSetting("cpu-binding"), NodeSetting("amplified-resources")),
-            "CPU binding and node settings (NUMA topology policy and amplified resources)",
+            (NodeSetting("numa-topology-policy"), PodSetting("resource-claims"), NodeSetting("load-estimates")),
+            (
+                "resource claims and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
+                " that pods set themselves)"
+            ),
         ),
     ],
 )

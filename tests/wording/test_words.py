@@ -15,6 +15,7 @@ from kubectl_koord.wording.words import (
     name_within,
     obstacle,
     requests,
+    stage,
     unit,
 )
 
@@ -117,7 +118,35 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
         (reasons.PodAffinityUnmet(), "pod affinity"),
         (reasons.AntiAffinityViolated(), "pod anti-affinity"),
         (reasons.ExistingAntiAffinityViolated(), "anti-affinity of existing pods"),
+        (reasons.NUMAPolicyMismatch("Restricted", "BestEffort"), "NUMA policy Restricted, not BestEffort"),
+        (reasons.FractionalCPUs(1500), "binds whole CPUs, not 1500m"),
+        (reasons.InvalidAmplification(), "amplification ratio not readable"),
+        (reasons.InsufficientAmplifiedCPU(9000, 500), "insufficient amplified CPU (500m of 9 free)"),
+        (reasons.NoCPUTopology(), "no CPU topology"),
+        (reasons.BindPolicyConflict("FullPCPUs", "SpreadByPCPUs"), "binds CPUs by FullPCPUs, not SpreadByPCPUs"),
+        (reasons.PartialCores(5, 2), "5 CPUs are no whole cores of 2"),
+        (reasons.NotEnoughCPUs(4, 2), "2 of 4 CPUs free to bind"),
+        (reasons.NotEnoughCPUs(4, 2, "FullPCPUs"), "2 of 4 CPUs free to bind by FullPCPUs"),
+        (reasons.NoZones(), "no NUMA zones known"),
+        (reasons.UnsatisfiedZones(("cpu", "memory")), "no NUMA zones with enough CPU and memory"),
+        (
+            reasons.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
+            "no NUMA zones by Restricted for CPU and memory together",
+        ),
+        (reasons.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
     ],
 )
 def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
     assert obstacle(reason) == words
+
+
+@pytest.mark.parametrize(
+    ("reason", "passing"),
+    [
+        (reasons.FractionalCPUs(1500), (110, "whose CPU and NUMA policies allow it")),
+        (reasons.InvalidAmplification(), (120, "with amplified CPU free")),
+        (reasons.NoZones(), (130, "with CPUs and NUMA zones for it")),
+    ],
+)
+def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason, passing: tuple[int, str]) -> None:
+    assert stage(reason, ()) == passing

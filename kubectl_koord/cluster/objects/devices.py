@@ -86,7 +86,7 @@ def node_devices(written: DeviceObject) -> NodeDevices:
     for info in infos:
         info.id = None
     layout = _layout(
-        msgspec.msgpack.encode(infos),
+        msgspec.json.encode(infos),
         annotations.get(_PARTITIONS) or "",
         labels.get(_POLICY) == "Honor",
         labels.get(_PLANNED) == "true",
@@ -97,7 +97,7 @@ def node_devices(written: DeviceObject) -> NodeDevices:
 @lru_cache(maxsize=_LAYOUTS)
 def _layout(infos: bytes, partitions: str, honours: bool, plans: bool) -> DeviceLayout:  # noqa: FBT001 - a cache's key
     """Return the layout of devices without their ids, the one object for all nodes that are built alike."""
-    devices = tuple(_device(info) for info in msgspec.msgpack.decode(infos, type=list[DeviceInfo]))
+    devices = tuple(_device(info) for info in msgspec.json.decode(infos, type=list[DeviceInfo]))
     return DeviceLayout(devices, _table(partitions), honours, plans)
 
 

@@ -1,6 +1,5 @@
 """Nodes."""
 
-from collections.abc import Iterator, Mapping
 from sys import intern
 
 from msgspec import Struct, field
@@ -11,7 +10,6 @@ from kubectl_koord.cluster.objects.fields.meta import Condition, Meta
 from kubectl_koord.cluster.objects.fields.pool import Pool
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.model import objects, pods
-from kubectl_koord.model.unevaluated import NodeSetting
 
 
 class NodeSpec(Struct, gc=False):
@@ -54,7 +52,6 @@ def node(written: Node, pool: Pool) -> objects.Node:
         taints=taints(written.spec.taints),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready,
-        unevaluated=tuple(_settings(meta.labels or {}, annotations)),
     )
 
 
@@ -62,15 +59,6 @@ def _unreserved(written: Node, reserved: str) -> pods.Resources:
     allocatable = amounts(written.status.allocatable)
     _take_off(allocatable, reserved)
     return resources(allocatable)
-
-
-def _settings(labels: Mapping[str, str | None], annotations: Mapping[str, str | None]) -> Iterator[NodeSetting]:
-    if labels.get("node.koordinator.sh/numa-topology-policy"):
-        yield NodeSetting("numa-topology-policy")
-    if labels.get("node.koordinator.sh/cpu-bind-policy"):
-        yield NodeSetting("cpu-bind-policy")
-    if annotations.get("node.koordinator.sh/resource-amplification-ratio"):
-        yield NodeSetting("amplified-resources")
 
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:

@@ -24,6 +24,7 @@ from kubectl_koord.engine.fit import (
     volumes,
 )
 from kubectl_koord.engine.fit.check import Check, Cluster
+from kubectl_koord.engine.fit.numa import amplified, placing, settings
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import PreFilterRefusal
 from kubectl_koord.engine.reservations import drawable
@@ -50,6 +51,9 @@ FILTERS: tuple[Prepare, ...] = (
     reservation.prepare_fit,
     reservation.prepare_booking,
     load_aware.prepare,
+    settings.prepare,
+    amplified.prepare,
+    placing.prepare,
     device_share.prepare,
 )
 """In the order of the default profile.
@@ -81,6 +85,11 @@ class Prepared(Struct, frozen=True):
     def books(self) -> bool:
         """Whether what is booked on a node counts: members that are placed there then count for the next one."""
         return any(check.depends_on == "books" for check in self.checks)
+
+    @property
+    def may_fail_to_reserve(self) -> bool:
+        """Whether a node that passes the filters may have nothing to book."""
+        return any(check.may_fail_to_reserve() for check in self.checks)
 
     @property
     def follows_members(self) -> bool:

@@ -56,6 +56,9 @@ class Check(Protocol):
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell whether members that were placed on any node change what is prepared for the next one."""
 
+    def may_fail_to_reserve(self) -> bool:
+        """Tell whether a node that this filter lets pass may have nothing to book."""
+
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return what is booked for a pod that takes its place on the node, or why it cannot be.
 
@@ -82,6 +85,10 @@ class Stateless:
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that they do not."""
+        return False
+
+    def may_fail_to_reserve(self) -> bool:
+        """Tell that it has all that it let pass."""
         return False
 
     def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:

@@ -105,6 +105,26 @@ def not_reserved(pod: str, node: str, lack: str) -> str:
     return f"{pod} passes all filters on {node}, and cannot be bound there: {lack}; no other node is tried."
 
 
+def depends_on_node(unbookable: Mapping[str, Reason]) -> str:
+    """Return that the answer depends on the node that scores best, naming those that cannot be reserved."""
+    names = sorted(unbookable)
+    verb = "passes" if len(names) == 1 else "pass"
+    return (
+        f"it depends on which node scores best: {listed(names)} {verb} all filters, and it cannot be bound there"
+        f" ({obstacle(unbookable[names[0]])}); no other node is tried, and no pod is preempted."
+    )
+
+
+def node_scores_best(node: str, pod: str) -> str:
+    """Return the case that this node scores best for a pod."""
+    return f"{node} scores best for {pod}"
+
+
+def other_node_scores_best(nodes: Sequence[str]) -> str:
+    """Return the case that none of these nodes scores best."""
+    return f"another node than {listed(nodes, 'or')} scores best"
+
+
 def given_up(pod: str, aborted: Mapping[str, Reason]) -> str:
     """Return over which nodes the scheduler gives up every attempt at a pod, though another node may take it."""
     name, reason = next(iter(aborted.items()))

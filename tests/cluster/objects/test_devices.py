@@ -237,3 +237,11 @@ def test_running_pods_with_other_cards_share_their_requirements() -> None:
     assert first.requirements is second.requirements
     assert first.allocations is third.allocations
     assert first.allocations != second.allocations
+
+
+def test_an_amount_of_a_device_beyond_all_numbers_is_the_most_there_is() -> None:
+    found = device_of(
+        {"devices": [{"type": "gpu", "health": True, "resources": {"koordinator.sh/gpu-memory": 1 << 70}}]}
+    )
+    assert found is not None
+    assert found.layout.devices[0].resources == (("koordinator.sh/gpu-memory", (1 << 63) - 1),)

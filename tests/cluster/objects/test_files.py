@@ -214,6 +214,7 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "Device",
         "Reservation",
         "NodeMetric",
+        "NodeResourceTopology",
         "PodDisruptionBudget",
         "PersistentVolumeClaim",
         "PersistentVolume",

@@ -79,21 +79,6 @@ def test_what_a_node_reserves_for_itself_is_taken_off(annotation: object, cpu: i
     assert dict(reserved(annotation)).get("cpu", 0) == cpu
 
 
-def test_node_settings_that_are_not_evaluated_are_named() -> None:
-    found = node(
-        labels={
-            "node.koordinator.sh/numa-topology-policy": "Restricted",
-            "node.koordinator.sh/cpu-bind-policy": "Full",
-        },
-        annotations={"node.koordinator.sh/resource-amplification-ratio": "{}"},
-    )
-    assert [setting.code for setting in found.unevaluated] == [
-        "numa-topology-policy",
-        "cpu-bind-policy",
-        "amplified-resources",
-    ]
-
-
 def test_a_pod_group() -> None:
     annotations = {
         GANG + "mode": "Strict",

@@ -166,14 +166,6 @@ def test_required_inter_pod_terms() -> None:
             {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
             (WideningPodSetting("namespace-selector"),),
         ),
-        ({"labels": {"koordinator.sh/qosClass": "LSR"}}, (PodSetting("cpu-binding"),)),
-        (
-            {
-                "labels": {"koordinator.sh/qosClass": "LSE"},
-                "annotations": {"scheduling.koordinator.sh/resource-spec": "{}"},
-            },
-            (PodSetting("cpu-binding"),),
-        ),
     ],
 )
 def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.pool import Pool
-from kubectl_koord.cluster.objects.pods import reservations
+from kubectl_koord.cluster.objects.pods import numa, reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods, selectors
@@ -60,9 +60,10 @@ class PodPool(Pool):
         """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
         devices = pod_devices.allocated(annotations)
         reservation = reservations.drawn_on(annotations)
-        if not devices and not reservation:
+        cpus = numa.allocated(annotations)
+        if not devices and not reservation and cpus is None:
             return NOTHING
-        new = Allocations(devices=devices, reservation=reservation)
+        new = Allocations(devices=devices, cpus=cpus, reservation=reservation)
         return self._allocations.setdefault(new, new)
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:

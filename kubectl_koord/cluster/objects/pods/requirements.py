@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector, node_terms
+from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.fields import (
     Affinity,
     NodeAffinity,
@@ -23,8 +24,6 @@ from kubectl_koord.model.unevaluated import (
 )
 
 _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
-    "scheduling.koordinator.sh/numa-topology-spec": PodSetting("numa-topology-spec"),
-    "scheduling.koordinator.sh/resource-spec": PodSetting("cpu-binding"),
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }
@@ -49,6 +48,7 @@ def other_fields(pod: Pod) -> tuple[object, ...]:
         if not annotations or _UNEVALUATED_NAMES.isdisjoint(annotations)
         else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
+        (annotations.get(numa.SPEC, ""), annotations.get(numa.TOPOLOGY_SPEC, "")) if annotations else ("", ""),
     )
 
 
@@ -100,6 +100,11 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
+        numa=numa.asked(
+            pod.metadata.annotations or {},
+            (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
+            priority_class(pod),
+        ),
     )
 
 
@@ -160,8 +165,6 @@ def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
     for annotation in pod.metadata.annotations or ():
         if annotation in _UNEVALUATED_ANNOTATIONS:
             yield _UNEVALUATED_ANNOTATIONS[annotation]
-    if (pod.metadata.labels or {}).get("koordinator.sh/qosClass") in {"LSR", "LSE"}:
-        yield PodSetting("cpu-binding")
 
 
 def _unevaluated_volumes(spec: PodSpec) -> Iterable[PodUnevaluated]:

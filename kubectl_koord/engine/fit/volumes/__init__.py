@@ -183,7 +183,8 @@ def _held_on(view: View, single: frozenset[str]) -> Callable[[str], int]:
 
 
 def _held(single: Collection[str], occupants: Iterable[Occupant]) -> int:
-    return sum(name in single for pod in occupants for name in _claims_of(pod))
+    """Return how often claims are held; a member that is put on a node to count holds none, as recorded."""
+    return sum(name in single for pod in occupants if pod.allocations is not None for name in _claims_of(pod))
 
 
 def _claims_of(occupant: Occupant) -> Iterable[str]:

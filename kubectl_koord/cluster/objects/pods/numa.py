@@ -1,0 +1,112 @@
+"""What a pod asks of CPUs and NUMA zones, and what the scheduler wrote that it has of them."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.cpus import cpu_set
+from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.model import numa
+from kubectl_koord.model.allocations import CPUAllocation
+from kubectl_koord.model.numa import NO_NUMA, PodNUMA
+from kubectl_koord.model.quantity import QuantityError
+
+SPEC = "scheduling.koordinator.sh/resource-spec"
+TOPOLOGY_SPEC = "scheduling.koordinator.sh/numa-topology-spec"
+_STATUS = "scheduling.koordinator.sh/resource-status"
+_MOST = 1 << 14
+
+T = TypeVar("T")
+
+
+class ResourceSpec(Struct, gc=False):
+    """scheduling.koordinator.sh/resource-spec."""
+
+    required: str | None = field(default=None, name="requiredCPUBindPolicy")
+    preferred: str | None = field(default=None, name="preferredCPUBindPolicy")
+    exclusive: str | None = field(default=None, name="preferredCPUExclusivePolicy")
+
+
+class TopologySpec(Struct, gc=False):
+    """scheduling.koordinator.sh/numa-topology-spec."""
+
+    policy: str | None = field(default=None, name="numaTopologyPolicy")
+    exclusive: str | None = field(default=None, name="singleNUMANodeExclusive")
+
+
+class ZoneAmounts(Struct, gc=False):
+    """numaNodeResources[] of scheduling.koordinator.sh/resource-status."""
+
+    node: Int32 = 0
+    resources: Amounts | None = None
+
+
+class ResourceStatus(Struct, gc=False):
+    """scheduling.koordinator.sh/resource-status."""
+
+    cpuset: str | None = None
+    zones: list[ZoneAmounts] | None = field(default=None, name="numaNodeResources")
+
+
+def asked(annotations: Mapping[str, str | None], qos: str | None, priority_class: str) -> PodNUMA:
+    """Return what a pod asks.
+
+    Args:
+        annotations: the pod's.
+        qos: its QoS class as labelled.
+        priority_class: its Koordinator priority class.
+
+    Mirrors `AllowUseCPUSet` and the first lines of `PreFilter` in plugins/nodenumaresource.
+
+    """
+    binds = qos in {"LSE", "LSR"} and priority_class == "koord-prod"
+    if not binds and SPEC not in annotations and TOPOLOGY_SPEC not in annotations:
+        return NO_NUMA
+    spec = _read(annotations, SPEC, ResourceSpec)
+    zones = _read(annotations, TOPOLOGY_SPEC, TopologySpec)
+    if spec is None or zones is None:
+        return PodNUMA(unreadable=SPEC if spec is None else TOPOLOGY_SPEC)
+    return PodNUMA(
+        binds=binds,
+        required=spec.required or "",
+        preferred=spec.preferred or "",
+        exclusive=spec.exclusive or "",
+        policy=zones.policy or "",
+        zone_exclusive=zones.exclusive or "",
+    )
+
+
+def _read(annotations: Mapping[str, str | None], name: str, form: type[T]) -> T | None:
+    """Return what an annotation says, nothing where there is none, None for what cannot be read."""
+    if name not in annotations:
+        return form()
+    try:
+        return msgspec.json.decode(annotations[name] or "", type=form | None) or form()
+    except (ValueError, RecursionError):
+        return None
+
+
+def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | None:
+    """Return what is booked for a bound pod, one object for equal ones; None for nothing, or what cannot be read.
+
+    Mirrors `updatePod` in plugins/nodenumaresource/pod_eventhandler.go.
+    """
+    written = annotations.get(_STATUS) if annotations else None
+    return _allocated(written) if written else None
+
+
+@lru_cache(_MOST)
+def _allocated(written: str) -> CPUAllocation | None:
+    try:
+        status = msgspec.json.decode(written, type=ResourceStatus)
+        zones = tuple((zone.node, resources(amounts(zone.resources))) for zone in status.zones or ())
+    except (ValueError, RecursionError, QuantityError):
+        return None
+    cpus = cpu_set(status.cpuset)
+    if cpus is None or not (cpus or zones):
+        return None
+    return CPUAllocation(numa.members(cpus), zones)

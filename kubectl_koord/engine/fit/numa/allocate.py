@@ -1,0 +1,129 @@
+"""What a pod gets of a node: amounts of zones, and how many CPUs of which zone.
+
+Mirrors `Allocate` in plugins/nodenumaresource/resource_manager.go.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.numa.books import MILLI, Booked, free_amounts, free_cpus
+from kubectl_koord.engine.fit.numa.taking import take
+from kubectl_koord.engine.fit.numa.terms import Terms, Wants
+from kubectl_koord.engine.reasons import InsufficientInZones, NotEnoughCPUs, Reason
+from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, members
+from kubectl_koord.model.pods import Resources
+
+Amounts = Mapping[int, Mapping[str, int]]
+
+
+class Room(Struct, frozen=True):
+    """What of a node a pod may take: amounts by zone, and CPUs. Of zones only as much CPU as there are CPUs to bind."""
+
+    node: NodeNUMA
+    wants: Wants
+    terms: Terms
+    amounts: Amounts
+    cpus: CPUSet
+
+
+class Portion(Struct, frozen=True):
+    """What a pod gets: amounts by zone, and how many CPUs of each zone; of all zones together where they are None."""
+
+    amounts: tuple[tuple[int, Resources], ...] = ()
+    counts: tuple[tuple[int, int], ...] | None = None
+
+
+def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> Room:
+    """Return what of a node a pod may take."""
+    cpus = free_cpus(node, booked)
+    amounts = free_amounts(node, booked)
+    if terms.required:
+        cpus = node.usable(cpus, terms.bind_policy)
+        for zone, free in amounts.items():
+            if free.get("cpu"):
+                there = (cpus & node.cpus_of(zone)).bit_count()
+                free["cpu"] = min(free["cpu"], there * MILLI)
+    return Room(node, wants, terms, amounts, cpus)
+
+
+def portion(room: Room, zones: ZoneSet | None) -> Portion | Reason:
+    """Return what the pod gets of a set of zones, or why it gets none; None for zones that do not matter."""
+    amounts: tuple[tuple[int, Resources], ...] = ()
+    if zones is not None:
+        spread = _spread(room, members(zones))
+        if isinstance(spread, InsufficientInZones):
+            return spread
+        amounts = spread
+    terms = room.terms
+    if not terms.cpus:
+        return Portion(amounts)
+    if room.cpus.bit_count() < terms.cpus:
+        return NotEnoughCPUs(terms.cpus, room.cpus.bit_count(), terms.bind_policy if terms.required else "")
+    if not amounts:
+        return Portion()
+    counts = tuple((zone, _count(room, zone, dict(taken))) for zone, taken in amounts)
+    number = sum(count for _, count in counts)
+    if terms.whole_cores:
+        number -= sum(count % room.node.per_core for _, count in counts)
+    if number != terms.cpus:
+        return NotEnoughCPUs(terms.cpus, number, terms.bind_policy if terms.required else "")
+    return Portion(amounts, counts)
+
+
+def _count(room: Room, zone: int, taken: Mapping[str, int]) -> int:
+    """Return how many CPUs are taken of a zone: those of its amount, as far as they are free."""
+    there = (room.cpus & room.node.cpus_of(zone)).bit_count()
+    return min(there, taken.get("cpu", 0) // MILLI)
+
+
+def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
+    """Return the CPUs of a portion."""
+    node, terms, exclusive = room.node, room.terms, room.wants.numa.exclusive
+    if not terms.cpus:
+        return 0
+    if portion.counts is None:
+        return take(node, room.cpus, terms.cpus, terms.bind_policy, exclusive, booked)
+    found = 0
+    for zone, count in portion.counts:
+        there = room.cpus & node.cpus_of(zone)
+        found |= take(node, there, count, terms.bind_policy, exclusive, booked)
+    return found
+
+
+def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:
+    """Spread requests evenly over zones, those with least first (`tryBestToDistributeEvenly`).
+
+    What no zone tells of is left out.
+    """
+    told = {resource for free in room.amounts.values() for resource in free}
+    taken: dict[int, dict[str, int]] = {}
+    short = []
+    for resource, amount in room.wants.requests:
+        if resource not in told:
+            continue
+        free = {zone: room.amounts[zone].get(resource, 0) for zone in zones}
+        ranked = sorted(free, key=free.__getitem__)
+        left = amount
+        for place, zone in enumerate(ranked):
+            share = min(_share(room, resource, left, len(ranked) - place), free[zone])
+            if share:
+                taken.setdefault(zone, {})[resource] = share
+                left -= share
+        if left:
+            short.append((resource, amount, sum(free.values())))
+    if short:
+        return InsufficientInZones(tuple(short))
+    return tuple((zone, tuple(sorted(amounts.items()))) for zone, amounts in sorted(taken.items()))
+
+
+def _share(room: Room, resource: str, left: int, zones: int) -> int:
+    """Return what the first of so many zones should give (`splitQuantity`)."""
+    terms = room.terms
+    if resource != "cpu" or not terms.cpus:
+        return left // zones
+    cpus = -(-left // MILLI)
+    if terms.whole_cores:
+        per_core = room.node.per_core
+        return cpus // per_core // zones * per_core * MILLI
+    return cpus // zones * MILLI

@@ -1,0 +1,61 @@
+"""CPUs of nodes that tell more of them than they have: those that are bound count as often as the node is amplified."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.numa.books import MILLI, books
+from kubectl_koord.engine.fit.numa.terms import Terms, Wants, settled, wants_of
+from kubectl_koord.engine.reasons import InsufficientAmplifiedCPU, InvalidAmplification, NoCPUTopology, Reason
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.numa import NodeNUMA, amplified
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+
+
+class AmplifiedCPUs(Stateless, Struct, frozen=True):
+    """The filter (`filterAmplifiedCPUs`): members that are counted take up their plain requests."""
+
+    depends_on: ClassVar[DependsOn] = "room"
+    wants: Wants
+
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Return a reason when the node has too few CPUs as they are counted, or says nothing that can be counted."""
+        node = state.node.numa
+        if node is None:
+            return None
+        if node.bad_ratio:
+            return InvalidAmplification()
+        if node.ratio <= 1:
+            return None
+        if node.known and node.cpus is None:
+            return NoCPUTopology()
+        need, free = self._need(node), _free(node, state)
+        return InsufficientAmplifiedCPU(need, free) if need > free else None
+
+    def most(self, state: NodeState, _trigger: PodRequirements, each: Resources) -> int | None:
+        """Return how many pods the CPUs are enough for."""
+        node = state.node.numa
+        taken = dict(each).get("cpu", 0)
+        if node is None or node.ratio <= 1 or not taken:
+            return None
+        left = _free(node, state) - self._need(node)
+        return max(0, left // taken + 1)
+
+    def _need(self, node: NodeNUMA) -> int:
+        terms = settled(node, self.wants)
+        binds = isinstance(terms, Terms) and terms.cpus > 0
+        return amplified(self.wants.cpu, node.ratio) if binds else self.wants.cpu
+
+
+def _free(node: NodeNUMA, state: NodeState) -> int:
+    free = state.free.get("cpu", 0)
+    requested = dict(state.node.allocatable).get("cpu", 0) - free
+    held = books(state).cached.bit_count() * MILLI
+    return free - (amplified(held, node.ratio) - held if held <= requested else 0)
+
+
+def prepare(trigger: PendingPod, cluster: Cluster) -> AmplifiedCPUs | None:
+    """Return the filter, None where no node is amplified."""
+    wants = wants_of(trigger.requirements)
+    return AmplifiedCPUs(wants) if wants.cpu and cluster.view.snapshot.amplified_cpus else None

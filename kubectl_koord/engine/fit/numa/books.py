@@ -1,0 +1,106 @@
+"""What is booked of a node's CPUs and zones."""
+
+from msgspec import Struct
+
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, amplified, set_of
+from kubectl_koord.model.pods import Resources
+
+MILLI = 1000
+
+
+class Booked(Struct, frozen=True, gc=False):
+    """What pods and reservations hold.
+
+    `held` are their CPUs, `amounts` what they have of each zone. `spanning` are the zones with CPUs of pods that span
+    several, `single` those with CPUs of a pod in one. CPUs of pods that want cores or zones for themselves are in
+    `own_cores` and `own_zones`.
+
+    A plugin's cache does not follow the victims of a dry run: of all that it holds are the CPUs of `cached`, zones with
+    any amounts in `cached_zones`, and `spanning` and `single`.
+    """
+
+    held: CPUSet = 0
+    amounts: tuple[tuple[int, Resources], ...] = ()
+    spanning: ZoneSet = 0
+    single: ZoneSet = 0
+    own_cores: CPUSet = 0
+    own_zones: CPUSet = 0
+    cached: CPUSet = 0
+    cached_zones: ZoneSet = 0
+
+
+_NOTHING = Booked()
+
+
+def books(state: NodeState) -> Booked:
+    """Return what is booked on a node. Without CPUs in its topology upstream keeps no books of it."""
+    return state.booked(_booked)
+
+
+def _booked(state: NodeState) -> Booked:
+    """Mirrors `addPodAllocation` in plugins/nodenumaresource/node_allocation.go."""
+    held = spanning = single = own_cores = own_zones = 0
+    amounts: dict[int, dict[str, int]] = {}
+    cpus_there = state.node.numa.cpus if state.node.numa is not None else None
+    if cpus_there is None:
+        return _NOTHING
+    for occupant in state.occupants:
+        booked = occupant.allocations.cpus if occupant.allocations is not None else None
+        if booked is None:
+            continue
+        cpus = set_of(booked.cpus)
+        held |= cpus
+        zones = cpus_there.zones_of(cpus)
+        if zones & (zones - 1):
+            spanning |= zones
+        else:
+            single |= zones
+        wish = occupant.requirements.numa.exclusive
+        own_cores |= cpus if wish == "PCPULevel" else 0
+        own_zones |= cpus if wish == "NUMANodeLevel" else 0
+        for zone, taken in booked.zones:
+            sums = amounts.setdefault(zone, {})
+            for resource, amount in taken:
+                sums[resource] = sums.get(resource, 0) + amount
+    cached, cached_zones = held, set_of(zone for zone in amounts if zone >= 0)
+    if state.before is not None:
+        was = books(state.before)
+        cached |= was.cached
+        cached_zones |= was.cached_zones
+        spanning |= was.spanning
+        single |= was.single
+    return Booked(
+        held,
+        tuple((zone, tuple(sorted(sums.items()))) for zone, sums in sorted(amounts.items())),
+        spanning,
+        single,
+        own_cores,
+        own_zones,
+        cached,
+        cached_zones,
+    )
+
+
+def free_cpus(node: NodeNUMA, booked: Booked) -> CPUSet:
+    """Return the CPUs that nobody holds."""
+    return node.every_cpu & ~booked.held & ~node.reserved
+
+
+def free_amounts(node: NodeNUMA, booked: Booked) -> dict[int, dict[str, int]]:
+    """Return what is left of each zone; CPUs that are held there count as often as the node is amplified.
+
+    Mirrors `getAvailableNUMANodeResources`.
+    """
+    taken = {zone: dict(amounts) for zone, amounts in booked.amounts}
+    found: dict[int, dict[str, int]] = {}
+    for zone in node.zones:
+        free = dict(zone.allocatable)
+        used = taken.get(zone.number, {})
+        if node.zone_ratio > 1 and booked.cached_zones >> zone.number & 1:
+            held = (node.cpus_of(zone.number) & booked.cached).bit_count() * MILLI
+            used["cpu"] = used.get("cpu", 0) + amplified(held, node.zone_ratio) - held
+        for resource, amount in used.items():
+            free[resource] = max(0, free.get(resource, 0) - amount)
+        found[zone.number] = free
+    return found

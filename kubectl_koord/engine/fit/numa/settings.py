@@ -1,0 +1,36 @@
+"""Settings of the pod that no node can meet, and those that do not agree with the node's."""
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.numa.terms import MILLI, NOTHING_KNOWN, Terms, Wants, settled, wants_of
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.refusals import FractionalBinding, UnreadableAnnotation
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+
+
+class Settings(Stateless, Struct, frozen=True):
+    """The filter: the trigger and the node alone count."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+    wants: Wants
+
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Return a reason when the policies differ, or the node binds CPUs and the pod asks for parts of one."""
+        found = settled(state.node.numa or NOTHING_KNOWN, self.wants)
+        return None if isinstance(found, Terms) else found
+
+
+def prepare(trigger: PendingPod, cluster: Cluster) -> Settings | FractionalBinding | UnreadableAnnotation | None:
+    """Return the filter, or why the scheduler asks no node (`PreFilter` in plugins/nodenumaresource/plugin.go)."""
+    wants = wants_of(trigger.requirements)
+    if wants.numa.unreadable:
+        return UnreadableAnnotation(wants.numa.unreadable)
+    if wants.numa.bind_policy and wants.cpu % MILLI:
+        return FractionalBinding(wants.cpu)
+    if not wants.requests or not (wants.numa.policy or cluster.view.snapshot.numa_settings):
+        return None
+    return Settings(wants)

@@ -1,0 +1,110 @@
+"""What holds for a pod on a node: whether it binds CPUs there and how, and by which NUMA policy."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.reasons import (
+    BindPolicyConflict,
+    FractionalCPUs,
+    NoCPUTopology,
+    NUMAPolicyMismatch,
+    PartialCores,
+    Reason,
+)
+from kubectl_koord.model.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA
+from kubectl_koord.model.pods import PodRequirements, Resources
+
+MILLI = 1000
+NOTHING_KNOWN = NodeNUMA(known=False)
+"""Of a node without labels, annotations and NodeResourceTopology."""
+
+
+class Wants(Struct, frozen=True, gc=False):
+    """What PreFilter keeps of the trigger: what it requests, and what it asks of CPUs and zones."""
+
+    requests: Resources
+    numa: PodNUMA
+
+    @property
+    def cpu(self) -> int:
+        """The CPU that is requested, in thousandths."""
+        return next((amount for resource, amount in self.requests if resource == "cpu"), 0)
+
+    @property
+    def binds(self) -> bool:
+        """Whether the pod itself asks to bind CPUs."""
+        return bool(self.numa.bind_policy) and self.cpu > 0
+
+    @property
+    def is_special(self) -> bool:
+        """Whether it asks for more than the node does."""
+        return self.binds or self.numa.policy in _POLICIES
+
+
+class Terms(Struct, frozen=True, gc=False):
+    """What holds for a pod on a node.
+
+    `cpus` is how many CPUs it binds, 0 for none; `bind_policy` how, which is `required` or just preferred;
+    `policy` the NUMA policy, and `exclusive` whether zones of one-zone pods and of others must differ.
+    """
+
+    cpus: int
+    bind_policy: BindPolicy
+    required: bool
+    policy: NUMAPolicy
+    exclusive: bool
+
+    @property
+    def whole_cores(self) -> bool:
+        """Whether only whole cores can be bound."""
+        return self.required and self.bind_policy == "FullPCPUs"
+
+
+Settled: TypeAlias = Terms | NUMAPolicyMismatch | FractionalCPUs
+
+
+def wants_of(requirements: PodRequirements) -> Wants:
+    """Return what is kept of a trigger."""
+    return Wants(requirements.requests, requirements.numa)
+
+
+def settled(node: NodeNUMA, wants: Wants) -> Settled:
+    """Return what holds for the pod, or why its settings and the node's do not agree.
+
+    Mirrors `mergeTopologyPolicy`, `requestCPUBind` and `getCPUBindPolicy` in plugins/nodenumaresource.
+    """
+    asked = wants.numa
+    if node.policy and asked.policy and node.policy != asked.policy:
+        return NUMAPolicyMismatch(node.policy, asked.policy)
+    policy = _POLICIES.get(asked.policy, "") or node.policy
+    exclusive = asked.zone_exclusive == "Required" or bool(asked.policy and not asked.zone_exclusive)
+    if wants.binds:
+        required = bool(asked.required or node.bind_policy)
+        bind_policy = asked.bind_policy if asked.required else node.bind_policy or asked.bind_policy
+        return Terms(wants.cpu // MILLI, bind_policy, required, policy, exclusive)
+    if not node.bind_policy or not wants.cpu:
+        return Terms(0, "", False, policy, exclusive)  # noqa: FBT003
+    if wants.cpu % MILLI:
+        return FractionalCPUs(wants.cpu)
+    return Terms(wants.cpu // MILLI, node.bind_policy, True, policy, exclusive)  # noqa: FBT003
+
+
+def unbindable(node: NodeNUMA, wants: Wants, terms: Terms) -> Reason | None:
+    """Return why the node can bind no CPUs for the pod, whoever is there; None where it can, or need not."""
+    if not terms.cpus:
+        return None
+    if node.cpus is None:
+        return NoCPUTopology()
+    if wants.binds and wants.numa.required and node.bind_policy not in {"", terms.bind_policy}:
+        return BindPolicyConflict(node.bind_policy, terms.bind_policy)
+    if terms.whole_cores and terms.cpus % node.cpus.per_core:
+        return PartialCores(terms.cpus, node.cpus.per_core)
+    return None
+
+
+_POLICIES: dict[str, NUMAPolicy] = {
+    "BestEffort": "BestEffort",
+    "Restricted": "Restricted",
+    "SingleNUMANode": "SingleNUMANode",
+}

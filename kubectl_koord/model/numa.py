@@ -1,0 +1,226 @@
+"""What is known of CPUs and NUMA zones: of a node, and what a pod asks of them.
+
+A set of CPUs or of zones is a whole number whose bits are the members: 0b101 are CPU 0 and CPU 2.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.quantity import Resources
+
+CPUSet: TypeAlias = int
+ZoneSet: TypeAlias = int
+
+BindPolicy: TypeAlias = Literal["", "FullPCPUs", "SpreadByPCPUs"]
+"""How CPUs are bound: whole physical cores, or one thread of each; empty for no policy."""
+ExclusivePolicy: TypeAlias = Literal["", "PCPULevel", "NUMANodeLevel"]
+NUMAPolicy: TypeAlias = Literal["", "BestEffort", "Restricted", "SingleNUMANode"]
+
+MOST_CPUS = 1 << 13
+MOST_ZONES = 8
+"""Nodes with more are not evaluated: the scheduler tries every set of zones."""
+
+
+def members(numbers: int) -> tuple[int, ...]:
+    """Return the members of a set, in order."""
+    return tuple(_members(numbers))
+
+
+def _members(numbers: int) -> Iterator[int]:
+    while numbers:
+        lowest = numbers & -numbers
+        yield lowest.bit_length() - 1
+        numbers ^= lowest
+
+
+def set_of(numbers: Iterable[int]) -> int:
+    """Return the set of these numbers."""
+    found = 0
+    for number in numbers:
+        found |= 1 << number
+    return found
+
+
+class CPU(Struct, frozen=True, gc=False):
+    """One logical CPU: its number, its physical core, its NUMA zone, its socket."""
+
+    number: int
+    core: int
+    zone: int
+    socket: int
+
+
+class CPUTopology(Struct, frozen=True, dict=True):
+    """The CPUs of a node, at least one. Numbers of cores count within a socket, as upstream counts them."""
+
+    cpus: tuple[CPU, ...]
+
+    @cached_property
+    def every(self) -> CPUSet:
+        """All CPUs."""
+        return set_of(cpu.number for cpu in self.cpus)
+
+    @cached_property
+    def by_number(self) -> dict[int, CPU]:
+        """The CPUs by their numbers."""
+        return {cpu.number: cpu for cpu in self.cpus}
+
+    @cached_property
+    def cores(self) -> tuple[CPUSet, ...]:
+        """The CPUs of each core, in the order of sockets and cores."""
+        found: dict[tuple[int, int], CPUSet] = {}
+        for cpu in self.cpus:
+            key = (cpu.socket, cpu.core)
+            found[key] = found.get(key, 0) | 1 << cpu.number
+        return tuple(found[key] for key in sorted(found))
+
+    @cached_property
+    def zones(self) -> dict[int, CPUSet]:
+        """The CPUs of each zone."""
+        found: dict[int, CPUSet] = {}
+        for cpu in self.cpus:
+            found[cpu.zone] = found.get(cpu.zone, 0) | 1 << cpu.number
+        return found
+
+    @cached_property
+    def per_core(self) -> int:
+        """How many CPUs a core has."""
+        return len(self.cpus) // len(self.cores)
+
+    @cached_property
+    def per_zone(self) -> int:
+        """How many CPUs a zone of a socket has."""
+        return len(self.cpus) // len({(cpu.socket, cpu.zone) for cpu in self.cpus})
+
+    @cached_property
+    def per_socket(self) -> int:
+        """How many CPUs a socket has."""
+        return len(self.cpus) // len({cpu.socket for cpu in self.cpus})
+
+    def zones_of(self, cpus: CPUSet) -> ZoneSet:
+        """Return the zones that these CPUs are in."""
+        return set_of(zone for zone, there in self.zones.items() if there & cpus)
+
+    def usable(self, cpus: CPUSet, policy: BindPolicy) -> CPUSet:
+        """Return those of the CPUs that a required policy can use: of whole cores, or the first of each core.
+
+        Mirrors `filterCPUsByRequiredCPUBindPolicy`.
+        """
+        found = 0
+        for core in self.cores:
+            there = core & cpus
+            if policy == "SpreadByPCPUs":
+                found |= there & -there
+            elif there.bit_count() == self.per_core:
+                found |= there
+        return found
+
+
+class Zone(Struct, frozen=True, gc=False):
+    """One NUMA zone, and what of it is allocatable."""
+
+    number: int
+    allocatable: Resources
+
+
+class NodeTopology(Struct, frozen=True, gc=False):
+    """A NodeResourceTopology, as NodeNUMAResource reads it.
+
+    `cpus` is None where it tells no CPU; the CPUs of `reserved` are taken by the kubelet or the system, and not in the
+    zones' `cpu`. `amplified` tells whether it carries amplification ratios of its own, of which `cpu_ratio` is that of
+    CPUs.
+    """
+
+    cpus: CPUTopology | None = None
+    reserved: CPUSet = 0
+    full_cores_only: bool = False
+    policy: NUMAPolicy = ""
+    zones: tuple[Zone, ...] = ()
+    amplified: bool = False
+    cpu_ratio: float = 1.0
+
+
+class NodeNUMA(Struct, frozen=True, dict=True):
+    """All that NodeNUMAResource reads of a node: of its NodeResourceTopology, its labels, its annotations.
+
+    `bind_policy` and `policy` are what counts of labels and kubelet; `ratio` amplifies the node's CPUs, `zone_ratio`
+    CPUs that are held in a zone; `zones` are amplified already. `bad_ratio` is set where the annotation cannot be read.
+    `most_allocated` tells that full zones are filled first. `known` is false where there is no NodeResourceTopology.
+    """
+
+    cpus: CPUTopology | None = None
+    reserved: CPUSet = 0
+    bind_policy: BindPolicy = ""
+    policy: NUMAPolicy = ""
+    zones: tuple[Zone, ...] = ()
+    ratio: float = 1.0
+    zone_ratio: float = 1.0
+    bad_ratio: bool = False
+    most_allocated: bool = False
+    known: bool = True
+
+    @property
+    def every_cpu(self) -> CPUSet:
+        """All CPUs, as far as they are known."""
+        return self.cpus.every if self.cpus is not None else 0
+
+    @property
+    def per_core(self) -> int:
+        """How many CPUs a core has; 1 where that is not known."""
+        return self.cpus.per_core if self.cpus is not None else 1
+
+    def cpus_of(self, zone: int) -> CPUSet:
+        """Return the CPUs of a zone, as far as they are known."""
+        return self.cpus.zones.get(zone, 0) if self.cpus is not None else 0
+
+    def usable(self, cpus: CPUSet, policy: BindPolicy) -> CPUSet:
+        """Return those of the CPUs that a required policy can use."""
+        return self.cpus.usable(cpus, policy) if self.cpus is not None else 0
+
+    @property
+    def restricts(self) -> bool:
+        """Whether it may refuse pods that ask for nothing special."""
+        return bool(self.bind_policy or self.policy or self.bad_ratio) or self.ratio > 1
+
+
+class PodNUMA(Struct, frozen=True, gc=False):
+    """What a pod asks of CPUs and zones. Policies are as written, empty where they are not.
+
+    `binds` tells whether its QoS and priority let it bind CPUs; `unreadable` names the annotation that cannot be read.
+    """
+
+    binds: bool = False
+    required: str = ""
+    preferred: str = ""
+    exclusive: str = ""
+    policy: str = ""
+    zone_exclusive: str = ""
+    unreadable: str = ""
+
+    @property
+    def bind_policy(self) -> BindPolicy:
+        """The policy that the pod binds CPUs by, empty where it does not."""
+        wanted = self.required_policy or self.preferred
+        wanted = "FullPCPUs" if wanted in {"", "Default"} else wanted
+        return _BIND_POLICIES.get(wanted, "") if self.binds else ""
+
+    @property
+    def required_policy(self) -> str:
+        """The required policy; the default is the one of the scheduler's configuration."""
+        return "FullPCPUs" if self.required == "Default" else self.required
+
+
+_BIND_POLICIES: dict[str, BindPolicy] = {"FullPCPUs": "FullPCPUs", "SpreadByPCPUs": "SpreadByPCPUs"}
+NO_NUMA = PodNUMA()
+"""Nothing is asked."""
+
+
+def amplified(amount: int, ratio: float) -> int:
+    """Return an amplified amount, rounded up (`Amplify`)."""
+    if ratio <= 1:
+        return amount
+    product = amount * ratio
+    return int(product) if product == int(product) else int(product) + 1
