@@ -17,6 +17,7 @@ from kubectl_koord.engine.refusals import (
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
+    NoReservationMatches,
     NoTopologyTree,
     TopologyNotAware,
     UnreadableAnnotation,
@@ -50,7 +51,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
-        case OmitsItself(one) | VolumesUnbound(one):
+        case OmitsItself(one) | NoReservationMatches(one) | VolumesUnbound(one):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

@@ -7,13 +7,10 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.numa import NO_NUMA
-from kubectl_koord.model.objects import ReservationOwner
 from kubectl_koord.model.pods import PendingPod, claim_names
-from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     LimitedQuota,
-    MatchingReservation,
     PodSetting,
     Unevaluated,
     UnreadCards,
@@ -121,7 +118,6 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield UnreadCards()
     if not snapshot.sees("Reservation"):
         yield UnreadReservations()
-    yield from _reservations(pods, snapshot)
     if wanted:
         yield from snapshot.node_settings
 
@@ -144,22 +140,6 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
                 yield UnreadVolumeLimits()
             elif not snapshot.sees("PersistentVolumeClaim"):
                 yield UnreadClaims()
-
-
-def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
-    """Yield the reservations that the pods may draw on: then there may be more room than was counted."""
-    for reservation in snapshot.reservations:
-        if any(_may_own(owner, pod) for owner in reservation.owners for pod in pods):
-            yield MatchingReservation(reservation.name)
-
-
-def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
-    return (
-        owner.namespace in {"", pod.namespace}
-        and owner.name in {"", pod.name}
-        and owner.controller in {"", pod.owner}
-        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
-    )
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

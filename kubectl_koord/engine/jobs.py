@@ -3,6 +3,7 @@
 from kubectl_koord.engine.attempt import Job, JobTopology, needed
 from kubectl_koord.engine.gangs import topology_requirements
 from kubectl_koord.engine.prefilter import prefilter_refusal, unknown_layer
+from kubectl_koord.engine.reservations import one_of_each_owner
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -17,13 +18,19 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     one, without topology; all must find a place.
     """
     claims = snapshot.claims_asked_for
+    own = one_of_each_owner(snapshot)
     if isinstance(subject, PodSubject):
-        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
+        return tuple(
+            Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims, reservations=own)
+            for pod in subject.pending
+        )
     group = subject.group
     never = never_tried(subject, snapshot)
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never),)
+        return (
+            Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never, reservations=own),
+        )
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -43,6 +50,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=claims,
                 never=never,
+                reservations=own,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),
             )
         )

@@ -5,7 +5,7 @@ A gang with a topology spec is planned as a whole; any other is tried pod by pod
 
 from collections.abc import Iterable, Mapping
 
-from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, JobTopology, Kind, is_enough, kind_of
+from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, JobTopology, Kind, are_alike, is_enough, kind_of
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.one_by_one import Choice, emptiest, pod_by_pod
 from kubectl_koord.engine.placement import gather
@@ -50,14 +50,13 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
     now each pod is tried with its own, and all is booked for those before it.
     """
     trigger = prepared.trigger
-    alike = all(pod.requirements == trigger.requirements for pod in job.pods)
-    if alike and not prepared.books and not prepared.follows_members:
+    if are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
         return None
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
-    own = {kind_of(pod): pod for pod in in_turn}
+    own = {kind_of(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
-        return _first_refused(view, in_turn, assignments, by_kind)
+        return _first_refused(job, view, in_turn, assignments, by_kind)
     seated: dict[str, list[PendingPod]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
@@ -70,14 +69,18 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
 
 
 def _first_refused(
-    view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[Kind, Prepared]
+    job: Job,
+    view: View,
+    in_turn: Iterable[PendingPod],
+    assignments: Mapping[str, str],
+    by_kind: Mapping[Kind, Prepared],
 ) -> FailedSeat | None:
     """Return the same for members of which none changes what was prepared for the others."""
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        found = placed(pod, state, by_kind[kind_of(pod)])
+        found = placed(pod, state, by_kind[kind_of(job, pod)])
         if not isinstance(found, PendingPod):
             return FailedSeat(pod.key, node, found)
         state.add(found)

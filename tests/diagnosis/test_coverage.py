@@ -4,10 +4,8 @@ import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.model.numa import NodeNUMA, PodNUMA
-from kubectl_koord.model.objects import Reservation, ReservationOwner
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
-    MatchingReservation,
     NodeSetting,
     PodSetting,
     Unevaluated,
@@ -16,7 +14,7 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
+from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
@@ -101,27 +99,6 @@ def test_some_things_could_also_turn_a_no_into_a_yes(item: Unevaluated, verdict:
 
 def test_an_answer_names_what_it_rests_on() -> None:
     assert basis(FREE) == Basis("1.8", "assumed", MOMENT, "cluster")
-
-
-@pytest.mark.parametrize(
-    ("owner", "may"),
-    [
-        (ReservationOwner(), True),
-        (ReservationOwner(namespace="default", name="job-0"), True),
-        (ReservationOwner(namespace="ml"), False),
-        (ReservationOwner(name="other"), False),
-        (ReservationOwner(controller="Job/j"), True),
-        (ReservationOwner(controller="Job/k"), False),
-        (ReservationOwner(selector=having(app="web")), True),
-        (ReservationOwner(selector=having(app="db")), False),
-    ],
-)
-def test_a_reservation_that_the_pods_may_own_leaves_it_open(owner: ReservationOwner, *, may: bool) -> None:
-    drawing = FREE.change_pods(owner="Job/j", labels=(("app", "web"),))
-    drawing = drawing.but(reservations=(Reservation("r", "n1", (owner,)),))
-    found = not_evaluated(drawing.subject("job"), drawing)
-    assert found == ((MatchingReservation("r"),) if may else ())
-    assert why_of(drawing.with_running("low", on="n1")).verdict == ("unknown" if may else "no")
 
 
 def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
