@@ -18,6 +18,7 @@ from kubectl_koord.cluster import source
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
+from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
@@ -68,6 +69,11 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     job = _subject(snapshot, "train/one-short")
     yield "topo --demo", topo(snapshot), plain
     yield "topo --nodes --demo", topo(snapshot), TopoOptions(nodes=True)
+    yield "topo --whole-cards --demo", topo(snapshot, whole=True), plain
+    yield "topo --resource cpu --demo", topo(snapshot, resource="cpu"), plain
+    yield "devices --demo", devices(snapshot), plain
+    yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
+    yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):

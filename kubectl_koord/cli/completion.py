@@ -56,6 +56,7 @@ _PATHS = {
 }
 _NAMED = {
     "--for": "gang",
+    "--domain": "domain",
     "--groups": "gang",
     "--must-gather": "layer",
     "--prefer-gather": "layer",
@@ -149,7 +150,8 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     if not line.verb and not line.words:
         verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
         return _starting(word, verbs), NO_FILES
-    expected = VERBS[line.verb].words[len(line.words) :] if line.verb else ()
+    row = VERBS.get(line.verb)
+    expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
     if not expected:
         return [], NO_FILES
     if expected[0] == "target":

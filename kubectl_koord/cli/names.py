@@ -1,4 +1,4 @@
-"""Names for completion: of gangs, layers, namespaces and contexts, from wherever the command line points.
+"""Names for completion: of gangs, nodes, domains, layers, and so on, from wherever the command line points.
 
 Whoever types does not wait: a thread looks the names up, and what it has not found in time is not there.
 Only names made of harmless characters are offered: a shell puts them on a command line as they are.
@@ -21,8 +21,9 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import NETWORK_TOPOLOGY, POD_GROUP
+from kubectl_koord.cluster.kinds import NETWORK_TOPOLOGY, NODE, POD_GROUP
 from kubectl_koord.engine import gangs
+from kubectl_koord.engine.tree import NoTree, build
 from kubectl_koord.model.snapshot import Snapshot
 
 SECONDS = 1.5
@@ -91,6 +92,11 @@ def _snapshot(chosen: Globals) -> Snapshot:
 
 
 def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> list[str]:
+    if what == "node":
+        return list(snapshot.nodes)
+    if what == "domain":
+        tree = build(snapshot.topologies, snapshot.nodes)
+        return [] if isinstance(tree, NoTree) else [tree.domains[index].name for index in tree.inner]
     if what == "layer":
         return [layer.name for topology in snapshot.topologies.values() for layer in topology.layers]
     keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
@@ -103,6 +109,10 @@ def _live(what: str, word: str, transport: Transport) -> list[str]:
     """Return names in the namespace of the line, or in that of a word `namespace/...`."""
     if what == "namespace":
         return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
+    if what == "node":
+        return [item.metadata.name for item in _list(transport, NODE.path())]
+    if what == "domain":
+        return []  # they would have to be made of the labels of all nodes
     if what == "layer":
         listed = _list(transport, NETWORK_TOPOLOGY.path())
         return [layer.topology_layer for item in listed if item.spec for layer in item.spec.network_topology_spec or ()]

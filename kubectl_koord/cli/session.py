@@ -4,8 +4,8 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cluster.api.connection import Connection
@@ -117,6 +117,22 @@ class Session:
         also = f" (there is no namespace {homes[0]!r})" if nowhere else ""
         hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
         return KoordError(f"error: no gang, pod or owner {name!r}{also}{where}{hint}")
+
+    def unknown_name(
+        self, snapshot: "Snapshot", about: "About", what: str, name: str, known: Iterable[str]
+    ) -> NoReturn:
+        """Say that there is no node, domain or resource of a name.
+
+        Raises:
+            KoordError: always: with the nearest names, or naming the kinds that could not be read.
+
+        """
+        from kubectl_koord.wording.suggestions import near
+
+        self.require(snapshot, about)
+        nearest = near(name, known)
+        hint = f", did you mean {', '.join(nearest)}?" if nearest else ""
+        raise KoordError(f"error: no {what} {name!r}{hint}")
 
     def require(self, snapshot: "Snapshot", about: "About", *namespaces: str) -> None:
         """Go on only where everything was read that tells whether something exists in these namespaces.

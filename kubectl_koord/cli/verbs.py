@@ -15,11 +15,11 @@ class Verb:
 
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
-    completion offers in the place of each. `sends` holds those values of `--dry-run` with which it sends requests
-    other than GET, an empty one for no such flag.
+    completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "sends", "words")
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words")
 
     def __init__(
         self,
@@ -29,6 +29,7 @@ class Verb:
         live: bool = False,
         flags: "Mapping[str, bool] | None" = None,
         words: tuple[str, ...] = (),
+        repeats: bool = False,
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
     ) -> None:
@@ -38,6 +39,7 @@ class Verb:
         self.live = live
         self.flags = flags or {}
         self.words = words
+        self.repeats = repeats
         self.dry_runs = dry_runs
         self.sends = sends
 
@@ -50,7 +52,22 @@ VERBS: "Mapping[str, Verb]" = {
         "show the topology tree and its free resources",
         module="topo",
         live=True,
-        flags={"--for": True, "--depth": True, "--nodes": False, "--all": False},
+        flags={
+            "--for": True,
+            "--depth": True,
+            "--nodes": False,
+            "--resource": True,
+            "--whole-cards": False,
+            "--all": False,
+        },
+    ),
+    "devices": Verb(
+        "show the GPUs and other devices of nodes, and who has them",
+        module="devices",
+        live=True,
+        flags={"--domain": True, "--all": False},
+        words=("node",),
+        repeats=True,
     ),
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",

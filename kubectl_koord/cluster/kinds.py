@@ -34,7 +34,7 @@ from kubectl_koord.model import objects
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "gangs", "disruption", "volumes", "traces"]
+Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "traces"]
 
 
 def bare_name(meta: Meta) -> str:
@@ -149,9 +149,9 @@ CONFIG_MAP = Kind(
 )
 POD_GROUP = Kind("PodGroup", gangs.PodGroup, _SIGS, "podgroups", whole_name, "gangs", gangs.pod_group, narrows=True)
 ELASTIC_QUOTA = Kind("ElasticQuota", quotas.Quota, _SIGS, "elasticquotas", pair, "gangs", quotas.quota)
-DEVICE = Kind("Device", devices.DeviceObject, _SCHEDULING, "devices", bare_name, "gangs", devices.node_devices)
+DEVICE = Kind("Device", devices.DeviceObject, _SCHEDULING, "devices", bare_name, "devices", devices.node_devices)
 RESERVATION = Kind(
-    "Reservation", reservations.Reservation, _SCHEDULING, "reservations", bare_name, "gangs", reservations.readable
+    "Reservation", reservations.Reservation, _SCHEDULING, "reservations", bare_name, "devices", reservations.readable
 )
 NODE_METRIC = Kind(
     "NodeMetric",
@@ -252,12 +252,13 @@ WIRE_TYPES: dict[str, Any] = {name: kind.wire_type for name, kind in KINDS.items
 """The fields of each kind."""
 
 
-def _needed_by(need: Need) -> tuple[str, ...]:
-    return tuple(name for name, kind in KINDS.items() if kind.needed_by == need)
+def _needed_by(*needs: Need) -> tuple[str, ...]:
+    return tuple(name for name, kind in KINDS.items() if kind.needed_by in needs)
 
 
 TOPOLOGY_KINDS = _needed_by("topology")
-GANG_KINDS = (*TOPOLOGY_KINDS, *_needed_by("gangs"))
+DEVICE_KINDS = _needed_by("topology", "devices")
+GANG_KINDS = _needed_by("topology", "devices", "gangs")
 DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
 """What is read where running pods may have to go: by preemption, or to make room."""
 VOLUME_KINDS = _needed_by("volumes")

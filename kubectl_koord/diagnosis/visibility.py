@@ -11,7 +11,9 @@ from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-About: TypeAlias = Literal["tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted"]
+About: TypeAlias = Literal[
+    "tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted", "devices", "nodes"
+]
 
 DECIDE: dict[About, tuple[str, ...]] = {
     "tree": ("ClusterNetworkTopology", "Node"),
@@ -22,10 +24,12 @@ DECIDE: dict[About, tuple[str, ...]] = {
     "layers": ("ClusterNetworkTopology",),
     "attempt": ("Node", "Pod"),
     "preempted": ("Pod", "Event"),
+    "devices": ("Device", "Node"),
+    "nodes": ("Node",),
 }
 """What each question rests on: the tree; which gangs are pending; which pods a name means, and which of them are
 pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
-placed; which pods were preempted."""
+placed; which pods were preempted; which devices there are; whether a node exists."""
 
 _NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.diagnosis import cards, coverage, visibility
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
@@ -22,13 +22,21 @@ from kubectl_koord.wording.words import obstacle
 
 
 def topo(
-    snapshot: Snapshot, subject: Subject | None = None, *, with_nodes: bool = True, tree: Tree | NoTree | None = None
+    snapshot: Snapshot,
+    subject: Subject | None = None,
+    *,
+    with_nodes: bool = True,
+    tree: Tree | NoTree | None = None,
+    resource: str = "",
+    whole: bool = False,
 ) -> TopologyReport:
     """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
 
     The verdict is no when no tree can be built, unknown when nodes or topology could not be read, or with a subject
     anything that its slots rest on; what could be read is shown all the same. A row for each node is left out unless
     `with_nodes`: of thousands nobody reads them all. `tree` is the snapshot's where it has been built already.
+    `resource` is what to count, as `counted_as` returns it; by default the accelerators that there are, or else CPU.
+    With `whole` the cards are counted, too, that are whole and free as Device objects say.
     """
     view = of(snapshot)
     tree = tree or build(snapshot.topologies, snapshot.nodes)
@@ -46,7 +54,9 @@ def topo(
         warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
         outcome = _outcome(snapshot, subject) if not unread else None
-        figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"))
+        figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
+        if whole:
+            figures = figures._replace(whole=_whole(tree, view))
         resources = tuple(amounts.resource for amounts in figures.amounts)
         rows = (_domain_rows(tree, figures, outcome), _node_rows(tree, view, figures, outcome) if with_nodes else ())
         layers = tree.layers
@@ -67,6 +77,7 @@ def topo(
         gang=subject.key if subject is not None else None,
         desired_offer_slot=_desired(snapshot, subject),
         message=could_not_be_read(unread) if verdict == "unknown" else "",
+        whole=whole,
     )
 
 
@@ -99,12 +110,41 @@ class _Figures(NamedTuple):
     amounts: tuple[_Amounts, ...]
     cordoned: Sequence[int]
     not_ready: Sequence[int]
+    whole: Sequence[int | None] = ()
 
 
-def _figures(tree: Tree, view: View, *, are_pods_seen: bool) -> _Figures:
+def resource_names(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the resources that nodes have, in name order."""
+    sizes = {node.allocatable for node in snapshot.nodes.values()}
+    return tuple(sorted({resource for size in sizes for resource, _ in size}))
+
+
+def counted_as(snapshot: Snapshot, name: str) -> str:
+    """Return what to count for the name of a resource, or for what is behind its slash; empty where no node has it.
+
+    Resources of accelerators are counted together with others that name the same cards.
+    """
+    names = resource_names(snapshot)
+    found = next((one for one in names if one == name), "") or next(
+        (one for one in names if one.rpartition("/")[2] == name.lower()), ""
+    )
+    return accelerators.family(found) or found
+
+
+def _whole(tree: Tree, view: View) -> Sequence[int | None]:
+    """Return by domain index the cards that are whole and free, None where what takes them could not be read."""
+    if not cards.are_books_seen(view.snapshot) or not view.snapshot.sees("Device"):
+        return (None,) * len(tree.domains)
+    counted = {name: cards.counted(view, name) for name in tree.leaf}
+    return sums(
+        tree, {name: sum(each.whole for each in found.values() if each.usable) for name, found in counted.items()}
+    )
+
+
+def _figures(tree: Tree, view: View, *, are_pods_seen: bool, resource: str) -> _Figures:
     nodes = [view.node(name) for name in tree.leaf]
     sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
-    kinds = accelerators.families(view.node(name) for name in view.names())
+    kinds = (resource,) if resource else accelerators.families(view.node(name) for name in view.names())
     return _Figures(
         amounts=tuple(_amounts(tree, view, kind, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
         cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
@@ -117,13 +157,14 @@ def _amounts(
 ) -> _Amounts:
     """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
     of_size = {
-        size: (dict(had) if kind == "cpu" else accelerators.of_node(had)).get(kind, 0) for size, had in sizes.items()
+        size: (accelerators.of_node(had) if _is_family(kind) else had).get(kind, 0) for size, had in sizes.items()
     }
     nodes = [view.node(name) for name in tree.leaf]
     totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
     free = _free(view, kind, totals) if are_pods_seen else {}
     names = [name for node in nodes for name in sizes[id(node.allocatable)]]
-    resource = "cpu" if kind == "cpu" else accelerators.resource_of(kind, names, [*totals.values(), *free.values()])
+    of_family = [*totals.values(), *free.values()]
+    resource = accelerators.resource_of(kind, names, of_family) if _is_family(kind) else kind
     unit = accelerators.unit(resource)
     out = {node.name for node in nodes if node.unschedulable or not node.ready}
 
@@ -155,6 +196,7 @@ def _domain_rows(tree: Tree, figures: _Figures, outcome: Outcome | None) -> tupl
             offer_slots=plan.slots[index] if plan is not None else None,
             withheld=main.withheld[index],
             others=_others(figures, index),
+            whole=figures.whole[index] if figures.whole else None,
         )
         for index, domain in enumerate(tree.domains)
         if domain.layer != NODE_LAYER
@@ -181,6 +223,7 @@ def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | Non
                 reason=refusal,
                 withheld=main.withheld[index],
                 others=_others(figures, index),
+                whole=figures.whole[index] if figures.whole else None,
             )
         )
     return tuple(rows)
@@ -200,9 +243,18 @@ def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
     for name, total in totals.items():
         pods = view.occupants(name)
         requested = pods.requested if isinstance(pods, NodePods) else _summed(pods)
-        taken = requested.get(kind, 0) if kind == "cpu" else accelerators.of_pods(requested).get(kind, 0)
+        taken = (
+            len(pods)
+            if kind == "pods"
+            else (accelerators.of_pods(requested) if _is_family(kind) else requested).get(kind, 0)
+        )
         free[name] = max(total - taken, 0)
     return free
+
+
+def _is_family(kind: str) -> bool:
+    """Tell whether this is a family of cards, which may go by several resources."""
+    return kind == accelerators.GPU or bool(accelerators.family(kind))
 
 
 def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:

@@ -8,13 +8,14 @@ from msgspec import Struct
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.lines import VERDICT_STYLE
-from kubectl_koord.render.pages import change, manual, pending, preempt, topo, why, why_preempted
+from kubectl_koord.render.pages import change, devices, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.explanation import Explanation, Explanations
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -126,6 +127,8 @@ def _page(report: Report, options: TopoOptions, shown: Shown) -> list[Block]:
     match report:
         case TopologyReport():
             page = topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
+        case DevicesReport():
+            page = devices.blocks(report, shown)
         case WhyReport():
             page = why.blocks(report, shown)
         case PendingGangsReport():

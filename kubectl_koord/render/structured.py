@@ -8,6 +8,7 @@ from typing import TypeAlias
 import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.explanation import Explanation, Explanations
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -16,6 +17,7 @@ from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
     TopologyReport
+    | DevicesReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -29,6 +31,7 @@ API_VERSION = "kubectl-koord/v1alpha1"
 
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
+    DevicesReport: "Devices",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",

@@ -18,7 +18,8 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     """One node of the tree with what is free of the resource that the report counts.
 
     `state` is empty, `cordoned` or `not ready`; `offer_slots` and `reason` only with a gang. Of a node that is
-    out nothing counts as free: `withheld` is what would. `others` are further resources, by name.
+    out nothing counts as free: `withheld` is what would. `others` are further resources, by name; `whole` is as of
+    domains.
     """
 
     node: str
@@ -30,13 +31,15 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     reason: str = ""
     withheld: int | None = 0
     others: Mapping[str, Amount] = {}
+    whole: int | None = None
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):
     """One domain above the nodes, in pre-order; `parent` is None for the root, `free` where pods went unseen.
 
     `withheld` is what would be free on nodes that are cordoned or not ready: `free` is without it. `others` are
-    further resources, by name.
+    further resources, by name. `whole` counts cards that are whole and free as Device objects say, on nodes that can be
+    used; None where that was not asked for, or could not be read.
     """
 
     layer: str
@@ -50,6 +53,7 @@ class DomainRow(Struct, frozen=True, rename="camel"):
     offer_slots: int | None = None
     withheld: int | None = 0
     others: Mapping[str, Amount] = {}
+    whole: int | None = None
 
 
 class OutsideNode(Struct, frozen=True, rename="camel"):
@@ -63,8 +67,9 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     """The topology tree as the scheduler builds it, and what is wrong with it.
 
     `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
-    a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `message` names what
-    could not be read where that leaves the tree, or the slots of a gang, unknown.
+    a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `whole` is whether
+    whole cards are counted. `message` names what could not be read where that leaves the tree, or the slots of a gang,
+    unknown.
     """
 
     verdict: Verdict
@@ -79,3 +84,4 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     desired_offer_slot: int | None = None
     message: str = ""
     resources: tuple[str, ...] = ()
+    whole: bool = False

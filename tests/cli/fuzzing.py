@@ -36,6 +36,8 @@ _COMMANDS = (
     ("topo",),
     ("topo", "--nodes", "-o", "json"),
     ("topo", "--for", "job"),
+    ("topo", "--whole-cards"),
+    ("devices",),
     ("why-pending",),
     ("why-pending", "-A", "-o", "yaml"),
     ("why-pending", "job"),

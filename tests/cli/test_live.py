@@ -16,6 +16,7 @@ from tests.cli.world import Object, lasting, pod, pod_group, world
 READING = (
     ("topo",),
     ("topo", "--for", "job"),
+    ("devices",),
     ("why-pending",),
     ("why-pending", "job"),
     ("preempt", "high", "--dry-run"),

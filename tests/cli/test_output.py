@@ -17,6 +17,7 @@ from tests.cli.world import GATHER, Object, node, pod, pod_group, scheduler, top
 ESCAPE = "\x1b"
 LINES = (
     ("topo",),
+    ("devices",),
     ("topo", "--for", "job"),
     ("why-pending",),
     ("why-pending", "job"),

@@ -70,6 +70,7 @@ def test_who_asks_about_gangs_lists_finished_pods_too() -> None:
 
 def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     topology = ("Node", "Pod", "ClusterNetworkTopology", "Deployment", "ConfigMap")
+    devices = (*topology, "Device", "Reservation")
     gangs = (
         *topology,
         "PodGroup",
@@ -81,7 +82,8 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
         "Lease",
     )
     disruption = (*gangs, "PodDisruptionBudget")
-    assert (topology, gangs, disruption) == (kinds.TOPOLOGY_KINDS, kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
+    assert (topology, devices) == (kinds.TOPOLOGY_KINDS, kinds.DEVICE_KINDS)
+    assert (gangs, disruption) == (kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
 

@@ -2,11 +2,25 @@
 
 import pytest
 
-from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.topo import counted_as, resource_names, topo
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.reports.common import DomainName, Notice
 from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode
-from tests.build import BLOCK, BLOCK_KEY, LAYERS, NODE, ROOT, SPINE, SPINE_KEY, Drawing, cluster, cpus
+from tests.build import (
+    BLOCK,
+    BLOCK_KEY,
+    LAYERS,
+    NODE,
+    ROOT,
+    SPINE,
+    SPINE_KEY,
+    Drawing,
+    card,
+    cluster,
+    cpus,
+    devices,
+    holding,
+)
 
 DRAWN = cluster("s0: b0[n1:8 n2:4]; s1: b1[n3:8]").with_running("low", on="n1", cpu=2)
 TOP, S0, B0, B1 = DomainName(ROOT, ""), DomainName(SPINE, "s0"), DomainName(BLOCK, "b0"), DomainName(BLOCK, "b1")
@@ -203,3 +217,50 @@ def test_a_status_that_differs_is_stale(status: tuple[tuple[str, str, int], ...]
 
 def test_the_keys_of_the_drawing_are_those_of_the_layers() -> None:
     assert (LAYERS[0].label_keys, LAYERS[1].label_keys) == ((SPINE_KEY,), (BLOCK_KEY,))
+
+
+def test_whole_cards_are_those_of_which_nothing_is_used_on_nodes_that_take_pods() -> None:
+    drawn = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
+    drawn = drawn.change("n1", "n2", "n3", devices=devices(card(0), card(1), card(2, healthy=False)))
+    drawn = drawn.with_running("half", "n1", allocations=holding(0, share=50)).cordon("n3")
+
+    report = topo(drawn, whole=True)
+
+    assert report.whole
+    assert {row.name: row.whole for row in report.domains} == {"": 3, "s0": 3, "b0": 3, "s1": 0, "b1": 0}
+    assert {row.node: row.whole for row in report.nodes} == {"n1": 1, "n2": 2, "n3": 0, "n4": 0}
+    assert {row.whole for row in topo(drawn).domains} == {None}
+
+
+@pytest.mark.parametrize("kind", ["Device", "Pod", "Reservation"])
+def test_whole_cards_are_unknown_where_what_takes_them_could_not_be_read(kind: str) -> None:
+    drawn = cluster("s: b[n]").change("n", devices=devices(card(0))).with_gap(kind)
+    report = topo(drawn, whole=True)
+    assert report.verdict == "yes"
+    assert {row.whole for row in report.domains} == {None}
+
+
+def test_any_resource_can_be_counted() -> None:
+    drawn = cluster("s: b[n m]").change("n", allocatable=(("example.com/fast", 4), ("memory", 8 << 30), ("pods", 3)))
+    drawn = drawn.with_running("one", "n", cpu=0, requests=(("memory", 1 << 30),))
+
+    def free_of(name: str) -> tuple[str, int | None, int]:
+        report = topo(drawn, resource=counted_as(drawn, name))
+        return report.resource, report.domains[0].free, report.domains[0].total
+
+    assert free_of("memory") == ("memory", 7 << 30, 8 << 30)
+    assert free_of("example.com/fast") == free_of("fast") == ("example.com/fast", 4, 4)
+    assert free_of("pods") == ("pods", 112, 113)
+    assert counted_as(drawn, "gpu") == ""
+    assert resource_names(drawn) == ("cpu", "example.com/fast", "memory", "pods")
+
+
+@pytest.mark.parametrize("name", ["nvidia.com/gpu", "koordinator.sh/gpu-core", "gpu", "GPU"])
+def test_names_of_the_same_cards_count_them_all(name: str) -> None:
+    drawn = cluster("s: b[n m]").change("n", allocatable=(("koordinator.sh/gpu-core", 800), ("nvidia.com/gpu", 8)))
+    drawn = drawn.with_running("one", "n", cpu=0, requests=(("koordinator.sh/gpu-core", 200),))
+
+    report = topo(drawn, resource=counted_as(drawn, name))
+
+    assert (report.resource, report.resources) == ("nvidia.com/gpu", ("nvidia.com/gpu",))
+    assert (report.domains[0].free, report.domains[0].total) == (6, 8)

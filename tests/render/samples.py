@@ -1,5 +1,7 @@
 """One report of every kind with every field filled, and the small cluster of the documentation."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from kubectl_koord.diagnosis.overview import by_cause
@@ -7,6 +9,16 @@ from kubectl_koord.render.show import OutputStyle
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.common import Basis, DomainName, Notice
+from kubectl_koord.reports.devices import (
+    Card,
+    DevicesReport,
+    DomainCards,
+    Holder,
+    NodeCards,
+    Room,
+    TypeTotal,
+    UnlistedCard,
+)
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.pending import (
     Cause,
@@ -25,6 +37,12 @@ from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, W
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
 from kubectl_koord.reports.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.ways_out import WayOut
+
+
+def device(kind: str, minor: int, number: str, *rest: Any, healthy: bool = True) -> Card:  # noqa: ANN401
+    """Return a device, healthy unless told otherwise; `rest` goes on with what there is of it."""
+    return Card(kind, minor, number, healthy, *rest)
+
 
 BASIS = Basis("1.8", "from the image tag", "2026-11-20T10:00:00Z", "cluster")
 ROOT = DomainName("ClusterTopologyLayer", "")
@@ -318,10 +336,78 @@ PREEMPTED = WhyPreemptedReport(
 )
 NOT_PREEMPTED = WhyPreemptedReport("no", BASIS, (), "default/low-0", True, (), (), "no event tells of one.")  # noqa: FBT003
 
+_GPU = {"koordinator.sh/gpu-core": 100, "koordinator.sh/gpu-memory": 80 << 30}
+_HALF_GPU = {name: amount // 2 for name, amount in _GPU.items()}
+_NO_GPU = dict.fromkeys(_GPU, 0)
+_NIC = {"koordinator.sh/rdma": 100}
+_SHARED = (Holder("reservation", "kept", 50),)
+_OF_GPU = TypeTotal("gpu", 4, 1, 1, 1, 1, 50, (Room(1, 1), Room(2, 0)))
+_OF_RDMA = TypeTotal("rdma", 1, 0, 1, 0, 0, 0, (Room(1, 1),))
+DEVICES = DevicesReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    nodes=(
+        NodeCards(
+            "node-0",
+            SPINES[0],
+            "",
+            "present",
+            (
+                device("gpu", 0, "GPU-0", _GPU, _HALF_GPU, (), 50, _SHARED, 1, "pci1"),
+                device("rdma", 0, "", _NIC, _NIC, (), 100),
+            ),
+            ("nvidia.com/gpu",),
+        ),
+        NodeCards(
+            "node-1",
+            SPINES[1],
+            "cordoned",
+            "present",
+            (
+                device(
+                    "gpu", 0, "GPU-2", _GPU, _NO_GPU, ("a/whole",), 0, (Holder("pod", "a/whole", 100),), healthy=False
+                ),
+            ),
+        ),
+    ),
+    devices=(_OF_GPU, _OF_RDMA),
+    domains=(
+        DomainCards("ClusterTopologyLayer", "", None, 5, (_OF_GPU, _OF_RDMA)),
+        DomainCards("SpineLayer", "spine-0", ROOT, 1, (TypeTotal("gpu", 2, 0, 1, 0, 1, 50, (Room(1, 1), Room(2, 0))),)),
+        DomainCards("SpineLayer", "spine-1", ROOT, 4, ()),
+    ),
+    without_devices=2,
+)
+ODD_DEVICES = DevicesReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(),
+    nodes=(
+        NodeCards("node-1", SPINES[1], "", "present", (), unlisted=(UnlistedCard("gpu", 7, ("a/lost",)),)),
+        NodeCards("node-2", SPINES[1], "", "empty", (), ("nvidia.com/gpu",)),
+        NodeCards("node-3", SPINES[1], "", "missing", (), ("nvidia.com/gpu",)),
+        NodeCards("node-4", SPINES[1], "", "empty", ()),
+        NodeCards("node-8", None, "not ready", "present", (device("gpu", 0, "GPU-4", _GPU, None, None, None, None),)),
+    ),
+    devices=(TypeTotal("gpu", 1, 0, None, None, None, None),),
+    domains=(DomainCards("ClusterTopologyLayer", "", None, 5, ()),),
+)
+NO_DEVICES = DevicesReport("unknown", BASIS, (ASSUMED,), (), message="Device could not be read: you may not")
+
 REPORTS: dict[str, Report] = {
     "topo": TOPO,
     "topo for a gang": TOPO_FOR,
+    "topo with whole cards": replace(
+        TOPO,
+        whole=True,
+        domains=tuple(replace(row, whole=row.nodes) for row in TOPO.domains),
+        nodes=tuple(replace(row, whole=None) for row in TOPO.nodes),
+    ),
     "no topo": NO_TOPO,
+    "devices": DEVICES,
+    "odd devices": ODD_DEVICES,
+    "no devices": NO_DEVICES,
     "why": WHY,
     "placed": PLACED,
     "lone": LONE,

@@ -80,16 +80,24 @@ class DomainTree:
         """Return what stands beside the name of a domain."""
         slots = self._slots(domain.offer_slots)
         amounts = self._amounts(domain.free, domain.total, domain.others)
-        return (str(domain.nodes), *amounts, slots, sentences.notes(domain))
+        return (str(domain.nodes), *amounts, self._whole(domain.whole), slots, sentences.notes(domain))
 
     def _node(self, node: NodeRow, level: int) -> Row:
         notes = sentences.node_notes((node.state, node.reason))
-        cells = (*self._amounts(node.free, node.total, node.others), self._slots(node.offer_slots), notes)
+        cells = (
+            *self._amounts(node.free, node.total, node.others),
+            self._whole(node.whole),
+            self._slots(node.offer_slots),
+            notes,
+        )
         return Row((node.node, "", *cells), "warn" if node.state else "", level)
 
     def _amounts(self, free: int | None, total: int, others: Mapping[str, Amount]) -> _Cells:
         every = {self._report.resource: Amount(free, total), **others}
         return tuple(cell for resource in every for cell in _amount(resource, every[resource]))
+
+    def _whole(self, number: int | None) -> str:
+        return "" if not self._report.whole else "?" if number is None else str(number)
 
     def _slots(self, slots: int | None) -> str:
         wanted = self._report.desired_offer_slot
@@ -101,7 +109,8 @@ class DomainTree:
         nodes = str(sum(domain.nodes for domain in domains))
         others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
         label = more(len(domains))
-        return Row((label, nodes, *self._amounts(free, total, others), "", ""), "dim", level)
+        whole = together(Amount(domain.whole, 0) for domain in domains).free
+        return Row((label, nodes, *self._amounts(free, total, others), self._whole(whole), "", ""), "dim", level)
 
 
 def free_of(domains: Sequence[DomainRow]) -> int | None:
@@ -142,6 +151,7 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
         Column("DOMAIN"),
         Column("NODES", right=True, goes=1),
         *(column for name in names for column in _amount_columns(name)),
+        Column("WHOLE CARDS", right=True),
         Column("SLOTS", right=True),
         Column("NOTES", flow="wrap"),
     )
