@@ -10,7 +10,7 @@ from kubectl_koord.engine.fit import Prepared, preference, preferred, rejection,
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.slots import Offer, offer_slots, places
 from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import PendingPod, claim_names
 
 Choice: TypeAlias = Callable[[Sequence[NodeState], Collection[str]], NodeState]
 """Which of the feasible nodes a plain pod takes, of which some, by name, cannot be booked then.
@@ -146,7 +146,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
-        lasting = prepared.counts_only_room and not prepared.follows_members
+        lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
         known = answers.setdefault(kind_of(job, pod), {}) if lasting else {}
         known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
         reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}

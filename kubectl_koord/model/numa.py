@@ -213,6 +213,16 @@ class PodNUMA(Struct, frozen=True, gc=False):
         return "FullPCPUs" if self.required == "Default" else self.required
 
 
+def policy_of(node: NodeNUMA | None, pod: PodNUMA) -> NUMAPolicy:
+    """Return the NUMA policy that holds for a pod on a node: its own, or else the node's; empty for none."""
+    return _POLICIES.get(pod.policy, "") or (node.policy if node is not None else "")
+
+
+_POLICIES: dict[str, NUMAPolicy] = {
+    "BestEffort": "BestEffort",
+    "Restricted": "Restricted",
+    "SingleNUMANode": "SingleNUMANode",
+}
 _BIND_POLICIES: dict[str, BindPolicy] = {"FullPCPUs": "FullPCPUs", "SpreadByPCPUs": "SpreadByPCPUs"}
 NO_NUMA = PodNUMA()
 """Nothing is asked."""

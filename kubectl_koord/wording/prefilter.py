@@ -44,11 +44,11 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
                 return f"it must use {wanted}, and no reservation with room is for it."
             others = "the one that is for it does" if owned == 1 else f"the {owned} that are for it do"
             return f"it must use {wanted}, and {others} not match."
-        case VolumesUnbound():
-            return unbound_sentence(refusal)
         case FractionalBinding(asked=asked):
             return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
         case UnreadableAnnotation(annotation=annotation):
             return f"its annotation {annotation} cannot be read."
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
         case _:
             assert_never(refusal)

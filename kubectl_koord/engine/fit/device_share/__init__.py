@@ -21,6 +21,7 @@ from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.devices import DeviceLayout, DeviceStrategy
 from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot
@@ -31,18 +32,25 @@ _ISOLATION = "koordinator.sh/gpu-isolation-provider"
 
 
 class DeviceShare(Stateless, Struct, frozen=True):
-    """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared."""
+    """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared.
+
+    `filters_best_effort` tells whether the NUMA policy BestEffort is looked at before a node is chosen.
+    """
 
     depends_on: ClassVar[DependsOn] = "books"
     request: DeviceRequest
     snapshot: Identity[Snapshot]
     unshareable: frozenset[tuple[str, str]] = frozenset()
+    filters_best_effort: bool = False
 
-    def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+    def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return why the node's devices do not do."""
         unsuited = self._unsuited(pod, state.node)
         if unsuited is not None:
             return unsuited
+        policy = policy_of(state.node.numa, trigger.numa)
+        if policy and (policy != "BestEffort" or self.filters_best_effort):
+            return None  # NodeNUMAResource has chosen zones that have the devices
         layout = state.node.devices.layout if state.node.devices is not None else None
         if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
             return self._refusal(state)  # who had a device of that type there decides
@@ -88,7 +96,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
     if snapshot.gap("Device") is not None:
         return None
     unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
-    return DeviceShare(request, Identity(snapshot), frozenset(unshareable))
+    return DeviceShare(request, Identity(snapshot), frozenset(unshareable), cluster.rules.filters_best_effort)
 
 
 def place_of(

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
+from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settled, unbindable, wants_of
 from kubectl_koord.engine.reasons import NoZones, Reason
@@ -71,7 +72,8 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(found, Portion):
             return found
         cpus = members(cpus_taken(space, held, found))
-        return structs.replace(booked, cpus=CPUAllocation(cpus, found.amounts))
+        zones = None if affinity.zones is None else members(affinity.zones)
+        return structs.replace(booked, cpus=CPUAllocation(cpus, found.amounts), numa_nodes=zones)
 
     def may_fail_to_reserve(self) -> bool:
         """Tell whether CPUs or zones are first looked for when a node has been chosen."""
@@ -170,4 +172,4 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
     best_effort = wants.numa.policy == "BestEffort" or cluster.view.snapshot.best_effort_zones
     prefers = wants.binds and not wants.numa.required
     filters = cluster.rules.filters_best_effort
-    return Placing(wants, filters, prefers or (best_effort and not filters))
+    return Placing(wants, filters, prefers or (best_effort and not filters), hints_for(trigger, cluster))

@@ -12,7 +12,7 @@ from kubectl_koord.engine.reasons import (
     PartialCores,
     Reason,
 )
-from kubectl_koord.model.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA
+from kubectl_koord.model.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
 from kubectl_koord.model.pods import PodRequirements, Resources
 
 MILLI = 1000
@@ -39,7 +39,7 @@ class Wants(Struct, frozen=True, gc=False):
     @property
     def is_special(self) -> bool:
         """Whether it asks for more than the node does."""
-        return self.binds or self.numa.policy in _POLICIES
+        return self.binds or bool(policy_of(None, self.numa))
 
 
 class Terms(Struct, frozen=True, gc=False):
@@ -77,7 +77,7 @@ def settled(node: NodeNUMA, wants: Wants) -> Settled:
     asked = wants.numa
     if node.policy and asked.policy and node.policy != asked.policy:
         return NUMAPolicyMismatch(node.policy, asked.policy)
-    policy = _POLICIES.get(asked.policy, "") or node.policy
+    policy = policy_of(node, asked)
     exclusive = asked.zone_exclusive == "Required" or bool(asked.policy and not asked.zone_exclusive)
     if wants.binds:
         required = bool(asked.required or node.bind_policy)
@@ -101,10 +101,3 @@ def unbindable(node: NodeNUMA, wants: Wants, terms: Terms) -> Reason | None:
     if terms.whole_cores and terms.cpus % node.cpus.per_core:
         return PartialCores(terms.cpus, node.cpus.per_core)
     return None
-
-
-_POLICIES: dict[str, NUMAPolicy] = {
-    "BestEffort": "BestEffort",
-    "Restricted": "Restricted",
-    "SingleNUMANode": "SingleNUMANode",
-}

@@ -1,0 +1,52 @@
+"""What DeviceShare says of NUMA zones: which of them have the devices that a pod asks for."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.fit.check import Cluster
+from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of, topology_hints
+from kubectl_koord.engine.fit.numa.hints import Hint, Hints
+from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.memo import Identity
+from kubectl_koord.model.numa import ZoneSet, members, set_of
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+
+
+class CardHints(Struct, frozen=True):
+    """The hints for what a trigger asks of devices."""
+
+    request: DeviceRequest
+    snapshot: Identity[Snapshot]
+
+    def hints(self, _pod: PendingPod, state: NodeState) -> Hints | Reason:
+        """Return the sets of zones that have the devices; preemption may help where there is none.
+
+        Mirrors `GetPodTopologyHints` in deviceshare/topology_hint.go and `Admit` of the topology manager.
+        """
+        place = place_of(self.request, state, self.snapshot.value)
+        found = topology_hints(self.request, place) if place is not None else {}
+        if not isinstance(found, Mapping):
+            return structs.replace(found, unresolvable=False)
+        return {
+            kind: tuple(Hint(set_of(one.zones), one.preferred, one.score) for one in hints)
+            for kind, hints in found.items()
+        }
+
+    def refusal(self, _pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
+        """Return why the zones do not have the devices (`Allocate` in deviceshare/topology_hint.go)."""
+        chosen = None if zones is None else frozenset(members(zones))
+        place = place_of(self.request, state, self.snapshot.value, chosen)
+        found = allocate(self.request, place) if place is not None else ()
+        return None if isinstance(found, tuple) else found
+
+
+def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
+    """Return what DeviceShare says for a trigger; nothing where it asks for no device, or no Device object was read."""
+    request = request_of(trigger.requirements)
+    snapshot = cluster.view.snapshot
+    if not isinstance(request, DeviceRequest) or snapshot.gap("Device") is not None:
+        return ()
+    return (CardHints(request, Identity(snapshot)),)
