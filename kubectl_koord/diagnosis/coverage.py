@@ -6,6 +6,7 @@ from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.model.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
@@ -70,6 +71,8 @@ def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     kinds += volume_kinds(subject, snapshot)
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
+    if snapshot.numa_settings or any(pod.requirements.numa != NO_NUMA for pod in subject.pending):
+        kinds.append("NodeResourceTopology")
     return tuple(kinds)
 
 

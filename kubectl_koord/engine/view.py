@@ -54,7 +54,9 @@ class NodeState:
         """
         self.node = node
         self.before = before
-        self.held: tuple[Occupant, ...] = before.held if before else _as_tuple(occupants)
+        self.held: tuple[Occupant, ...] = (
+            before.held if before else occupants if isinstance(occupants, tuple) else tuple(occupants)
+        )
         self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
@@ -181,10 +183,6 @@ class NodeState:
 def drawn_from(room: Room) -> Collection[str]:
     """Return the resources that the owners of a reservation draw from it."""
     return room.resources if isinstance(room, ReservedRoom) else dict(room.requirements.requests)
-
-
-def _as_tuple(occupants: Iterable[Occupant]) -> tuple[Occupant, ...]:
-    return occupants if isinstance(occupants, tuple) else tuple(occupants)
 
 
 def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:

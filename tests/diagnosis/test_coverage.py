@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
+from kubectl_koord.model.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     NodeSetting,
@@ -112,3 +113,18 @@ def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
 def test_resource_claims_are_ignored_by_1_7(version: str, verdict: str) -> None:
     drawing = cluster("s0: b0[n1]").with_pod("p", unevaluated=(PodSetting("resource-claims"),)).version(version)
     assert why_of(drawing, "p").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("drawing", "subject", "is_needed"),
+    [
+        (FREE, "job", False),
+        (FREE.change("n1", numa=NodeNUMA(policy="Restricted")), "job", True),
+        (FREE.with_pod("solo", numa=PodNUMA(binds=True)), "pod/solo", True),
+    ],
+)
+def test_the_topologies_of_nodes_are_missed_where_cpus_or_zones_decide(
+    drawing: Drawing, subject: str, *, is_needed: bool
+) -> None:
+    report = why_of(drawing.with_gap("NodeResourceTopology", "not-in-input"), subject)
+    assert ("kind-not-in-input" in [one.code for one in report.warnings]) == is_needed
