@@ -54,9 +54,8 @@ class NodeState:
         """
         self.node = node
         self.before = before
-        self.held: tuple[Occupant, ...] = (
-            before.held if before else occupants if isinstance(occupants, tuple) else tuple(occupants)
-        )
+        there = occupants if isinstance(occupants, tuple) else tuple(occupants)
+        self.held: tuple[Occupant, ...] = before.held if before else there
         self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
