@@ -69,11 +69,15 @@ class Job(Struct, frozen=True):
 
 
 class FailedSeat(Struct, frozen=True):
-    """The first member (`namespace/name`) that its planned node refuses as the plan is carried out, and why."""
+    """The first member (`namespace/name`) that its planned node refuses as the plan is carried out, and why.
+
+    `may_draw` tells whether any reservation is for it.
+    """
 
     pod: str
     node: str
     reason: Reason | PreFilterRefusal
+    may_draw: bool = False
 
 
 class Attempt(Struct, frozen=True, dict=True):
@@ -110,12 +114,12 @@ class Attempt(Struct, frozen=True, dict=True):
         """Whether the members do not fit beside each other, though they would alone.
 
         Not where room is short, which a plan for another trigger counts rightly, nor where no node would do. Room of
-        reservations none counts rightly: it is there for all who are counted, and for each in turn only once.
+        reservations none counts rightly: it is there for all who are counted, and one of them may use it up.
         """
         seat = self.failed_seat
         if self.plan is None or seat is None or isinstance(seat.reason, PreFilterRefusal):
             return False
-        return bool(self.prepared.reservations) or not isinstance(seat.reason, Insufficient | TooManyPods)
+        return seat.may_draw or not isinstance(seat.reason, Insufficient | TooManyPods)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:

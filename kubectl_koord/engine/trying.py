@@ -61,9 +61,10 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
     for pod in in_turn:
         node = assignments[pod.key]
         now = view.with_pods(seated)
-        found = placed(pod, now.state(node), job.prepared(pod, now))
+        of_pod = job.prepared(pod, now)
+        found = placed(pod, now.state(node), of_pod)
         if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found)
+            return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
         seated.setdefault(node, []).append(found)
     return None
 
@@ -80,8 +81,9 @@ def _first_refused(
     for pod in in_turn:
         node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        found = placed(pod, state, by_kind[kind_of(job, pod)])
+        of_pod = by_kind[kind_of(job, pod)]
+        found = placed(pod, state, of_pod)
         if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found)
+            return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
         state.add(found)
     return None

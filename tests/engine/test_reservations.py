@@ -294,6 +294,7 @@ def test_what_the_first_owner_leaves_is_there_for_the_second_but_in_1_7(must_gat
     if must_gather:
         assert failed.failed_seat is not None
         assert failed.failed_seat.reason == Insufficient((("cpu", 4000, -4000),))
+        assert failed.plan_fails
 
 
 def test_members_that_match_otherwise_are_other_triggers() -> None:
@@ -302,7 +303,7 @@ def test_members_that_match_otherwise_are_other_triggers() -> None:
     first, second = attempt_of(drawing, trigger="job-0"), attempt_of(drawing, trigger="job-1")
     assert (first.plan and first.plan.offered, second.plan and second.plan.offered) == ((1,), (2,))
     assert second.failed_seat is not None
-    assert second.failed_seat.pod == "default/job-0"
+    assert (second.failed_seat.pod, second.plan_fails) == ("default/job-0", False)
 
 
 def test_a_node_with_a_reservation_is_preferred_and_the_lowest_order_most() -> None:
