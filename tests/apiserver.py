@@ -48,6 +48,7 @@ RESOURCES = (
     Resource("scheduling.koordinator.sh/v1alpha1", "Device", "devices", namespaced=False),
     Resource("scheduling.koordinator.sh/v1alpha1", "Reservation", "reservations", namespaced=False),
     Resource("slo.koordinator.sh/v1alpha1", "NodeMetric", "nodemetrics", namespaced=False),
+    Resource("topology.node.k8s.io/v1alpha1", "NodeResourceTopology", "noderesourcetopologies", namespaced=False),
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
     Resource("v1", "PersistentVolume", "persistentvolumes", namespaced=False, short=("pv",)),
     Resource("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
