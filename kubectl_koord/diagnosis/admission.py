@@ -13,7 +13,7 @@ from kubectl_koord.engine.blockers import (
 from kubectl_koord.engine.leader import NoLeader
 from kubectl_koord.engine.oddities import oddities
 from kubectl_koord.engine.prefilter import UnknownLayer
-from kubectl_koord.engine.refusals import NoTopologyTree, TopologyNotAware
+from kubectl_koord.engine.refusals import NoTopologyTree, QuotaExceeded, TopologyNotAware
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
@@ -31,6 +31,8 @@ def _about(blocker: Blocker) -> Keys:
     match blocker:
         case NoLeader() | NoTopologyTree() | TopologyNotAware() | UnknownLayer():
             return ()
+        case QuotaExceeded(pod):
+            return (pod,)
         case NoSuchGangs(gangs):
             return gangs
         case OmitsItself(gang):

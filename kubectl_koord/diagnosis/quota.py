@@ -1,11 +1,11 @@
-"""A quota's refusal in the scheduler's own words: quotas themselves are not evaluated."""
+"""A quota's refusal in the scheduler's own words, where quotas could not be read or are not evaluated."""
 
 from collections.abc import Iterable
 
 from kubectl_koord.messages.conditions import conditions, root_of
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import accelerators
-from kubectl_koord.model.unevaluated import LimitedQuota, Unevaluated, UnreadQuotas
+from kubectl_koord.model.unevaluated import OpenQuota, QuotaSetting, Unevaluated, UnreadQuotas
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.words import listed, resource_name
@@ -15,10 +15,11 @@ def refuses(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Cause
     """Return the cause of pods that the scheduler refuses for their quota, None where it does not say so.
 
     It comes before slots in the scheduler's order, but its words may be old: what is computed now is surer.
-    `unevaluated` is what bears on the subject: where no quota is among it, the refusal is out of date.
+    `unevaluated` is what bears on the subject: where no quota is among it, they are computed, and the words are
+    nothing but evidence.
     """
-    is_limited = any(isinstance(item, LimitedQuota | UnreadQuotas) for item in unevaluated)
-    said = conditions(simulation.subject.pending) if is_limited else ()
+    is_open = any(isinstance(item, OpenQuota | QuotaSetting | UnreadQuotas) for item in unevaluated)
+    said = conditions(simulation.subject.pending) if is_open else ()
     if not said:
         return None
     told = root_of(said)

@@ -12,8 +12,10 @@ from msgspec import Struct
 from kubectl_koord.engine.fit import Prepared, placed, prepare, rejection
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements, gather
+from kubectl_koord.engine.quota.state import quota_state
+from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.refusals import PreFilterRefusal
+from kubectl_koord.engine.refusals import PreFilterRefusal, QuotaExceeded
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots, places
 from kubectl_koord.engine.tree import Tree
@@ -25,6 +27,7 @@ from kubectl_koord.model.selectors import Labels
 Choice: TypeAlias = Callable[[Sequence[NodeState]], NodeState]
 """Which of the feasible nodes a plain pod takes; the scheduler scores, we try extremes."""
 _Kind: TypeAlias = tuple[PodRequirements, str, Labels]
+_Stop: TypeAlias = tuple[int, QuotaExceeded]
 
 
 class JobTopology(Struct, frozen=True):
@@ -41,7 +44,8 @@ class Job(Struct, frozen=True):
     at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
     `never` the members that are planned for but never tried (of another scheduler, held by a gate, being
-    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide.
+    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
+    `pending` all pods that wait in the cluster, None where they are those of the snapshot.
     """
 
     pods: tuple[PendingPod, ...]
@@ -53,6 +57,7 @@ class Job(Struct, frozen=True):
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
     prefilter: PreFilterRefusal | None = None
+    pending: tuple[PendingPod, ...] | None = None
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -61,7 +66,14 @@ class Job(Struct, frozen=True):
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger."""
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, self.pending)
+
+    def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> _Stop | None:
+        """Return the first of these members that a quota refuses once those before it are placed, and why."""
+        tree = quota_tree(view.snapshot)
+        if not any(tree.may_refuse(pod) for pod in in_turn):
+            return None
+        return quota_state(view, self.rules, self.pending).first_refused(in_turn)
 
 
 class FailedSeat(Struct, frozen=True):
@@ -97,9 +109,23 @@ class Attempt(Struct, frozen=True, dict=True):
         """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
         return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
 
+    @property
+    def over_quota(self) -> QuotaExceeded | None:
+        """Why a quota refuses the trigger, None where none does."""
+        reason = self.failed_seat.reason if self.failed_seat is not None else self.prefilter
+        return reason if isinstance(reason, QuotaExceeded) else None
+
+    def considered(self, view: View) -> tuple[str, ...]:
+        """Return the nodes that preemption looks at: those whose refusal does not last whoever goes.
+
+        A quota counts as such a refusal by every node.
+        """
+        if self.over_quota is not None:
+            return tuple(view.names())
+        return self._considered
+
     @cached_property
-    def considered(self) -> tuple[str, ...]:
-        """The nodes that preemption looks at: those whose refusal does not last whoever goes."""
+    def _considered(self) -> tuple[str, ...]:
         return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
 
 
@@ -139,14 +165,45 @@ def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -
     prepared = job.prepared(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
-    failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
-    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried} if plan.assignments else {}
+    if plan.assignments is None:
+        return Attempt(trigger, prepared, plan, None, slots, left=job.pods)
+    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
+    stopped = job.over_quota(view, in_turn)
+    failed = _failed_seat(job, view, prepared, plan.assignments, in_turn[: stopped[0]] if stopped else in_turn)
+    if stopped is not None and failed is None:
+        return _stopped(job, view, plan, slots, in_turn, stopped)
+    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried}
     placement = tried if failed is None and is_enough(job, tried) else None
     return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, failed_seat=failed)
 
 
-def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> FailedSeat | None:
-    """Return the first member that its own filters refuse on its planned node, None when all fit.
+def _stopped(
+    job: Job, view: View, plan: PlacementPlan, slots: Offer, in_turn: Sequence[PendingPod], stopped: _Stop
+) -> Attempt:
+    """Return the attempt in which a quota refuses a member of a plan, while those before it wait on their nodes."""
+    position, refusal = stopped
+    assignments = plan.assignments or {}
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in in_turn[:position]:
+        waiting[assignments[pod.key]] = (*waiting.get(assignments[pod.key], ()), pod)
+    failing = in_turn[position]
+    seated = {pod.key for pod in in_turn[:position]}
+    return Attempt(
+        trigger=failing,
+        prepared=job.prepared(failing, view.with_pods(waiting)),
+        plan=plan,
+        placement=None,
+        node_answers=slots,
+        waiting=waiting,
+        left=tuple(pod for pod in job.pods if pod.key not in seated),
+        failed_seat=FailedSeat(failing.key, assignments[failing.key], refusal),
+    )
+
+
+def _failed_seat(
+    job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str], in_turn: Sequence[PendingPod]
+) -> FailedSeat | None:
+    """Return the first of these members that its own filters refuse on its planned node, None when all fit.
 
     The plan was made with the trigger's prepared state, and nothing was booked for those who were counted;
     now each pod is tried with its own, and all is booked for those before it.
@@ -155,7 +212,6 @@ def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[
     alike = all(pod.requirements == trigger.requirements for pod in job.pods)
     if alike and not prepared.books and not prepared.follows_members:
         return None
-    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
     own = {_kind(pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
@@ -228,7 +284,9 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
     order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
-    placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
+    stopped = job.over_quota(view, queue[: len(order) + 1])
+    allowed = queue[: stopped[0]] if stopped is not None else queue
+    placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
@@ -238,6 +296,9 @@ def _alike(job: Job, view: View, trigger: PendingPod) -> Attempt:
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
+    if stopped is not None:
+        now = job.prepared(left[0], view.with_pods(waiting))
+        return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 

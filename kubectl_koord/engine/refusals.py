@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.tree import NoTree
+from kubectl_koord.model.quantity import Resources
 
 
 class NoTopologyTree(Struct, frozen=True):
@@ -34,5 +35,26 @@ class TopologyNotAware(Struct, frozen=True):
     code: ClassVar[Literal["no-topology"]] = "no-topology"
 
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware
+class QuotaExceeded(Struct, frozen=True):
+    """An elastic quota has no room for a pod: with what the pod asks for, more would be used than it may.
+
+    The scheduler says "Insufficient quotas", and "Insufficient non-preemptible quotas" of a minimum (`PreFilter` in
+    elasticquota/plugin.go). All nodes count as refused, and preemption may be tried on each.
+
+    path: the quota that refuses, and those below it down to the pod's own. kind: what of it is too little: its
+    `runtime`, its `max`, or its `min`, which non-preemptible pods must stay within. limit: that. used: what counts
+    against it. requested: what the pod adds. over: the resources of which that is too much.
+    """
+
+    pod: str
+    path: tuple[str, ...]
+    kind: Literal["runtime", "max", "min"]
+    limit: Resources
+    used: Resources
+    requested: Resources
+    over: tuple[str, ...]
+    code: ClassVar[Literal["quota"]] = "quota"
+
+
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | QuotaExceeded
 """Why a pod, and with it its job, is refused before any node is looked at."""

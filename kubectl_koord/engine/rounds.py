@@ -82,7 +82,7 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
     cheapest among dear ones, and the other way round.
     """
-    considered = failed.considered
+    considered = failed.considered(view)
 
     def costs(victim_order: VictimOrder) -> Mapping[str, int]:
         return node_costs(view, considered, failed.trigger, victim_order)

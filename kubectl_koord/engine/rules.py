@@ -15,21 +15,37 @@ class Rules(Struct, frozen=True):
     oversized_is_unresolvable: NodeResourcesFit answers UnschedulableAndUnresolvable when a missing
         resource's request exceeds the node's whole allocatable (Kubernetes 1.35).
     knows_sidecars: pods with restartable init containers are scheduled (Kubernetes 1.29 and later).
+    exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
     """
 
     pod_count_multiple: bool
     compares_ancestors: bool
     oversized_is_unresolvable: bool
     knows_sidecars: bool
+    exact_shares: bool
 
 
 _RULES = {
     "1.7": Rules(
-        pod_count_multiple=False, compares_ancestors=False, oversized_is_unresolvable=False, knows_sidecars=False
+        pod_count_multiple=False,
+        compares_ancestors=False,
+        oversized_is_unresolvable=False,
+        knows_sidecars=False,
+        exact_shares=False,
     ),
-    "1.8": Rules(pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True),
+    "1.8": Rules(
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        exact_shares=False,
+    ),
     "main": Rules(
-        pod_count_multiple=True, compares_ancestors=True, oversized_is_unresolvable=True, knows_sidecars=True
+        pod_count_multiple=True,
+        compares_ancestors=True,
+        oversized_is_unresolvable=True,
+        knows_sidecars=True,
+        exact_shares=True,
     ),
 }
 

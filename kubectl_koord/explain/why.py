@@ -280,8 +280,9 @@ def _insufficient(simulation: Simulation, first: Attempt) -> Cause:
 
 def _refused(first: Attempt) -> Cause | None:
     """Return why the attempt fails whatever the nodes are, None for the usual case that they decide."""
-    if first.prefilter is not None:
-        return admission.cause(first.prefilter)
+    refusal = first.over_quota or first.prefilter
+    if refusal is not None:
+        return admission.cause(refusal)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
     return admission.cause(unknown) if unknown is not None else None
 
@@ -309,7 +310,7 @@ def _best(plan: PlacementPlan) -> tuple[int, int]:
 def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
     empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
-    return not any(outcome.placed_at_once for outcome in empty)
+    return not any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
 
 
 def _never_words(simulation: Simulation, first: Attempt) -> str:

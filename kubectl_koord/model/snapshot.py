@@ -8,8 +8,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.memo import Memo
-from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Quota, Reservation
+from kubectl_koord.model.objects import Budget, Claim, Lease, NetworkTopology, Node, PodGroup, Reservation
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 
@@ -48,6 +49,7 @@ class SchedulerConfig(Struct, frozen=True):
     usage_thresholds: tuple[tuple[str, int], ...] = (("cpu", 65), ("memory", 95))
     load_unevaluated: bool = False
     elects_leader: bool = True
+    quotas: QuotaSettings = QuotaSettings()
     assumed: bool = True
 
 

@@ -2,7 +2,8 @@
 
 from typing import assert_never
 
-from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, QuotaExceeded, TopologyNotAware
+from kubectl_koord.wording.words import amount_of, listed, resource_name
 
 
 def refusal_sentence(refusal: PreFilterRefusal) -> str:
@@ -15,5 +16,27 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
                 "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
                 " first pod is ever placed."
             )
+        case QuotaExceeded():
+            return _quota_exceeded(refusal)
         case _:
             assert_never(refusal)
+
+
+_OF_QUOTA = {
+    "runtime": "of its runtime",
+    "max": "of its maximum",
+    "min": "of its minimum, for non-preemptible pods,",
+}
+
+
+def _quota_exceeded(refusal: QuotaExceeded) -> str:
+    """Return which quota has no room, and its arithmetic: `63 GPU of its runtime 67 are used, and w-1 requests 8`."""
+    refusing, *below = refusal.path
+    place = f" (above {below[-1]})" if below else ""
+    used, limit, asked = (dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested))
+    parts = [
+        f"{amount_of(name, used.get(name, 0))} of {amount_of(name, limit[name])} {resource_name(name)} used,"
+        f" {amount_of(name, asked.get(name, 0))} requested"
+        for name in refusal.over
+    ]
+    return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."

@@ -7,12 +7,14 @@ from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     Cards,
     EphemeralVolume,
-    LimitedQuota,
     MatchingReservation,
     NodeSetting,
     NodeSettingCode,
+    OpenQuota,
     PodSetting,
     PodSettingCode,
+    QuotaFault,
+    QuotaSetting,
     UnboundClaim,
     Unevaluated,
     UnreadCards,
@@ -39,6 +41,12 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "pod-level-resources": "pod-level resources",
     "reservation-affinity": "reservation affinity",
 }
+_QUOTA_FAULTS: Mapping[QuotaFault, str] = {
+    "no-parent": "its parent does not exist",
+    "cycle": "it is below itself",
+    "same-name": "several quotas have this name",
+    "same-namespace": "several quotas list the namespace",
+}
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "amplified-resources": "amplified resources",
     "cpu-bind-policy": "CPU bind policy",
@@ -57,8 +65,10 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
 
 def _name(item: Unevaluated) -> str:
     match item:
-        case LimitedQuota(name):
-            return f"quota {name}"
+        case OpenQuota(name, fault):
+            return f"quota {name} ({_QUOTA_FAULTS[fault]})"
+        case QuotaSetting(name):
+            return f"{name} of the scheduler's quotas"
         case UnreadQuotas():
             return "quotas (ElasticQuota objects could not be read)"
         case Cards():

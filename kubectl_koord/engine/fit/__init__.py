@@ -15,6 +15,7 @@ from kubectl_koord.engine.fit import (
     load_aware,
     node_affinity,
     ports,
+    quota,
     resources,
     sidecars,
     taints,
@@ -43,6 +44,7 @@ FILTERS: tuple[Prepare, ...] = (
     topology_spread.prepare,
     interpod_affinity.prepare,
     load_aware.prepare,
+    quota.prepare,
 )
 """In the order of the default profile.
 
@@ -95,6 +97,7 @@ def prepare(
     nominated: Iterable[PendingPod] = (),
     same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
+    pending: tuple[PendingPod, ...] | None = None,
 ) -> Prepared:
     """Return the prepared state of the trigger.
 
@@ -105,6 +108,7 @@ def prepare(
         nominated: the pods that are nominated to nodes.
         same_job: the trigger's own job, whose nominations do not count.
         claims: the volume claims, by `namespace/name`.
+        pending: the pods that wait, None where they are those of the snapshot.
 
     """
     job = {pod.key for pod in same_job} | {trigger.key}
@@ -112,7 +116,7 @@ def prepare(
     for pod in nominated:
         if pod.key not in job:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    cluster = Cluster(view, rules, claims or {})
+    cluster = Cluster(view, rules, claims or {}, pending)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
     refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
     checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))

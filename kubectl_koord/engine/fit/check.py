@@ -21,11 +21,15 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 
 
 class Cluster(Struct, frozen=True):
-    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`."""
+    """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
+
+    `pending` are the pods that wait in this variant of the cluster, None where they are those of the snapshot.
+    """
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
+    pending: tuple[PendingPod, ...] | None = None
 
 
 class Check(Protocol):
