@@ -31,12 +31,10 @@ def _about(blocker: Blocker) -> Keys:
     match blocker:
         case NoLeader() | NoTopologyTree() | TopologyNotAware() | UnknownLayer():
             return ()
-        case QuotaExceeded(pod):
-            return (pod,)
+        case OmitsItself(gang=one) | QuotaExceeded(pod=one):
+            return (one,)
         case NoSuchGangs(gangs):
             return gangs
-        case OmitsItself(gang):
-            return (gang,)
         case GroupsDiffer(others=others):
             return others
         case TooFewPods(gang, pods):

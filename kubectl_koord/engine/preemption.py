@@ -80,7 +80,7 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
     refusal = _ineligible(view, failed)
     if refusal:
         return Preemption(eligible=False, reason=refusal)
-    if failed.failed_seat is not None and failed.over_quota is None:
+    if failed.failed_seat is not None:
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
     considered = failed.considered(view)

@@ -16,6 +16,7 @@ from kubectl_koord.engine.preemption import (
     preempt,
     single_out,
 )
+from kubectl_koord.engine.quota_preemption import preempt_within_quota
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -109,12 +110,20 @@ def follow(
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    preemption = preempt(job, view, first, victim_order)
+    preemption = _post_filter(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, runs=False)
         return
     for rounds, last, runs in _onwards(job, view.without(preemption.gone), victim_order, choose, most_rounds):
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs)
+
+
+def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrder) -> Preemption:
+    """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run."""
+    found = preempt(job, view, failed, victim_order)
+    if found.reason is None:
+        return found
+    return preempt_within_quota(job, view, failed) or found
 
 
 def _onwards(
@@ -125,7 +134,7 @@ def _onwards(
     if any(one.placement is not None for one in tried):
         yield (), None, True
         return
-    preemptions = [preempt(job, view, one, victim_order) for one in tried]
+    preemptions = [_post_filter(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], False

@@ -17,7 +17,7 @@ from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject, neve
 from kubectl_koord.messages.conditions import scheduler_says, unseen_events
 from kubectl_koord.model.pods import FinishedPod, PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.model.unevaluated import Unevaluated, WideningPodSetting
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
@@ -259,9 +259,15 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Open) -> Verdict:
     placed = {outcome.placed_at_once for outcome in outcomes}
     if placed == {False}:
-        return "unknown" if any(item.may_admit for item in unevaluated) else "no"
+        by_quota = all(outcome.first.over_quota is not None for outcome in outcomes)
+        return "unknown" if any(_may_admit(item, by_quota=by_quota) for item in unevaluated) else "no"
     refusing = any(item.may_refuse for item in unevaluated)
     return "yes" if placed == {True} and not refusing else "unknown"
+
+
+def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
+    """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
+    return item.may_admit and (not by_quota or item == WideningPodSetting("pod-level-resources"))
 
 
 def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Open, verdict: Verdict) -> Cause:

@@ -303,7 +303,7 @@ class QuotaState(Struct, frozen=True, dict=True):
 
 
 def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None = None) -> QuotaState:
-    """Return the state of the quotas in a variant of a cluster; the pods that wait are the snapshot's where None are."""
+    """Return the state of the quotas in a variant of a cluster; None are the pods that wait in its snapshot."""
     return _state(view, rules, None if pending is view.snapshot.pending or pending is None else Identity(pending))
 
 

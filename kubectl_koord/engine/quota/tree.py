@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cached_property
+
 from msgspec import Struct
 
 from kubectl_koord.model.memo import memoised
@@ -51,12 +52,9 @@ class QuotaTree(Struct, frozen=True, dict=True):
                     break
                 seen.add(parent.name)
                 above = parent
-        names = [quota.name for quota in self.written]
-        return (
-            found | {name: "same-name" for name in names if names.count(name) > 1}
-            if len(set(names)) < len(names)
-            else found
-        )
+        number = Counter(quota.name for quota in self.written)
+        found.update((name, "same-name") for name, times in number.items() if times > 1)
+        return found
 
     def chain(self, name: str) -> tuple[Quota, ...]:
         """Return a quota without fault and all above it, nearest first, the root quota left out."""
