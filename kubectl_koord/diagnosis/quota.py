@@ -1,7 +1,13 @@
-"""A quota's refusal in the scheduler's own words, where quotas could not be read or are not evaluated."""
+"""A quota that refuses the pods, as computed, and in the scheduler's own words where it is not."""
 
 from collections.abc import Iterable
 
+from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.quota.state import quota_state
+from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.subjects import PodSubject, never_tried
 from kubectl_koord.messages.conditions import conditions, root_of
 from kubectl_koord.messages.parser import QuotaMessage
 from kubectl_koord.model import accelerators
@@ -32,6 +38,28 @@ def refuses(simulation: Simulation, unevaluated: Iterable[Unevaluated]) -> Cause
         f"{_numbers(refusal)}; quotas are not evaluated."
     )
     return Cause("quota", message, (told.pod,))
+
+
+def exceeded(simulation: Simulation) -> QuotaExceeded | None:
+    """Return how quotas stop the subject whatever nodes there are, None where enough members pass.
+
+    Members are taken in the order of their names, which decides who is refused, not whether anybody is.
+    """
+    subject, snapshot = simulation.subject, simulation.snapshot
+    never = never_tried(subject, snapshot)
+    pods = [pod for pod in subject.pending if pod.key not in never]
+    if not any(quota_tree(snapshot).may_refuse(pod) for pod in pods):
+        return None
+    state = quota_state(simulation.view, rules(snapshot.config.version), snapshot.pending)
+    stopped = state.first_refused(pods)
+    return stopped[1] if stopped is not None and stopped[0] < _wanted_at_once(simulation, len(pods)) else None
+
+
+def _wanted_at_once(simulation: Simulation, pods: int) -> int:
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or simulation.has_topology or subject.group.is_satisfied():
+        return pods
+    return sum(needed(subject.group).values())
 
 
 def _numbers(refusal: QuotaMessage) -> str:

@@ -153,7 +153,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(simulation, verdict, unevaluated)),
+        also_wrong=tuple(code for code in _also_wrong(simulation, verdict, unevaluated) if code != _code(cause)),
         unblock=helps.ways,
         no_way_out=helps.why_none,
     )
@@ -195,9 +195,13 @@ def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Open) ->
         yield from _quota(simulation, unevaluated)
 
 
+def _code(cause: Cause | None) -> CauseCode | None:
+    return cause.code if cause is not None else None
+
+
 def _quota(simulation: Simulation, unevaluated: _Open) -> Iterator[CauseCode]:
-    """Yield the code of a quota that refuses the pods as far as the scheduler's last words tell."""
-    if quota.refuses(simulation, unevaluated) is not None:
+    """Yield the code of a quota that refuses the pods, too, or did as far as the scheduler's last words tell."""
+    if quota.exceeded(simulation) is not None or quota.refuses(simulation, unevaluated) is not None:
         yield "quota"
 
 

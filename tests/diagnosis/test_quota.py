@@ -5,7 +5,8 @@ import pytest
 from kubectl_koord.model.pods import Condition
 from tests.build import SPINE, Drawing, cluster, why_of
 
-FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_quota("team-a", "default")
+FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_gap("ElasticQuota")
+SMALL = cluster("s0: b0[n1 n2]").with_quota("team-a", "default", cpu=1)
 OWN = (
     "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4,nvidia.com/gpu:8, used:"
     " cpu:4,nvidia.com/gpu:8, pod's request: cpu:1,nvidia.com/gpu:1, exceedDimensions: [cpu nvidia.com/gpu]."
@@ -67,8 +68,9 @@ def test_a_refusal_without_time_is_told_without() -> None:
     [
         (refused("0/2 nodes are available: 2 Insufficient cpu."), "not-evaluated"),
         (FREE, "not-evaluated"),
-        (refused(OWN, FREE.but(quotas=())), "waiting-for-retry"),
-        (refused(OWN, FREE.but(quotas=()).with_gap("NodeMetric")), "not-evaluated"),
+        (refused(OWN, FREE.but(gaps=())), "waiting-for-retry"),
+        (refused(OWN, FREE.but(gaps=()).with_gap("NodeMetric")), "not-evaluated"),
+        (refused(OWN, FREE.but(gaps=()).with_quota("team-a", "default", parent="gone")), "quota"),
         (refused(OWN, FREE.cordon("n1", "n2")), "no-feasible-node"),
     ],
 )
@@ -85,9 +87,11 @@ def test_only_a_refusal_that_still_may_hold_is_the_cause(drawing: Drawing, code:
         (FREE.with_gang("job", 2, 8, must_gather=SPINE).with_running("x", "n1", 8), "insufficient-slots", ("quota",)),
         (FREE.with_gang("job", 2, must_gather="Rack"), "unknown-layer", ("quota",)),
         (FREE.with_gang("job", 2, minimum=3, must_gather="Rack"), "too-few-pods", ("unknown-layer", "quota")),
-        (FREE.but(quotas=()).with_gang("job", 2, must_gather="Rack"), "unknown-layer", ()),
+        (FREE.but(gaps=()).with_gang("job", 2, must_gather="Rack"), "unknown-layer", ()),
+        (SMALL.with_gang("job", 2, must_gather="Rack"), "unknown-layer", ("quota",)),
+        (SMALL.with_gang("job", 2, minimum=1, node_selector=(("a", "b"),)), "no-feasible-node", ()),
     ],
-    ids=["never fits", "slots", "layer", "two others", "no quota any more"],
+    ids=["never fits", "slots", "layer", "two others", "no quota any more", "computed", "enough are let in"],
 )
 def test_a_refusal_is_told_beside_what_stops_the_gang_for_sure(
     drawing: Drawing, code: str, others: tuple[str, ...]

@@ -236,14 +236,14 @@ def test_a_tie_that_only_the_schedulers_cache_decides_is_left_open() -> None:
 
 
 def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
-    report = preempt_of(TAKEN.change_pods("job-0").but(devices=frozenset({"n1"})).with_quota("default"))
-    words = "it depends on quota default, which is not evaluated."
+    report = preempt_of(TAKEN.change_pods("job-0").but(devices=frozenset({"n1"})).with_quota("default", parent="gone"))
+    words = "it depends on quota default (its parent does not exist), which is not evaluated."
     assert (report.verdict, report.helps, report.warnings) == ("unknown", None, (Notice("not-evaluated", words),))
     assert report.message == "default/job: cannot tell whether preemption helps."
 
 
 def test_but_leaves_a_no_a_no() -> None:
-    drawing = TAKEN.change_pods(never_preempts=True).with_quota("default")
+    drawing = TAKEN.change_pods(never_preempts=True).with_quota("default", parent="gone")
     assert preempt_of(drawing).verdict == "no"
 
 
