@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import floor, trunc
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -152,9 +153,7 @@ class Restated:
     def parts(self, rest: int, total: int, weights: dict[str, int]) -> dict[str, int]:
         if self.drawing.config.version != "main":
             return {child: trunc(float(weight) * float(rest) / float(total) + 0.5) for child, weight in weights.items()}
-        exact = {
-            child: Fraction(weight * rest, total) if weight > 0 else Fraction(0) for child, weight in weights.items()
-        }
+        exact = {child: Fraction(max(weight, 0) * rest, total) for child, weight in weights.items()}
         parts = {child: floor(part) for child, part in exact.items()}
         ranked = sorted((child for child in exact if weights[child] > 0), key=lambda c: (parts[c] - exact[c], c))
         for child in ranked[: max(0, rest - sum(parts.values()))]:
@@ -215,13 +214,12 @@ def test_runtimes_come_to_no_more_than_the_parent_has_unless_minimums_or_roundin
 
 @given(trees(), st.randoms(use_true_random=False))
 def test_the_order_of_quotas_and_pods_does_not_matter(
-    tree: tuple[Drawing, tuple[Planned, ...]], random: object
+    tree: tuple[Drawing, tuple[Planned, ...]], random: Random
 ) -> None:
     drawing = tree[0]
     quotas, pods = list(drawing.quotas), list(drawing.running["n1"])
-    shuffle = getattr(random, "shuffle")  # noqa: B009 - hypothesis' Random
-    shuffle(quotas)
-    shuffle(pods)
+    random.shuffle(quotas)
+    random.shuffle(pods)
     state = computed(drawing)
     other = computed(drawing.but(quotas=tuple(quotas), running={"n1": tuple(pods)}, pending=drawing.pending[::-1]))
 
