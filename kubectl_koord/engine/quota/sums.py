@@ -13,11 +13,11 @@ from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.view import Occupant, View
 from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
-from kubectl_koord.model.quotas import PREEMPTIBLE_LABEL
+from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
 from kubectl_koord.model.snapshot import Snapshot
 
 Pod: TypeAlias = PendingPod | RunningPod
-_Kind: TypeAlias = tuple[type, int, int, str, bool]
+_Kind: TypeAlias = tuple[type, str | None, str | None, int, str, bool]
 
 
 class Sums(Struct, frozen=True):
@@ -65,8 +65,10 @@ def _count(found: dict[str, Sums], pods: Iterable[Occupant], tree: QuotaTree, si
     for pod in pods:
         if isinstance(pod, ReservedRoom):
             continue
-        # Pods share their labels and requirements: one look-up in the tree for all that have the same.
-        kind = (type(pod), id(pod.labels), id(pod.requirements), pod.namespace, pod.terminating)
+        # Pods share their requirements: what those of one quota add is found out once for all that have the same.
+        labels = dict(pod.labels)
+        name, fixed = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
+        kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
         if kind not in numbers:
             numbers[kind], examples[kind] = 0, pod
         numbers[kind] += 1
