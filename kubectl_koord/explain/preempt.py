@@ -205,8 +205,11 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
         broken = [name for name, violated in covered.items() if violated]
         end = f"; this would violate {listed(broken)}" if broken else ""
         yield Notice("ignores-budgets", f"job preemption ignores PodDisruptionBudgets ({listed(list(covered))}){end}.")
-    if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
-        yield Notice("wasted-victims", "the preemption would be wasted: the gang would still not run.")
+    wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
+    if wasted:
+        refusal = wasted[0].first.over_quota
+        why = f", as quota {refusal.path[0]} refuses its pods whatever is freed for them" if refusal is not None else ""
+        yield Notice("wasted-victims", f"the preemption would be wasted: the gang would still not run{why}.")
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         message = "its pods have different preemption policies: only the policy of the pod tried first counts."
         yield Notice("mixed-policies", message)
@@ -220,7 +223,9 @@ def _sentence(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str
         return f"{name} needs no preemption: it would be placed now."
     if not outcome.rounds:
         reason = outcome.last.reason if outcome.last is not None else None
-        return f"{name} would preempt no pods: {_REASONS.get(reason or '', 'it would not help')}."
+        refusal = outcome.first.over_quota if reason is None else None
+        why_not = f"quota {refusal.path[0]} refuses it, not the nodes" if refusal is not None else "it would not help"
+        return f"{name} would preempt no pods: {_REASONS.get(reason or '', why_not)}."
     victims = count(len(outcome.killed), "pod")
     attempts = f" in {len(outcome.rounds)} attempts" if len(outcome.rounds) > 1 else ""
     if outcome.runs:
