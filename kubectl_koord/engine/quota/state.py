@@ -55,16 +55,13 @@ class QuotaState(Struct, frozen=True, dict=True):
 
     def child_request(self, name: str) -> Amounts:
         """Return what its own pods request, and what the quotas below it pass up."""
-        if name not in self._child_requests:
-            total = dict(self.own.get(name, _NONE).request)
-            for child in self._below(name):
-                add(total, self.passed_up(child.name).items())
-            self._child_requests[name] = total
-        return self._child_requests[name]
+        return self._child_requests[name] if name in self._child_requests else self.own.get(name, _NONE).request
 
     def request(self, name: str) -> Amounts:
         """Return what a quota requests: its minimum at least, where it does not lend."""
-        quota, below = self.tree.quotas[name], self.child_request(name)
+        return self._request(self.tree.quotas[name], self.child_request(name))
+
+    def _request(self, quota: Quota, below: Amounts) -> Amounts:
         return below if self.lends(quota) else at_least(below, dict(quota.min))
 
     def passed_up(self, name: str) -> Amounts:
@@ -106,7 +103,7 @@ class QuotaState(Struct, frozen=True, dict=True):
         """
         quota = self.tree.quotas[name]
         own = dict(quota.min)
-        if not self.tree.settings.scale_min:
+        if not self.tree.settings.scale_min or name not in self.tree.bottom_up:
             return own
         sums = self._minimums_below(self.tree.tree_of(quota), quota.parent)
         for resource, total in self._shared_by(quota).items():
@@ -116,9 +113,14 @@ class QuotaState(Struct, frozen=True, dict=True):
         return own
 
     def runtime(self, name: str) -> Amounts:
-        """Return what a quota may use; nothing is told of the built-in ones, which are never limited by it."""
-        if name in BUILT_IN:
+        """Return what a quota may use.
+
+        Nothing is told of the built-in ones, which are never limited by it, and of those that are in no tree.
+        """
+        if name not in self.tree.bottom_up:
             return {}
+        for above in reversed(self.tree.chain(name)):  # from the top, so that no chain is too long
+            self._runtimes(self.tree.tree_of(above), above.parent)
         quota = self.tree.quotas[name]
         return self._runtimes(self.tree.tree_of(quota), quota.parent)[name]
 
@@ -215,8 +217,15 @@ class QuotaState(Struct, frozen=True, dict=True):
         return state
 
     @cached_property
-    def _child_requests(self) -> dict[str, Amounts]:
-        return {}
+    def _child_requests(self) -> Mapping[str, Amounts]:
+        """What is requested within each quota; those of one that is not in a tree are not counted."""
+        found: dict[str, Amounts] = {}
+        for name in self.tree.bottom_up:
+            total = dict(self.own.get(name, _NONE).request)
+            for child in self._below(name):
+                add(total, capped(self._request(child, found[child.name]), dict(child.max)).items())
+            found[name] = total
+        return found
 
     @cached_property
     def _known_runtimes(self) -> dict[tuple[str, str], Mapping[str, Amounts]]:
@@ -240,7 +249,9 @@ class QuotaState(Struct, frozen=True, dict=True):
         return self.tree.chain(name) if name not in self.tree.faults else (self.tree.quotas[name],)
 
     def _below(self, name: str) -> tuple[Quota, ...]:
-        return self.tree.children.get((self.tree.tree_of(self.tree.quotas[name]), name), ()) if name != ROOT else ()
+        if name not in self.tree.bottom_up:
+            return ()
+        return self.tree.children.get((self.tree.tree_of(self.tree.quotas[name]), name), ())
 
     def _minimums_below(self, tree: str, parent: str) -> Amounts:
         """Return the sum of the minimums of all quotas below one, idle ones included."""

@@ -56,12 +56,22 @@ class QuotaTree(Struct, frozen=True, dict=True):
         found.update((name, "same-name") for name, times in number.items() if times > 1)
         return found
 
+    @cached_property
+    def bottom_up(self) -> Mapping[str, Quota]:
+        """The quotas that are below a root quota, by name, each after all that are below it; not the built-in ones."""
+        found: list[Quota] = []
+        for (_, parent), first in self.children.items():
+            found.extend(first if parent == ROOT else ())
+        for quota in found:  # which grows
+            found.extend(self.children.get((self.tree_of(quota), quota.name), ()))
+        return {quota.name: quota for quota in reversed(found)}
+
     def chain(self, name: str) -> tuple[Quota, ...]:
         """Return a quota without fault and all above it, nearest first, the root quota left out."""
         found: list[Quota] = []
         while name != ROOT:
             found.append(self.quotas[name])
-            name = found[-1].parent
+            name = found[-1].parent if name not in BUILT_IN else ROOT
         return tuple(found)
 
     def name_of(self, pod: PendingPod | RunningPod) -> str:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.refusals import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, QuotaSettings
+from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
 from kubectl_koord.model.selectors import Labels
 from tests.build import Drawing, cluster, cpus, node, pending, running
 
@@ -317,3 +318,41 @@ def test_without_a_default_quota_pods_without_label_have_none() -> None:
 
     assert (quota_tree(drawing).name_of(pod), found.refusal(pod), found.own) == ("", None, {})
     assert found.after(pod) is found
+
+
+def test_quotas_that_are_in_no_tree_share_with_nobody() -> None:
+    drawing = quota(quota(sized(10), "x", 1, parent="y"), "y", 1, parent="x")
+    drawing = asking(quota(quota(drawing, "lost", 1, parent="gone"), "under-lost", 1, parent="lost"), "under-lost", 3)
+    found = state(asking(drawing, "x", 2))
+
+    assert [dict(found.request(name)) for name in ("x", "y", "lost", "under-lost")] == [
+        {CPU: 2000},
+        {},
+        {},
+        {CPU: 3000},
+    ]
+    assert [found.runtime(name) for name in ("x", "lost", "under-lost")] == [{}, {}, {}]
+    assert (found.minimum("x"), found.guaranteed("x")) == ({CPU: 1000}, {CPU: 1000})
+
+
+def test_no_chain_of_quotas_is_too_long() -> None:
+    chain = tuple(
+        Quota("default", f"q{number}", max=cpus(9), weight=cpus(9), parent=f"q{number - 1}" if number else ROOT)
+        for number in range(1200)
+    )
+
+    assert state(asking(sized(10).but(quotas=chain), "q1199", 4)).runtime("q1199") == {CPU: 4000}
+
+
+def test_pods_that_share_their_requirements_count_each() -> None:
+    drawing = using(quota(sized(10), "q"), "q", 2)
+    (pod,) = drawing.running["n1"]
+    twins = drawing.but(running={"n1": (pod, structs.replace(pod, name="twin"))})
+
+    assert state(twins).used("q") == {CPU: 4000}
+
+
+def test_a_built_in_quota_is_below_the_root_whatever_is_written_on_it() -> None:
+    drawing = using(sized(10).with_quota(SYSTEM, max=cpus(9), parent="gone"), SYSTEM, 4)
+
+    assert state(drawing).total("")[CPU] == 6000
