@@ -18,6 +18,7 @@ from kubectl_koord.engine.refusals import (
     InvalidDeviceAmount,
     InvalidDeviceSet,
     NoTopologyTree,
+    QuotaExceeded,
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
@@ -50,7 +51,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
-        case OmitsItself(one) | VolumesUnbound(one):
+        case OmitsItself(gang=one) | QuotaExceeded(pod=one) | VolumesUnbound(pod=one):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

@@ -18,12 +18,26 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     """
     claims = snapshot.claims_asked_for
     if isinstance(subject, PodSubject):
-        return tuple(Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims) for pod in subject.pending)
+        return tuple(
+            Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims, pending=snapshot.pending)
+            for pod in subject.pending
+        )
     group = subject.group
     never = never_tried(subject, snapshot)
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
-        return (Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never),)
+        return (
+            Job(
+                group.pending,
+                every,
+                None,
+                rules,
+                snapshot.nominated,
+                claims=claims,
+                never=never,
+                pending=snapshot.pending,
+            ),
+        )
     found = []
     for spec in group.specs:
         of_spec = (pod for gang in group.tried if gang.topology == spec for pod in gang.pending)
@@ -44,6 +58,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 claims=claims,
                 never=never,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),
+                pending=snapshot.pending,
             )
         )
     return tuple(sorted((job for job in found if job.may_trigger), key=_is_hopeless))

@@ -21,6 +21,7 @@ class Rules(Struct, frozen=True):
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
+    exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
     """
 
     pod_count_multiple: bool
@@ -31,6 +32,7 @@ class Rules(Struct, frozen=True):
     retries_failed_plans: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
+    exact_shares: bool
 
 
 _RULES = {
@@ -43,6 +45,7 @@ _RULES = {
         retries_failed_plans=False,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
+        exact_shares=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -53,6 +56,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        exact_shares=False,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -63,6 +67,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        exact_shares=True,
     ),
 }
 
