@@ -36,6 +36,7 @@ from kubectl_koord.model.pods import (
     RunningPod,
 )
 from kubectl_koord.model.quotas import Quota
+from kubectl_koord.model.reservations import Reservation, ReservationOwner
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
@@ -78,6 +79,11 @@ def cpus(number: float, **others: int) -> Resources:
 def having(**labels: str) -> Selector:
     """Return a selector of equal labels."""
     return Selector(tuple(Requirement(key, "In", (value,)) for key, value in labels.items()))
+
+
+def of_app(app: str) -> ReservationOwner:
+    """Return the owner of a reservation that is for the pods with a label."""
+    return ReservationOwner(selector=having(app=app))
 
 
 def node(name: str, cpu: float = 8, **fields: object) -> Node:
@@ -246,8 +252,35 @@ class Drawing(Snapshot, frozen=True):
 
     def with_reserved(self, name: str, on: str, cpu: float = 1, **fields: object) -> "Drawing":
         """Let a Reservation hold room on a node."""
-        room = structs.replace(ReservedRoom(name, on, PodRequirements(cpus(cpu))), **fields)
-        return self.but(reserved=(*self.reserved, room))
+        bare = ReservedRoom(name, on, PodRequirements(cpus(cpu)), allocations=Allocations(reservation=name))
+        return self.but(reserved=(*self.reserved, structs.replace(bare, **fields)))
+
+    def with_reservation(
+        self, name: str, on: str, cpu: float = 1, app: str = "job", *, priority: int = 2**31 - 1, **fields: object
+    ) -> "Drawing":
+        """Let a Reservation hold room on a node for the pods of an app, Aligned and for any number of them."""
+        size = cpus(cpu)
+        names = tuple(resource for resource, _ in size)
+        bare = Reservation(name, name, on, size, (of_app(app),), "Aligned", once=False, resources=names)
+        held = structs.replace(bare, **fields)
+        requests = tuple((resource, n) for resource, n in held.size if resource != "pods")
+        booked = Allocations(reservation=name)
+        room = ReservedRoom(name, on, PodRequirements(requests), priority, booked, resources=held.resources)
+        return self.but(reservations=(*self.reservations, held), reserved=(*self.reserved, room))
+
+    def with_owner(self, name: str, on: str, of: str, cpu: float = 1, **fields: object) -> "Drawing":
+        """Put a running pod on a node that draws on a Reservation."""
+        return self.with_running(name, on, cpu, allocations=Allocations(reservation=of), **fields)
+
+    def with_reserve_pod(self, name: str, cpu: float = 1, app: str = "job", **fields: object) -> "Drawing":
+        """Let a Reservation wait for a place; its fields are those of the pod that stands for it."""
+        size = cpus(cpu)
+        names = tuple(resource for resource, _ in size)
+        reserves = Reservation(name, name, "", size, (of_app(app),), "Aligned", once=False, resources=names)
+        own: dict[str, object] = {"priority": 2**31 - 1, "reserves": reserves}
+        pod = pending(name, cpu, **(own | fields))
+        drawn = self.but(reserve_pods=(*self.reserve_pods, pod))
+        return drawn.with_pods(pod) if pod.gang else drawn
 
     def without_running(self, *keys: str) -> "Drawing":
         """Take running pods (`ns/name`) away."""

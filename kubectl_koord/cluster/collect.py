@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -13,16 +13,20 @@ from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
-from kubectl_koord.cluster.pod_store import AnyPod, PodStore
+from kubectl_koord.cluster.pod_store import PodStore
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, quantity, traces
 from kubectl_koord.model.numa import MOST_ZONES
+from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 
 V = TypeVar("V")
+_Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
 
 
 class _Store(Protocol):
@@ -60,7 +64,7 @@ class Collector:
         self._traced = traced
         self._traces: dict[tuple[str, str], traces.PodTrace] = {}
         self._pods = PodStore()
-        self._allocated: dict[tuple[str, str], str] = {}
+        self._operating: dict[tuple[str, str], Reservation] = {}
         self._node_annotations: dict[str, Strings] = {}
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
@@ -72,7 +76,7 @@ class Collector:
         self._stores: dict[str, tuple[_Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
             kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
-            kinds.POD.name: (self._pods, self._allocated, self._traces),
+            kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
@@ -149,11 +153,10 @@ class Collector:
         self._pods.add(taken)
         if self._traced:
             self._traces[taken.namespace, taken.name] = trace(written)
-        reservation = reservations.reservation_of(written.metadata)
-        if reservation and isinstance(taken, pods.RunningPod):
-            self._allocated[taken.namespace, taken.name] = reservation
-        elif self._allocated:
-            self._allocated.pop((taken.namespace, taken.name), None)
+        if isinstance(taken, pods.RunningPod) and taken.offers:
+            self._operating[taken.namespace, taken.name] = operating(written, taken)
+        elif self._operating:
+            self._operating.pop((taken.namespace, taken.name), None)
 
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""
@@ -195,22 +198,22 @@ class Collector:
         config = scheduler.config(
             *self._version(chosen_version), config_map, list(self.values(kinds.DEPLOYMENT).values())
         )
+        held = self._reserved(moment, running)
+        reserve_pods = self._reserve_pods(moment, config.version)
+        of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
             running=running,
-            pending=waiting,
+            pending=_by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
             pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
             budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
             quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
-            reservations=tuple(
-                found
-                for _, reserved in sorted(self.values(kinds.RESERVATION).items())
-                if (found := reservations.reservation(reserved)) is not None
-            ),
-            reserved=self._reserved(),
+            reservations=(*(one for one, _ in held), *(one for _, one in sorted(self._operating.items()))),
+            reserved=tuple(room for _, room in held),
+            reserve_pods=reserve_pods,
             claims={
                 name: storage.claim(name, claim, volumes.get(claim.spec.volume_name or ""))
                 for name, claim in sorted(self.values(kinds.VOLUME_CLAIM).items())
@@ -261,24 +264,27 @@ class Collector:
             capacities=tuple(one for _, one in sorted(self.values(kinds.STORAGE_CAPACITY).items())),
         )
 
-    def _reserved(self) -> tuple[pods.ReservedRoom, ...]:
-        available = [
-            name
-            for name, reserved in sorted(self.values(kinds.RESERVATION).items())
-            if reservations.reservation(reserved) is not None
-        ]
-        owners = self._pods.find(self._allocated) if available and self._allocated else {}
-        known = self.values(kinds.RESERVATION)
-        return tuple(reservations.reserved_room(known[name], self._drawn_from(name, owners)) for name in available)
+    def _reserved(self, moment: str, running: Mapping[str, Iterable[pods.RunningPod]]) -> tuple[_Held, ...]:
+        """Return the Reservations that hold room, by name, each with its room.
 
-    def _drawn_from(self, reservation: str, owners: Mapping[tuple[str, str], AnyPod]) -> dict[str, int]:
-        """Return what the owners of a reservation request together."""
-        drawn: dict[str, int] = {}
-        for key, owner in owners.items():
-            if self._allocated[key] == reservation and isinstance(owner, pods.RunningPod):
-                for resource, amount in owner.requirements.requests:
-                    drawn[resource] = drawn.get(resource, 0) + amount
-        return drawn
+        One for a single owner that has it ends at once, and so does one whose node is gone.
+        """
+        written = (one for _, one in sorted(self.values(kinds.RESERVATION).items()))
+        found = ((one, reservations.held(one, moment)) for one in written)
+        held = [(one, value) for one, value in found if value is not None and value.node in self.values(kinds.NODE)]
+        owned = {pod.allocations.reservation for _, value in held if value.once for pod in running.get(value.node, ())}
+        return tuple(
+            (value, reservations.room(one, value, self._pool))
+            for one, value in held
+            if not (value.once and value.uid in owned)
+        )
+
+    def _reserve_pods(self, moment: str, version: str) -> tuple[pods.PendingPod, ...]:
+        """Return the pods that stand for Reservations which are to be placed, by name."""
+        written = (one for _, one in sorted(self.values(kinds.RESERVATION).items()))
+        waits = rules(version).places_waiting_reservations
+        found = (reservations.reserve_pod(one, moment, self._pool, waiting_too=waits) for one in written)
+        return _by_name(pod for pod in found if pod is not None)
 
     def _version(self, chosen: str) -> tuple[str, str]:
         if chosen:
@@ -290,3 +296,7 @@ class Collector:
         if self.crd_version:
             return self.crd_version, "from the CRDs"
         return scheduler.NEWEST_RELEASE, "assumed: newest known release"
+
+
+def _by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:
+    return tuple(sorted(waiting, key=lambda pod: (pod.namespace, pod.name)))

@@ -17,6 +17,7 @@ from kubectl_koord.engine.refusals import (
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
+    NoReservationMatches,
     NoTopologyTree,
     QuotaExceeded,
     TopologyNotAware,
@@ -51,7 +52,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
-        case OmitsItself(gang=one) | QuotaExceeded(pod=one) | VolumesUnbound(pod=one):
+        case OmitsItself(gang=one) | NoReservationMatches(pod=one) | QuotaExceeded(pod=one) | VolumesUnbound(pod=one):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

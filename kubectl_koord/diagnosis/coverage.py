@@ -7,12 +7,10 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.model.objects import ReservationOwner
+from kubectl_koord.model.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
-from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
-    MatchingReservation,
     OpenQuota,
     PodSetting,
     QuotaSetting,
@@ -74,6 +72,8 @@ def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     kinds += volume_kinds(subject, snapshot)
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
+    if snapshot.numa_settings or any(pod.requirements.numa != NO_NUMA for pod in subject.pending):
+        kinds.append("NodeResourceTopology")
     return tuple(kinds)
 
 
@@ -119,7 +119,6 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield UnreadCards()
     if not snapshot.sees("Reservation"):
         yield UnreadReservations()
-    yield from _reservations(pods, snapshot)
     if wanted:
         yield from snapshot.node_settings
 
@@ -142,22 +141,6 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
                 yield UnreadVolumeLimits()
             elif not snapshot.sees("PersistentVolumeClaim"):
                 yield UnreadClaims()
-
-
-def _reservations(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
-    """Yield the reservations that the pods may draw on: then there may be more room than was counted."""
-    for reservation in snapshot.reservations:
-        if any(_may_own(owner, pod) for owner in reservation.owners for pod in pods):
-            yield MatchingReservation(reservation.name)
-
-
-def _may_own(owner: ReservationOwner, pod: PendingPod) -> bool:
-    return (
-        owner.namespace in {"", pod.namespace}
-        and owner.name in {"", pod.name}
-        and owner.controller in {"", pod.owner}
-        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
-    )
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

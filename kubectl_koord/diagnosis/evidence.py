@@ -127,7 +127,8 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
 
 def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> dict[int, WhatIf]:
     view = simulation.view
-    variants = [without_terminating(view), uncordoned(view), without_victims(view, first.trigger), empty_view(view)]
+    emptied = without_victims(view, first.trigger, first.prepared.reservations)
+    variants = [without_terminating(view), uncordoned(view), emptied, empty_view(view)]
     counted = [domain_slots(plan.tree, slots_in(one, simulation, first), simulation.multiples) for one in variants]
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 

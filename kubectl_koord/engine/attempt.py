@@ -13,15 +13,17 @@ from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
 from kubectl_koord.engine.refusals import PreFilterRefusal, QuotaExceeded
+from kubectl_koord.engine.reservations import owned
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
+from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.storage import Claim
 
-Kind: TypeAlias = tuple[PodRequirements, str, Labels]
+Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
 
@@ -41,7 +43,8 @@ class Job(Struct, frozen=True):
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
-    `pending` all pods that wait in the cluster, None where they are those of the snapshot.
+    `pending` all pods that wait in the cluster, None where they are those of the snapshot; `reservations` are those
+    that tell members apart by who may own them.
     """
 
     pods: tuple[PendingPod, ...]
@@ -54,6 +57,7 @@ class Job(Struct, frozen=True):
     never: frozenset[str] = frozenset()
     prefilter: PreFilterRefusal | None = None
     pending: tuple[PendingPod, ...] | None = None
+    reservations: tuple[Reservation, ...] = ()
 
     @property
     def tried(self) -> tuple[PendingPod, ...]:
@@ -122,11 +126,13 @@ class Attempt(Struct, frozen=True, dict=True):
     def plan_fails(self) -> bool:
         """Whether the members do not fit beside each other, though they would alone.
 
-        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do.
+        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do. Room of
+        reservations none counts rightly: it is there for all who are counted, and for each in turn only once.
         """
         seat = self.failed_seat
-        elsewhere = Insufficient | TooManyPods | PreFilterRefusal
-        return self.plan is not None and seat is not None and not isinstance(seat.reason, elsewhere)
+        if self.plan is None or seat is None or isinstance(seat.reason, PreFilterRefusal):
+            return False
+        return bool(self.prepared.reservations) or not isinstance(seat.reason, Insufficient | TooManyPods)
 
     @cached_property
     def rejections(self) -> Mapping[str, Reason]:
@@ -158,13 +164,13 @@ class Attempt(Struct, frozen=True, dict=True):
 def triggers(job: Job) -> tuple[PendingPod, ...]:
     """Return one member of each kind that may be the trigger, the likeliest first.
 
-    Members differ as triggers by requirements, by what their volume claims come to, by priority, preemption policy
-    and nomination; which of them the scheduler takes first from its queue is in no object. Higher priority and larger
-    number go first.
+    Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are for
+    them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue is in
+    no object. Higher priority and larger number go first.
     """
     kinds: dict[tuple[object, ...], list[PendingPod]] = {}
     for pod in job.may_trigger or job.tried:
-        kind = shape(pod, job.claims)
+        kind = (*shape(pod, job.claims), owned(pod, job.reservations))
         kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
     ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
     return tuple(pods[0] for pods in ranked)
@@ -185,9 +191,15 @@ def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
     return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
 
 
-def kind_of(pod: PendingPod) -> Kind:
+def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
+    """Tell whether all these pods are filtered as the trigger is."""
+    own = owned(trigger, job.reservations)
+    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
+
+
+def kind_of(job: Job, pod: PendingPod) -> Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    return (pod.requirements, pod.namespace, pod.labels)
+    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
 
 
 def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:

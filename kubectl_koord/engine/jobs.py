@@ -3,6 +3,7 @@
 from kubectl_koord.engine.attempt import Job, JobTopology, needed
 from kubectl_koord.engine.gangs import topology_requirements
 from kubectl_koord.engine.prefilter import prefilter_refusal, unknown_layer
+from kubectl_koord.engine.reservations import one_of_each_owner
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -17,9 +18,19 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     one, without topology; all must find a place.
     """
     claims = snapshot.claims_asked_for
+    own = one_of_each_owner(snapshot)
     if isinstance(subject, PodSubject):
         return tuple(
-            Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims, pending=snapshot.pending)
+            Job(
+                (pod,),
+                {"": 1},
+                None,
+                rules,
+                snapshot.nominated,
+                claims=claims,
+                reservations=own,
+                pending=snapshot.pending,
+            )
             for pod in subject.pending
         )
     group = subject.group
@@ -35,6 +46,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 snapshot.nominated,
                 claims=claims,
                 never=never,
+                reservations=own,
                 pending=snapshot.pending,
             ),
         )
@@ -57,6 +69,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 may_trigger=tuple(pod for pod in of_spec if pod.key not in never),
                 claims=claims,
                 never=never,
+                reservations=own,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),
                 pending=snapshot.pending,
             )

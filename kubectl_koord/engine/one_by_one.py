@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, Kind, aborting, is_enough, kind_of
-from kubectl_koord.engine.fit import Prepared, rejection, reserve
+from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, Kind, aborting, are_alike, is_enough, kind_of
+from kubectl_koord.engine.fit import Prepared, preference, preferred, rejection, reserve
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.slots import Offer, offer_slots, places
 from kubectl_koord.engine.view import NodeState, View
@@ -48,8 +48,7 @@ def _free_share(state: NodeState) -> tuple[int, int]:
 def pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
     """Return what comes of an attempt at a job without topology."""
     prepared = job.prepared(trigger, view)
-    alike = all(pod.requirements == trigger.requirements for pod in job.tried)
-    if alike and prepared.counts_only_room and not prepared.may_fail_to_reserve:
+    if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
         return _alike(job, view, trigger, prepared)
     return _one_by_one(job, view, trigger, choose)
 
@@ -66,7 +65,7 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    order = [name for name, node in sorted(slots.items(), key=lambda item: -item[1].slots) for _ in range(node.slots)]
+    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots[name].slots)]
     stopped = job.over_quota(view, queue[: len(order) + 1])
     allowed = queue[: stopped[0]] if stopped is not None else queue
     placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
@@ -100,12 +99,21 @@ def _waiting(
     return waiting
 
 
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
+    """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
+    names = [name for name, node in offer.items() if node.slots]
+    return sorted(names, key=lambda name: (preference(view.state(name), prepared), -offer[name].slots))
+
+
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
-    found = Offer()
+    found = Offer((name, node) for name, node in offer.items() if not node.slots)
     left = len(pods)
-    for name, node in sorted(offer.items(), key=lambda item: -item[1].slots):
-        found[name] = places(view.state(name), pods[: node.slots], prepared) if node.slots else node
+    for name in _ranked(view, offer, prepared):
+        node = offer[name]
+        # Counting charges members to the node, where each may draw on a reservation of its own.
+        most = len(pods) if prepared.reservations else node.slots
+        found[name] = places(view.state(name), pods[:most], prepared)
         if found[name].slots == node.slots:
             found[name] = node
         left -= found[name].slots
@@ -144,14 +152,15 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
         lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
-        known = answers.setdefault(kind_of(pod), {}) if lasting else {}
+        known = answers.setdefault(kind_of(job, pod), {}) if lasting else {}
         known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
         reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}
         aborted = aborting(reasons)
         if aborted or len(reasons) == len(known):
             return Attempt(pod, prepared, None, None, reasons, waiting, left, unbookable=unbookable, aborted=aborted)
         unbookable |= {name: one.reason for name, one in known.items() if isinstance(one, _Unbookable)}
-        state = choose([now.state(name) for name in known if name not in reasons], unbookable)
+        feasible = [now.state(name) for name in known if name not in reasons]
+        state = choose(preferred(feasible, prepared), unbookable)
         name = state.node.name
         booked = reserve(pod, state, prepared)
         if not isinstance(booked, PendingPod):

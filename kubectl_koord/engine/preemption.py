@@ -14,12 +14,14 @@ from msgspec import Struct
 from kubectl_koord.engine.attempt import Attempt, Job, JobTopology
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.placement import gather
+from kubectl_koord.engine.reservations import uid_of
 from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Domain
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import NodeState, Room, View
 from kubectl_koord.model.memo import memoised
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 
+_NONE: frozenset[str] = frozenset()
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts no pod."""
 
@@ -44,6 +46,7 @@ class Preemption(Struct, frozen=True):
 
     reason: None when pods are nominated.
     victims: the pods that are preempted, by node then name. gone: those, and pods that terminate already.
+    in_vain: the reservations that were chosen as victims: nothing deletes them, and their room stays reserved.
     nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs.
     """
 
@@ -51,6 +54,7 @@ class Preemption(Struct, frozen=True):
     reason: Refusal | None
     victims: tuple[RunningPod, ...] = ()
     gone: tuple[RunningPod, ...] = ()
+    in_vain: tuple[ReservedRoom, ...] = ()
     nominations: Mapping[str, str] = {}
     domain: Domain | None = None
 
@@ -84,12 +88,13 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
     considered = failed.considered(view)
-    possible = _possible(now, failed.trigger.priority, considered)
+    spared = failed.prepared.reservations
+    possible = _possible(now, failed.trigger.priority, spared, considered)
     if not possible:
         return Preemption(eligible=True, reason="no-victims")
     # Nodes that are not considered are emptied too, and not looked at: attempts share what is computed of the rest.
-    emptied = without_victims(now, failed.trigger)
-    costs = node_costs(now, possible, failed.trigger, victim_order)
+    emptied = without_victims(now, failed.trigger, spared)
+    costs = node_costs(now, possible, failed.trigger, victim_order, spared)
     if job.topology is not None:
         return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
     return _pod_by_pod(emptied, failed, considered, possible, costs)
@@ -117,34 +122,52 @@ def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
 
 def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
     """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
-    return _below(view, node, trigger.priority)
+    return tuple(pod for pod in _below(view, node, trigger.priority, _NONE) if isinstance(pod, RunningPod))
 
 
-def _below(view: View, node: str, priority: int) -> tuple[RunningPod, ...]:
-    pods = view.occupants(node)
-    return tuple([pod for pod in pods if isinstance(pod, RunningPod) and pod.priority < priority and not pod.protected])
+def _below(view: View, node: str, priority: int, spared: frozenset[str]) -> tuple[Room, ...]:
+    """Return the pods and reservations that may be preempted; those that the trigger draws on are not in its way."""
+    held = view.occupants(node)
+    return tuple(
+        [
+            one
+            for one in held
+            if not isinstance(one, PendingPod)
+            and one.priority < priority
+            and not one.protected
+            and not (spared and uid_of(one) in spared)
+        ]
+    )
 
 
-def without_victims(view: View, trigger: PendingPod) -> View:
-    """Return the cluster without any pod that the trigger may preempt."""
-    return view.without_any(_victims, trigger.priority)
+def without_victims(view: View, trigger: PendingPod, spared: frozenset[str] = _NONE) -> View:
+    """Return the cluster without all that the trigger may preempt, save the reservations that are `spared`."""
+    return view.without_any(_victims, trigger.priority, spared)
 
 
-def _victims(view: View, priority: int) -> Mapping[str, tuple[RunningPod, ...]]:
-    return view.per_node(_victims_on, priority)
+def _victims(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, tuple[Room, ...]]:
+    return view.per_node(_victims_on, priority, spared)
 
 
-def _victims_on(view: View, priority: int) -> Callable[[str], tuple[RunningPod, ...]]:
-    return lambda name: _below(view, name, priority)
+def _victims_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], tuple[Room, ...]]:
+    return lambda name: _below(view, name, priority, spared)
 
 
 @memoised
-def _possible(view: View, priority: int, considered: tuple[str, ...]) -> Mapping[str, tuple[RunningPod, ...]]:
-    every = _victims(view, priority)
+def _possible(
+    view: View, priority: int, spared: frozenset[str], considered: tuple[str, ...]
+) -> Mapping[str, tuple[Room, ...]]:
+    every = _victims(view, priority, spared)
     return {name: victims for name in considered if (victims := every[name])}
 
 
-def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, victim_order: VictimOrder) -> Mapping[str, int]:
+def node_costs(
+    view: View,
+    nodes: Iterable[str],
+    trigger: PendingPod,
+    victim_order: VictimOrder,
+    spared: frozenset[str] = _NONE,
+) -> Mapping[str, int]:
     """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
 
     A job counts with the first of its pods. Mirrors `estimatePreemptionCost`.
@@ -154,34 +177,35 @@ def node_costs(view: View, nodes: Iterable[str], trigger: PendingPod, victim_ord
         nodes: those that are considered; only their victims are ranked.
         trigger: the pod that preempts.
         victim_order: which pod of each job comes first on each node.
+        spared: the reservations that are no victims.
 
     """
     names = tuple(nodes)
-    ranks, costs = _ranked_costs(view, names, trigger.priority, victim_order.usual)
+    ranks, costs = _ranked_costs(view, names, trigger.priority, spared, victim_order.usual)
     if victim_order.on_node is None or victim_order.node not in costs:
         return costs
-    jobs = _priorities(view, trigger.priority)[victim_order.node]
+    jobs = _priorities(view, trigger.priority, spared)[victim_order.node]
     return {**costs, victim_order.node: sum(ranks[victim_order.on_node(job)] for job in jobs)}
 
 
 @memoised
 def _ranked_costs(
-    view: View, names: tuple[str, ...], priority: int, first: FirstOfJob
+    view: View, names: tuple[str, ...], priority: int, spared: frozenset[str], first: FirstOfJob
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
-    jobs = _priorities(view, priority)
+    jobs = _priorities(view, priority, spared)
     levels = sorted(set[int]().union(*(job for name in names for job in jobs[name])))
     ranks = {level: rank for rank, level in enumerate(levels)}
     return ranks, {name: sum([ranks[first(job)] for job in jobs[name]]) for name in names}
 
 
-def _priorities(view: View, priority: int) -> Mapping[str, Sequence[Sequence[int]]]:
+def _priorities(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, Sequence[Sequence[int]]]:
     """Return, by node, the priorities of its possible victims, those of each victim job in the order of their names."""
-    return view.per_node(_priorities_on, priority)
+    return view.per_node(_priorities_on, priority, spared)
 
 
-def _priorities_on(view: View, priority: int) -> Callable[[str], Sequence[Sequence[int]]]:
-    victims = _victims(view, priority)
+def _priorities_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], Sequence[Sequence[int]]]:
+    victims = _victims(view, priority, spared)
 
     def on_node(name: str) -> Sequence[Sequence[int]]:
         jobs: dict[str, list[int]] = {}
@@ -198,7 +222,7 @@ def _gathered(
     emptied: View,
     failed: Attempt,
     considered: Sequence[str],
-    possible: Mapping[str, tuple[RunningPod, ...]],
+    possible: Mapping[str, tuple[Room, ...]],
     costs: Mapping[str, int],
 ) -> Preemption:
     ordered = in_index_order(failed.left)
@@ -222,7 +246,7 @@ def _pod_by_pod(
     emptied: View,
     failed: Attempt,
     considered: Sequence[str],
-    possible: Mapping[str, tuple[RunningPod, ...]],
+    possible: Mapping[str, tuple[Room, ...]],
     costs: Mapping[str, int],
 ) -> Preemption:
     """Nominate each member to the cheapest node that takes it alone (`placeToSchedulePods`).
@@ -254,7 +278,7 @@ def _outcome(
     assignments: Mapping[str, str],
     by_node: Mapping[str, Sequence[PendingPod]],
     states: Mapping[str, NodeState],
-    possible: Mapping[str, tuple[RunningPod, ...]],
+    possible: Mapping[str, tuple[Room, ...]],
     domain: Domain | None,
 ) -> Preemption:
     gone = [
@@ -262,26 +286,39 @@ def _outcome(
         for name in sorted(by_node)
         for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed)
     ]
-    victims = tuple(victim for victim in gone if not victim.terminating)
-    waiting = {pod.key: node for node, pods in failed.waiting.items() for pod in pods}
-    return Preemption(True, None, victims, tuple(gone), {**assignments, **waiting}, domain)  # noqa: FBT003
+    pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
+    waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}
+    return Preemption(
+        eligible=True,
+        reason=None,
+        victims=tuple(pod for pod in pods if not pod.terminating),
+        gone=pods,
+        in_vain=tuple(victim for victim in gone if isinstance(victim, ReservedRoom)),
+        nominations={**assignments, **waiting},
+        domain=domain,
+    )
 
 
 def not_reprieved(
-    state: NodeState, members: Sequence[PendingPod], possible: Sequence[RunningPod], failed: Attempt
-) -> list[RunningPod]:
+    state: NodeState, members: Sequence[PendingPod], possible: Sequence[Room], failed: Attempt
+) -> list[Room]:
     """Return the possible victims of one node that do not come back, in name order.
 
     From the highest priority down each is put back, and stays if the members still fit one after
     the other. Mirrors `selectVictims`; `state` is changed.
     """
     victims = []
-    for pod in sorted(possible, key=lambda pod: (-pod.priority, pod.job, pod.name)):
+    for pod in sorted(possible, key=lambda pod: (-pod.priority, pod.job, _name(pod))):
         state.add(pod)
         if not _fit_in_turn(state.copy(), members, failed):
             state.remove(pod)
             victims.append(pod)
     return sorted(victims, key=lambda pod: pod.key)
+
+
+def _name(victim: Room) -> str:
+    """Return the name that the scheduler goes by: that of the pod which stands for a reservation is its uid."""
+    return victim.uid if isinstance(victim, ReservedRoom) else victim.name
 
 
 def _fit_in_turn(state: NodeState, members: Sequence[PendingPod], failed: Attempt) -> bool:

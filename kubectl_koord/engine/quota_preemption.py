@@ -55,7 +55,8 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
         return None
     chosen = min(found, key=_cost)
     killed = tuple(victim for victim in chosen.victims if not victim.terminating)
-    return Preemption(True, None, killed, chosen.victims, {trigger.key: chosen.node})  # noqa: FBT003
+    nominations = {trigger.key: chosen.node}
+    return Preemption(eligible=True, reason=None, victims=killed, gone=chosen.victims, nominations=nominations)
 
 
 def _considered(view: View, failed: Attempt) -> Iterable[str]:

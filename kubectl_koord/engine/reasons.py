@@ -97,6 +97,31 @@ class TooManyVolumes(Struct, frozen=True):
     unresolvable: bool = False
 
 
+class NotReserved(Struct, frozen=True):
+    """The pod must use a reservation, and the node has none that matches it."""
+
+    unresolvable: bool = True
+
+
+class OtherPolicy(Struct, frozen=True):
+    """A reservation of the node has another allocate policy than the one to be placed: Default goes with no other."""
+
+    unresolvable: bool = True
+
+
+class BeyondReservation(Struct, frozen=True):
+    """No reservation that matches the pod holds it, not with the rest of the node either.
+
+    By resource what is needed and what is left, most of all of them: `of_node` of a reservation and the node
+    together, `of_reservation` of one that gives no more than it holds; `full` where its pod places are taken.
+    """
+
+    of_node: tuple[tuple[str, int, int], ...]
+    of_reservation: tuple[tuple[str, int, int], ...] = ()
+    full: bool = False
+    unresolvable: bool = False
+
+
 class Overloaded(Struct, frozen=True):
     """Measured usage plus the pod's estimate is above the threshold, in percent; `aggregated`: usage over a time."""
 
@@ -344,6 +369,9 @@ Reason: TypeAlias = (
     | NoVolumeToBind
     | NotEnoughStorage
     | TooManyVolumes
+    | NotReserved
+    | OtherPolicy
+    | BeyondReservation
     | Overloaded
     | MetricExpired
     | SpreadTooSkewed

@@ -81,6 +81,18 @@ class VolumesUnbound(Struct, frozen=True):
     code: ClassVar[Literal["volumes-unbound"]] = "volumes-unbound"
 
 
+class NoReservationMatches(Struct, frozen=True):
+    """A pod must use a reservation, and none matches it on a node that it may go to (`PreFilter` in reservation).
+
+    By `name`, where it asks for one; `owned` is how many there are of which it may be an owner.
+    """
+
+    pod: str
+    name: str
+    owned: int
+    code: ClassVar[Literal["no-matching-reservation"]] = "no-matching-reservation"
+
+
 class FractionalBinding(Struct, frozen=True):
     """The pod asks to bind its CPUs, and asks for parts of one, in thousandths (`PreFilter` of NodeNUMAResource)."""
 
@@ -116,7 +128,9 @@ class QuotaExceeded(Struct, frozen=True):
     code: ClassVar[Literal["quota"]] = "quota"
 
 
-PodRefusal: TypeAlias = InvalidDevices | VolumesUnbound | FractionalBinding | UnreadableAnnotation
+PodRefusal: TypeAlias = (
+    InvalidDevices | NoReservationMatches | VolumesUnbound | FractionalBinding | UnreadableAnnotation
+)
 """What is wrong with the pod itself, so that no node can help."""
 
 PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal | QuotaExceeded

@@ -34,7 +34,8 @@ class Outcome(Struct, frozen=True):
     first: the first attempt; `rounds` the preemptions with effect, in turn; `last` the preemption
     that ended it without effect, None when the job is placed. `runs` tells whether it is placed in
     the end, None when that was not followed to the end, or is open as a plan that cannot be carried out is
-    tried again and again. With `plan_fails` that is so of the attempt that ends it.
+    tried again and again. With `plan_fails` that is so of the attempt that ends it. `landing` is where pending
+    reservations are placed before, by name, where that is open.
     """
 
     trigger: PendingPod
@@ -43,6 +44,7 @@ class Outcome(Struct, frozen=True):
     last: Preemption | None
     runs: bool | None
     plan_fails: bool = False
+    landing: tuple[tuple[str, str], ...] = ()
 
     @property
     def placed_at_once(self) -> bool:
@@ -108,7 +110,7 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     considered = failed.considered(view)
 
     def costs(victim_order: VictimOrder) -> Mapping[str, int]:
-        return node_costs(view, considered, failed.trigger, victim_order)
+        return node_costs(view, considered, failed.trigger, victim_order, failed.prepared.reservations)
 
     low, high = costs(lowest_priority_first), costs(highest_priority_first)
     unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
@@ -147,12 +149,9 @@ def _runs(job: Job, end: Attempt) -> bool | None:
 
 
 def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrder) -> Preemption:
-    """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run.
-
-    They do not run where a node was found that could then not be booked.
-    """
+    """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run."""
     found = preempt(job, view, failed, victim_order)
-    if found.reason is None or failed.fails_at_reserve:
+    if found.reason is None:
         return found
     return preempt_within_quota(job, view, failed) or found
 

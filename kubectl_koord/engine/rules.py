@@ -22,6 +22,13 @@ class Rules(Struct, frozen=True):
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
     exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
+    filters_by_reservation: a pod that need not use a reservation is held against those that match it, too.
+    spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
+        once that has its place.
+    places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
+    forgets_owners: a scheduler that starts may read a running owner before its reservation, and then does not know
+        that it draws on it.
+    looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
     pod_count_multiple: bool
@@ -33,6 +40,11 @@ class Rules(Struct, frozen=True):
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
     exact_shares: bool
+    filters_by_reservation: bool
+    spends_reservations: bool
+    places_waiting_reservations: bool
+    forgets_owners: bool
+    looks_up_reservations: bool
 
 
 _RULES = {
@@ -46,6 +58,11 @@ _RULES = {
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
         exact_shares=False,
+        filters_by_reservation=False,
+        spends_reservations=True,
+        places_waiting_reservations=True,
+        forgets_owners=False,
+        looks_up_reservations=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -57,6 +74,11 @@ _RULES = {
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         exact_shares=False,
+        filters_by_reservation=True,
+        spends_reservations=False,
+        places_waiting_reservations=False,
+        forgets_owners=False,
+        looks_up_reservations=False,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -68,6 +90,11 @@ _RULES = {
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
         exact_shares=True,
+        filters_by_reservation=True,
+        spends_reservations=False,
+        places_waiting_reservations=False,
+        forgets_owners=True,
+        looks_up_reservations=True,
     ),
 }
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, JobTopology, Kind, is_enough, kind_of
+from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, JobTopology, Kind, are_alike, is_enough, kind_of
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.one_by_one import Choice, emptiest, pod_by_pod
 from kubectl_koord.engine.placement import gather
@@ -78,15 +78,14 @@ def _seated(
     """
     trigger = prepared.trigger
     seats: dict[str, tuple[PendingPod, ...]] = {}
-    alike = all(pod.requirements == trigger.requirements for pod in job.pods)
-    if alike and not prepared.books and not prepared.follows_members:
+    if are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
         for pod in in_turn:
             seats[assignments[pod.key]] = (*seats.get(assignments[pod.key], ()), pod)
         return seats
-    own = {kind_of(pod): pod for pod in in_turn}
+    own = {kind_of(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
-        return _one_after_another(view, in_turn, assignments, by_kind)
+        return _one_after_another(job, view, in_turn, assignments, by_kind)
     for pod in in_turn:
         node = assignments[pod.key]
         now = view.with_pods(seats)
@@ -98,7 +97,11 @@ def _seated(
 
 
 def _one_after_another(
-    view: View, in_turn: Iterable[PendingPod], assignments: Mapping[str, str], by_kind: Mapping[Kind, Prepared]
+    job: Job,
+    view: View,
+    in_turn: Iterable[PendingPod],
+    assignments: Mapping[str, str],
+    by_kind: Mapping[Kind, Prepared],
 ) -> _Seats | FailedSeat:
     """Return the same for members of which none changes what was prepared for the others."""
     seats: dict[str, tuple[PendingPod, ...]] = {}
@@ -106,7 +109,7 @@ def _one_after_another(
     for pod in in_turn:
         node = assignments[pod.key]
         state = states.setdefault(node, view.state(node).copy())
-        found = placed(pod, state, by_kind[kind_of(pod)])
+        found = placed(pod, state, by_kind[kind_of(job, pod)])
         if not isinstance(found, PendingPod):
             return FailedSeat(pod.key, node, found)
         state.add(found)

@@ -3,9 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
+from msgspec import structs
+
 from kubectl_koord.model.memo import Memo, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import HostPort, NodePods, PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot
 
 Ts = TypeVarTuple("Ts")
@@ -16,14 +20,32 @@ _DEEPEST = 4
 
 Pod: TypeAlias = RunningPod | PendingPod
 """A pod on a node: one that runs, or a pending one that is assumed there."""
+Room: TypeAlias = RunningPod | ReservedRoom
+"""What is reserved on a node: by a Reservation, or by a pod that is one itself."""
 Occupant: TypeAlias = Pod | ReservedRoom
 """What takes up room on a node."""
 
 
 class NodeState:
-    """A private copy of one node to try pods on: what is free, and which pods are there."""
+    """A private copy of one node to try pods on: what is free for strangers, and which pods are there.
 
-    __slots__ = ("_assigned", "_booked", "before", "free", "held", "node", "occupants", "places", "ports")
+    What the owners of a reservation draw from it is not counted twice: `rooms` holds the reservations by uid, and
+    `_drawn` what their owners request.
+    """
+
+    __slots__ = (
+        "_assigned",
+        "_booked",
+        "_drawn",
+        "before",
+        "free",
+        "held",
+        "node",
+        "occupants",
+        "places",
+        "ports",
+        "rooms",
+    )
 
     def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
         """Compute what the occupants leave free.
@@ -32,13 +54,16 @@ class NodeState:
         """
         self.node = node
         self.before = before
-        self.held: tuple[Occupant, ...] = before.held if before else _as_tuple(occupants)
+        there = occupants if isinstance(occupants, tuple) else tuple(occupants)
+        self.held: tuple[Occupant, ...] = before.held if before else there
         self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []
         self.occupants: list[Occupant] = []
         self._booked: dict[object, Any] = {}
+        self.rooms: dict[str, Room] = {}
+        self._drawn: dict[str, Mapping[str, int]] = {}
         if isinstance(occupants, NodePods):
             for resource, amount in occupants.requested.items():
                 self.free[resource] = self.free.get(resource, 0) - amount
@@ -61,6 +86,8 @@ class NodeState:
         copied.ports = list(self.ports)
         copied.occupants = list(self.occupants)
         copied._booked = self._booked  # noqa: SLF001 - one of its own kind
+        copied.rooms = dict(self.rooms) if self.rooms else {}
+        copied._drawn = dict(self._drawn) if self._drawn else {}  # noqa: SLF001 - ditto
         return copied
 
     def booked(self, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
@@ -105,10 +132,56 @@ class NodeState:
         self.places += sign
         if occupant.allocations is not None:
             self._booked = {}  # a new one, as copies of the node share what it was
+            if occupant.allocations.reservation or (isinstance(occupant, RunningPod) and occupant.offers):
+                self._shift_reserved(occupant, occupant.allocations.reservation, sign)
+
+    def _shift_reserved(self, occupant: Occupant, drawn_on: str, sign: int) -> None:
+        """Follow a reservation, or an owner of one, that comes (-1) or goes."""
+        if isinstance(occupant, ReservedRoom):
+            self._shift_room(occupant.uid, occupant, sign)
+            return
+        if isinstance(occupant, RunningPod) and occupant.offers:
+            self._shift_room(occupant.offers, occupant, sign)
+        if drawn_on:
+            requests = occupant.requirements.requests
+            drawn = dict(self._drawn.get(drawn_on, {}))
+            for resource, amount in requests:
+                drawn[resource] = drawn.get(resource, 0) - sign * amount
+            self._drawn[drawn_on] = drawn
+            if drawn_on in self.rooms:
+                self._give_back(self.rooms[drawn_on], requests, -sign)
+
+    def _shift_room(self, uid: str, room: "Room", sign: int) -> None:
+        self._give_back(room, self._drawn.get(uid, {}).items(), -sign)
+        if sign < 0:
+            self.rooms[uid] = room
+        else:
+            del self.rooms[uid]
+
+    def _give_back(self, room: "Room", amounts: Iterable[tuple[str, int]], sign: int) -> None:
+        counted = drawn_from(room)
+        for resource, amount in amounts:
+            if resource in counted:
+                self.free[resource] = self.free.get(resource, 0) + sign * amount
+
+    def rest(self, uid: str) -> dict[str, int]:
+        """Return what the owners of a reservation on the node have left of it, by resource; they may have drawn more.
+
+        Mirrors `updateNodeInfoRequestedForUnmatched` in plugins/reservation/transformer.go.
+        """
+        drawn = dict(self.drawn(uid))
+        held = self.rooms[uid].requirements.requests
+        return {resource: amount - drawn.get(resource, 0) for resource, amount in held}
+
+    def drawn(self, uid: str) -> Resources:
+        """Return what the owners of a reservation on the node draw from it."""
+        counted = drawn_from(self.rooms[uid])
+        return tuple((resource, amount) for resource, amount in self._drawn.get(uid, {}).items() if resource in counted)
 
 
-def _as_tuple(occupants: Iterable[Occupant]) -> tuple[Occupant, ...]:
-    return occupants if isinstance(occupants, tuple) else tuple(occupants)
+def drawn_from(room: Room) -> Collection[str]:
+    """Return the resources that the owners of a reservation draw from it."""
+    return room.resources if isinstance(room, ReservedRoom) else dict(room.requirements.requests)
 
 
 def _once(known: dict[object, Any], state: NodeState, compute: "Callable[[NodeState, *Ts], T]", *args: *Ts) -> T:
@@ -233,6 +306,11 @@ class View(Memo):
         """Return the view with more pods on some nodes (by node name)."""
         return self._with({}, {name: (*self.occupants(name), *pods) for name, pods in placed.items()})
 
+    def with_reservation(self, reservation: Reservation, room: ReservedRoom) -> "View":
+        """Return the view with one more reservation, and with what it takes up."""
+        snapshot = structs.replace(self.snapshot, reservations=(*self.snapshot.reservations, reservation))
+        return View(snapshot, {}, {room.node: (room, *self.occupants(room.node))}, self)
+
     def with_nodes(self, nodes: Iterable[Node]) -> "View":
         """Return the view with some of its nodes changed (same names)."""
         return self._with({node.name: node for node in nodes}, {})
@@ -257,7 +335,11 @@ def _except(pods: tuple[Occupant, ...], removed: Collection[Occupant]) -> tuple[
 
 def of(snapshot: Snapshot) -> View:
     """Return the snapshot as it is."""
-    return View(snapshot, snapshot.nodes, _occupants(snapshot) if snapshot.reserved else snapshot.running)
+    return View(
+        snapshot,
+        snapshot.nodes,
+        _occupants(snapshot) if snapshot.reserved or snapshot.reservations else snapshot.running,
+    )
 
 
 def _occupants(snapshot: Snapshot) -> Mapping[str, tuple[Occupant, ...]]:
@@ -265,4 +347,7 @@ def _occupants(snapshot: Snapshot) -> Mapping[str, tuple[Occupant, ...]]:
     found: dict[str, tuple[Occupant, ...]] = dict(snapshot.running)
     for room in reversed(snapshot.reserved):
         found[room.node] = (room, *found.get(room.node, ()))
+    for reservation in snapshot.reservations:
+        if reservation.is_pod:
+            found[reservation.node] = tuple(found[reservation.node])  # not the sums: its owners draw on it
     return found

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, coverage, disruption, visibility
+from kubectl_koord.diagnosis import admission, coverage, disruption, reservations, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.preemption import Preemption, possible_victims
@@ -21,6 +21,7 @@ from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.load import overloaded_sentence
+from kubectl_koord.wording.reservations import once_placed
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
 
@@ -156,7 +157,7 @@ def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
         for preemption in outcome.rounds
     )
     return PreemptAlternative(
-        when=sentences.tried_first(outcome.trigger.key),
+        when=once_placed(outcome.landing, sentences.tried_first(outcome.trigger.key)),
         verdict=verdict,
         victims=rounds[0].victims if rounds else (),
         nominations=rounds[0].nominations if rounds else {},
@@ -215,6 +216,7 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
     if wasted:
         yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0])))
+    yield from reservations.in_vain(outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
 

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, visibility
+from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
 from kubectl_koord.engine.admission import before_trying, is_open
 from kubectl_koord.engine.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
@@ -27,6 +27,7 @@ from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_COUNT
+from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING, once_placed
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
@@ -143,6 +144,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         simulation,
         (
             *warnings,
+            *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
             *(_contended(simulation, likeliest.first) if not brief else ()),
@@ -267,7 +269,8 @@ def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _
         failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
         return Cause("several-outcomes", sentences.depends_on_node(failing))
     if verdict == "unknown":
-        return Cause("several-outcomes", sentences.DEPENDS_ON_FIRST_POD)
+        is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
+        return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
     return insufficient.cause_of(simulation, outcomes[0].first)
 
 
@@ -310,7 +313,7 @@ def _when(outcome: Outcome) -> str:
 def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
     verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
     return WhyAlternative(
-        when=_when(outcome),
+        when=once_placed(outcome.landing, _when(outcome)),
         verdict=verdict,
         domains=evidence.slot_rows(simulation, outcome.first),
         placement=outcome.first.placement if outcome.first.plan is not None else None,

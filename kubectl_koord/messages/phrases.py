@@ -65,6 +65,7 @@ _PHRASES = (
     ("preempts-never", r"not eligible due to preemptionPolicy=Never"),
     ("victims-terminate", r"not eligible due to (?:a )?terminating pod on the nominated node"),
     ("quota-hook", r"CheckPod failed for hook plugin (?P<plugin>[^,]+), err: (?P<reason>.*)"),
+    ("no-reservation", r"node\(s\) no reservations match reservation affinity"),
     ("other-scheduler", r"schedulerName unmatched"),
     ("being-deleted", r"pod is being deleted"),
     ("plugin-failed", rf'running (?P<point>\w+) plugin "(?P<plugin>{_NAME})": (?P<reason>.*)'),

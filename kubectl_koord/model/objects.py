@@ -88,23 +88,6 @@ class Budget(Struct, frozen=True, gc=False):
     allowed: int
 
 
-class ReservationOwner(Struct, frozen=True, gc=False):
-    """One entry of a Reservation's owners; empty fields and a missing selector match everything."""
-
-    namespace: str = ""
-    name: str = ""
-    controller: str = ""
-    selector: Selector | None = None
-
-
-class Reservation(Struct, frozen=True, gc=False):
-    """One Reservation that holds room on a node. What is left of it is a `ReservedRoom`."""
-
-    name: str
-    node: str
-    owners: tuple[ReservationOwner, ...]
-
-
 class Lease(Struct, frozen=True, gc=False):
     """One leader lease.
 

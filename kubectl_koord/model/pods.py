@@ -10,6 +10,7 @@ from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.devices import DeviceOptions
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.numa import NO_NUMA, PodNUMA
+from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
 
@@ -63,7 +64,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     `claims` are its volume claims by name, `ephemeral` the names of its volumes for which claims of their own are made.
     `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
     koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
-    their amounts; `numa` is what it asks of CPUs and NUMA zones.
+    their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
@@ -82,6 +83,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     is_prod: bool = True
     of_daemon_set: bool = False
     devices: DeviceOptions | None = None
+    reservation: ReservationUse | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
 
@@ -92,7 +94,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     `gang` is the gang's id or empty; `job` the victim's job key (label
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
     API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
-    `allocations` what the scheduler wrote that its plugins booked for it.
+    `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
+    that the pod is itself (operating mode), empty for all but a few.
     """
 
     namespace: str
@@ -112,6 +115,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     scheduled: str = ""
     gone_by: str = ""
     allocations: Allocations = NOTHING
+    offers: str = ""
 
     @property
     def key(self) -> str:
@@ -138,10 +142,11 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
 
 
 class ReservedRoom(Struct, frozen=True, gc=False):
-    """What a Reservation holds of a node beyond what its owners request: a place, and these requests.
+    """What a Reservation holds of a node: a place, and these requests, of which its owners draw `resources`.
 
     The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it, with its own uid.
+    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it, with its own uid;
+    `job` and `protected` are the victim's, as of running pods.
     """
 
     name: str
@@ -149,6 +154,19 @@ class ReservedRoom(Struct, frozen=True, gc=False):
     requirements: PodRequirements = PodRequirements()
     priority: int = 2**31 - 1
     allocations: Allocations = NOTHING
+    resources: tuple[str, ...] = ()
+    job: str = ""
+    protected: bool = False
+
+    @property
+    def uid(self) -> str:
+        """The Reservation's uid."""
+        return self.allocations.reservation
+
+    @property
+    def key(self) -> str:
+        """The name as reports print it."""
+        return self.name
 
 
 class Condition(Struct, frozen=True, gc=False):
@@ -173,7 +191,8 @@ class GangAnnotations(Struct, frozen=True, gc=False):
 class PendingPod(Struct, frozen=True, gc=False):
     """A pod without a node that is not finished, with all that decides about it.
 
-    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one.
+    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one;
+    `reserves` is the Reservation that is not placed yet and for which this pod stands.
     `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
     a member that is only put on a node to count, for which upstream's plugins book nothing.
     """
@@ -201,6 +220,8 @@ class PendingPod(Struct, frozen=True, gc=False):
     foreign_gang: str = ""
     uid: str = ""
     allocations: Allocations | None = None
+    owners: tuple[OwnerReference, ...] = ()
+    reserves: Reservation | None = None
 
     @property
     def key(self) -> str:

@@ -10,9 +10,10 @@ from msgspec import Struct
 from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.memo import Memo
-from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup, Reservation
+from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
+from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -62,8 +63,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
     `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what
-    the `reservations` hold beside them, in the order of their names;
-    `moment` is RFC 3339 and the only clock:
+    the `reservations` hold there, in the order of their names; `reserve_pods` stand for Reservations that are not
+    placed yet (those that belong to a gang are `pending`, too); `moment` is RFC 3339 and the only clock:
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
@@ -81,6 +82,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     quotas: tuple[Quota, ...] = ()
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
+    reserve_pods: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
     leases: tuple[Lease, ...] | None = None

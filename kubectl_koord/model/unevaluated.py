@@ -54,13 +54,6 @@ class UnreadTopologies(_Unevaluated, frozen=True, gc=False):
     """NodeResourceTopologies that could not be read: which CPUs and zones nodes have, and by which policy."""
 
 
-class MatchingReservation(_Unevaluated, frozen=True, gc=False):
-    """A Reservation that the pods may draw on: there may be more room than was counted."""
-
-    may_admit: ClassVar[bool] = True
-    name: str
-
-
 class UnreadReservations(_Unevaluated, frozen=True, gc=False):
     """Reservations that could not be read: they hold room, and may give it."""
 
@@ -107,7 +100,7 @@ class PodSetting(_Unevaluated, frozen=True, gc=False):
     code: PodSettingCode
 
 
-WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources", "reservation-affinity"]
+WideningCode: TypeAlias = Literal["namespace-selector", "pod-level-resources"]
 
 
 class WideningPodSetting(_Unevaluated, frozen=True, gc=False):
@@ -137,7 +130,6 @@ Unevaluated: TypeAlias = (
     | UnreadCards
     | UnreadLoad
     | UnreadTopologies
-    | MatchingReservation
     | UnreadReservations
     | UnreadStorage
     | UnreadVolume

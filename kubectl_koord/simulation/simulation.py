@@ -11,8 +11,10 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.jobs import jobs
+from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.preemption import Preemption
+from kubectl_koord.engine.queue import priority
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, outcomes
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
@@ -32,26 +34,29 @@ class Cluster(Struct, frozen=True):
     tree: Tree | NoTree
 
     def simulation(self, subject: Subject) -> "Simulation":
-        """Return the simulation of a subject in this cluster."""
-        return Simulation(self.snapshot, self.view, self.tree, subject)
+        """Return the simulation of a subject in this cluster, once the reservations that go before it are placed."""
+        known = rules(self.snapshot.config.version)
+        found = landings(self.view, priority(subject), known)
+        return Simulation(self.snapshot, found[0].view, self.tree, subject, found)
 
 
 class Simulation(Cluster, frozen=True):
-    """A subject in its cluster."""
+    """A subject in its cluster; `landings` is where reservations that go before it may be placed, the first as here."""
 
     subject: Subject
+    landings: tuple[Landing, ...] = ()
 
     def answered_alone(self, view: View) -> tuple[Outcome, ...]:
         """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""
         own = {pod.key for pod in self.subject.pending}
         if all(pod.key in own for pod in self.snapshot.nominated):
-            return open_outcomes(self, view, preemption=False)
+            return open_outcomes(self, view, preemption=False, alone=True)
         pending = (
             pod if pod.key in own or not pod.nominated else structs.replace(pod, nominated="")
             for pod in self.snapshot.pending
         )
         alone = structs.replace(self.snapshot, pending=tuple(pending))
-        return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False)
+        return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False, alone=True)
 
     def prepared(self, pod: PendingPod, view: View | None = None) -> Prepared:
         """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
@@ -105,7 +110,12 @@ def simulate(snapshot: Snapshot, subject: Subject) -> Simulation:
 
 
 def open_outcomes(
-    simulation: Simulation, view: View | None = None, *, preemption: bool = True, idle_too: bool = False
+    simulation: Simulation,
+    view: View | None = None,
+    *,
+    preemption: bool = True,
+    idle_too: bool = False,
+    alone: bool = False,
 ) -> tuple[Outcome, ...]:
     """Return the distinct outcomes that the API leaves open, the likeliest first.
 
@@ -113,21 +123,47 @@ def open_outcomes(
     are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
     where one places the job.
     """
-    every = list(every_outcome(simulation, view, preemption=preemption))
+    landed: dict[object, list[Outcome]] = {}
+    for outcome in every_outcome(simulation, view, preemption=preemption, alone=alone):
+        landed.setdefault(outcome.landing, []).append(outcome)
+    return _distinct([outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)])
+
+
+def _with_effect(every: list[Outcome], *, idle_too: bool) -> list[Outcome]:
     effective = [one for one in every if one.placed_at_once or one.rounds or one.first.fails_at_reserve]
     if idle_too and not any(outcome.placed_at_once for outcome in every):
-        return _distinct(every)
-    return _distinct(effective or every)
+        return every
+    return effective or every
 
 
 def every_outcome(
-    simulation: Simulation, view: View | None = None, *, preemption: bool = True, most_rounds: int = MOST_ROUNDS
+    simulation: Simulation,
+    view: View | None = None,
+    *,
+    preemption: bool = True,
+    most_rounds: int = MOST_ROUNDS,
+    alone: bool = False,
 ) -> Iterator[Outcome]:
-    """Yield the outcomes as they are computed, those that come to the same included."""
+    """Yield the outcomes as they are computed, those that come to the same included.
+
+    Reservations that go before the subject are placed first, those too that find room only in this variant;
+    `alone` leaves them out.
+    """
     snapshot = simulation.snapshot
+    known = rules(snapshot.config.version)
     enabled = preemption and snapshot.config.preemption
-    for job in jobs(simulation.subject, snapshot, rules(snapshot.config.version), simulation.tree):
-        yield from outcomes(job, view or simulation.view, preemption=enabled, most_rounds=most_rounds)
+    every = list(jobs(simulation.subject, snapshot, known, simulation.tree))
+    now = view or simulation.view
+    if alone:
+        found: tuple[Landing, ...] = (Landing(now),)
+    elif any(now is landing.view for landing in simulation.landings[:1]):
+        found = simulation.landings
+    else:
+        found = landings(now, priority(simulation.subject), known)
+    for landing in found:
+        for job in every:
+            for outcome in outcomes(job, landing.view, preemption=enabled, most_rounds=most_rounds):
+                yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
 
 
 def next_attempt(simulation: Simulation, view: View | None = None) -> tuple[Outcome, ...]:

@@ -7,6 +7,7 @@ from kubectl_koord.engine.refusals import (
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
+    NoReservationMatches,
     NoTopologyTree,
     PreFilterRefusal,
     QuotaExceeded,
@@ -38,6 +39,12 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             )
         case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
             return f"{invalid_devices(refusal)}."
+        case NoReservationMatches(name=name, owned=owned):
+            wanted = f"reservation {name}" if name else "a reservation with its reservation affinity"
+            if not owned:
+                return f"it must use {wanted}, and no reservation with room is for it."
+            others = "the one that is for it does" if owned == 1 else f"the {owned} that are for it do"
+            return f"it must use {wanted}, and {others} not match."
         case FractionalBinding(asked=asked):
             return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
         case UnreadableAnnotation(annotation=annotation):

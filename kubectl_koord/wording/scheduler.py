@@ -43,6 +43,7 @@ _SENTENCES = {
     "preempts-never": "may not preempt for it: preemptionPolicy is Never",
     "victims-terminate": "waited for preempted pods to terminate",
     "quota-hook": "was refused by the quota hook {plugin}: {reason}",
+    "no-reservation": "found no reservation that matches the reservation affinity",
     "other-scheduler": "found another scheduler's name on the pod",
     "being-deleted": "found the pod being deleted",
     "plugin-failed": "failed in plugin {plugin}: {reason}",

@@ -5,7 +5,6 @@ from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    MatchingReservation,
     NodeSetting,
     NodeSettingCode,
     OpenQuota,
@@ -34,7 +33,6 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "scheduling-hint": "scheduling hint",
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
-    "reservation-affinity": "reservation affinity",
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "no-parent": "its parent does not exist",
@@ -71,8 +69,6 @@ def _name(item: Unevaluated) -> str:
             return "the measured load of the nodes (NodeMetric objects could not be read)"
         case UnreadTopologies():
             return "the CPUs and NUMA zones of the nodes (NodeResourceTopology objects could not be read)"
-        case MatchingReservation(name):
-            return f"reservation {name}"
         case UnreadReservations():
             return "reservations (Reservation objects could not be read)"
         case UnreadStorage(name, kind):

@@ -136,6 +136,12 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 90, "allowed by pod affinity"
         case reasons.Overloaded() | reasons.MetricExpired():
             return 100, "below the load thresholds"
+        case reasons.NotReserved():
+            return 5, "with a reservation that matches"
+        case reasons.OtherPolicy():
+            return 94, "with reservations of the same allocate policy"
+        case reasons.BeyondReservation():
+            return 95, "with room in a reservation that matches"
         case reasons.NUMAPolicyMismatch() | reasons.FractionalCPUs():
             return 110, "whose CPU and NUMA policies allow it"
         case reasons.InvalidAmplification() | reasons.InsufficientAmplifiedCPU():
@@ -199,6 +205,12 @@ def obstacle(reason: Reason) -> str:
             return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
         case reasons.MetricExpired(updated=updated):
             return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
+        case reasons.NotReserved():
+            return "no reservation that matches"
+        case reasons.OtherPolicy():
+            return "reservations of another allocate policy"
+        case reasons.BeyondReservation():
+            return _beyond_reservation(reason)
         case reasons.SpreadTooSkewed(key=key):
             return f"topology spread over {key}"
         case reasons.SpreadLabelMissing(key=key):
@@ -256,3 +268,13 @@ def _of_numa(reason: reasons.NUMAReason) -> str:
             return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
         case _:
             assert_never(reason)
+
+
+def _beyond_reservation(reason: reasons.BeyondReservation) -> str:
+    """Return what reservations that match are short of, alone or together with their node."""
+    if reason.of_reservation:
+        return f"too little {listed([resource_name(name) for name, _, _ in reason.of_reservation])} in its reservations"
+    if reason.full:
+        return "no pod place in its reservations"
+    short = listed([resource_name(name) for name, _, _ in reason.of_node])
+    return f"insufficient {short} with a reservation" if short else "no reservation that can be used"

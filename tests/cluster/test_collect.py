@@ -60,7 +60,7 @@ def test_a_kind_that_is_forgotten_takes_nothing_else_along(kind: str) -> None:
 
 
 def test_what_an_object_said_before_is_not_kept() -> None:
-    from_reservation = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "held"}'}
+    from_reservation = {"scheduling.koordinator.sh/reservation-allocated": '{"uid": "held"}'}
     requests: dict[str, Any] = {"spec": {"nodeName": "n1", "containers": [{"resources": {"requests": {"cpu": "1"}}}]}}
     pod = written("Pod", **requests)
     owner = written("Pod", **requests)

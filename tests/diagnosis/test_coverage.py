@@ -3,11 +3,10 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
-from kubectl_koord.model.objects import Reservation, ReservationOwner
+from kubectl_koord.model.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
-    MatchingReservation,
     NodeSetting,
     PodSetting,
     Unevaluated,
@@ -16,7 +15,7 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.common import Basis
 from kubectl_koord.reports.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, having, why_of
+from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, why_of
 
 FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2, 8)
 GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)))
@@ -108,27 +107,6 @@ def test_an_answer_names_what_it_rests_on() -> None:
     assert basis(FREE) == Basis("1.8", "assumed", MOMENT, "cluster")
 
 
-@pytest.mark.parametrize(
-    ("owner", "may"),
-    [
-        (ReservationOwner(), True),
-        (ReservationOwner(namespace="default", name="job-0"), True),
-        (ReservationOwner(namespace="ml"), False),
-        (ReservationOwner(name="other"), False),
-        (ReservationOwner(controller="Job/j"), True),
-        (ReservationOwner(controller="Job/k"), False),
-        (ReservationOwner(selector=having(app="web")), True),
-        (ReservationOwner(selector=having(app="db")), False),
-    ],
-)
-def test_a_reservation_that_the_pods_may_own_leaves_it_open(owner: ReservationOwner, *, may: bool) -> None:
-    drawing = FREE.change_pods(owner="Job/j", labels=(("app", "web"),))
-    drawing = drawing.but(reservations=(Reservation("r", "n1", (owner,)),))
-    found = not_evaluated(drawing.subject("job"), drawing)
-    assert found == ((MatchingReservation("r"),) if may else ())
-    assert why_of(drawing.with_running("low", on="n1")).verdict == ("unknown" if may else "no")
-
-
 def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
     drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=(CLAIMS,))
     report = why_of(drawing)
@@ -141,3 +119,18 @@ def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
 def test_resource_claims_are_ignored_by_1_7(version: str, verdict: str) -> None:
     drawing = cluster("s0: b0[n1]").with_pod("p", unevaluated=(PodSetting("resource-claims"),)).version(version)
     assert why_of(drawing, "p").verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("drawing", "subject", "is_needed"),
+    [
+        (FREE, "job", False),
+        (FREE.change("n1", numa=NodeNUMA(policy="Restricted")), "job", True),
+        (FREE.with_pod("solo", numa=PodNUMA(binds=True)), "pod/solo", True),
+    ],
+)
+def test_the_topologies_of_nodes_are_missed_where_cpus_or_zones_decide(
+    drawing: Drawing, subject: str, *, is_needed: bool
+) -> None:
+    report = why_of(drawing.with_gap("NodeResourceTopology", "not-in-input"), subject)
+    assert ("kind-not-in-input" in [one.code for one in report.warnings]) == is_needed

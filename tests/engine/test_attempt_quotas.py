@@ -8,6 +8,7 @@ from kubectl_koord.engine.rounds import outcomes
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, QuotaSettings
 from tests.build import SPINE, Drawing, attempt_of, cluster, cpus, having, jobs_of, preemption_of, short
+from tests.engine.device_share.world import asking, cards, node_with
 
 TEAM = ((NAME_LABEL, "team"),)
 OTHER = ((NAME_LABEL, "other"),)
@@ -183,3 +184,16 @@ def test_the_node_is_chosen_where_the_least_important_pods_go() -> None:
 
     assert victims(of_quota(drawing)) == ["c"]
     assert DEFAULT not in {quota.name for quota in drawing.quotas}
+
+
+def test_members_that_wait_for_one_that_a_quota_refuses_keep_what_is_booked_for_them() -> None:
+    drawing = node_with(*cards(2)).with_quota("team", cpu=1)
+    requests = asking(gpu=1).requirements.requests
+    planned = attempt_of(drawing.with_gang("job", 2, must_gather=SPINE, requests=requests, labels=TEAM))
+    plain = attempt_of(drawing.with_gang("job", 2, requests=requests, labels=TEAM))
+
+    for failed in (planned, plain):
+        assert failed.over_quota is not None
+        (waits,) = failed.waiting["n1"]
+        assert waits.allocations is not None
+        assert [(one.type, one.minor) for one in waits.allocations.devices] == [("gpu", 0)]

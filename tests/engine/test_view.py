@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from kubectl_koord.engine.view import NodeState, Occupant, View, of
+from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, ReservedRoom
 from tests.build import cluster, cpus, node, pending, running
 
@@ -99,7 +100,7 @@ def test_pods_whose_sums_are_known_are_not_gone_through() -> None:
 def test_what_is_reserved_goes_first_on_its_node_and_takes_room_and_a_place() -> None:
     view = of(DRAWN.with_reserved("r", on="n1", cpu=2).with_reserved("s", on="n1").with_reserved("t", on="n2"))
     r, s, t = (
-        ReservedRoom(name, on, PodRequirements(cpus(cpu)))
+        ReservedRoom(name, on, PodRequirements(cpus(cpu)), allocations=Allocations(reservation=name))
         for name, on, cpu in (("r", "n1", 2), ("s", "n1", 1), ("t", "n2", 1))
     )
     assert (view.occupants("n1"), view.occupants("n2")) == ((r, s, A), (t,))

@@ -229,6 +229,7 @@ PHRASES = [
     ("permit failed for pod a/p@n: x", "batch-not-permitted", {"pod": "a/p", "node": "n", "reason": "x"}),
     ("Gang not found", "gang-gone", {}),
     ("gang is nil, may be already deleted", "gang-gone", {}),
+    ("node(s) no reservations match reservation affinity", "no-reservation", {}),
     ('Gang "a/g" gets rejected due to Pod "p" in Unreserve', "member-unreserved", {"gang": "a/g", "pod": "p"}),
     ("all pending pods is already been attempted", "group-attempted", {}),
     (

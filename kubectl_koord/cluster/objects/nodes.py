@@ -1,25 +1,15 @@
 """Nodes."""
 
-import json
 from sys import intern
-from typing import Any
 
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta
 from kubectl_koord.cluster.objects.fields.pool import Pool
-from kubectl_koord.model import objects, pods, quantity, selectors
-
-_RESERVATION = "node.koordinator.sh/reservation"
-
-
-class Taint(Struct, gc=False):
-    """spec.taints[] of a Node."""
-
-    key: str = ""
-    value: str = ""
-    effect: str = ""
+from kubectl_koord.cluster.objects.fields.taints import Taint, taints
+from kubectl_koord.model import objects, pods
 
 
 class NodeSpec(Struct, gc=False):
@@ -53,13 +43,13 @@ def node(written: Node, pool: Pool) -> objects.Node:
     """
     meta = written.metadata
     annotations = meta.annotations or {}
-    reserved = annotations.get(_RESERVATION)
+    reserved = annotations.get(KEPT_BACK)
     ready = next((c.status == "True" for c in written.status.conditions or () if c.type == "Ready"), False)
     return objects.Node(
         name=intern(meta.name),
         allocatable=_unreserved(written, reserved) if reserved else pool.allocatable(written.status.allocatable),
         labels=pool.labels(meta.labels),
-        taints=tuple(selectors.Taint(t.key, t.value, t.effect) for t in written.spec.taints or ()),
+        taints=taints(written.spec.taints),
         unschedulable=bool(written.spec.unschedulable),
         ready=ready,
     )
@@ -73,27 +63,6 @@ def _unreserved(written: Node, reserved: str) -> pods.Resources:
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:
     """Lower the allocatable by `node.koordinator.sh/reservation` (pkg/util/transformer)."""
-    try:
-        reservation: Any = json.loads(annotation)
-        if not isinstance(reservation, dict) or reservation.get("applyPolicy", "") not in {"", "Default"}:
-            return
-        reserved = amounts(reservation.get("resources"))
-        cpus = _count_cpus(str(reservation.get("reservedCPUs") or ""))
-    except (ValueError, AttributeError, RecursionError):
-        return
-    if cpus:
-        reserved["cpu"] = cpus * quantity.NANO
-    for resource, amount in reserved.items():
+    for resource, amount in kept_back(annotation).items():
         if resource in allocatable:
             allocatable[resource] = max(0, allocatable[resource] - amount)
-
-
-def _count_cpus(written: str) -> int:
-    cpus: set[int] = set()
-    for part in filter(None, written.split(",")):
-        first, _, last = part.partition("-")
-        low, high = int(first), int(last or first)
-        if not 0 <= low <= high < 1 << 16:
-            raise ValueError(written)
-        cpus.update(range(low, high + 1))
-    return len(cpus)

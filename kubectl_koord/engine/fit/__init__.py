@@ -17,6 +17,7 @@ from kubectl_koord.engine.fit import (
     node_affinity,
     ports,
     quota,
+    reservation,
     resources,
     sidecars,
     taints,
@@ -27,6 +28,7 @@ from kubectl_koord.engine.fit.check import Check, Cluster
 from kubectl_koord.engine.fit.numa import amplified, placing, settings
 from kubectl_koord.engine.reasons import Reason
 from kubectl_koord.engine.refusals import PreFilterRefusal
+from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.allocations import NOTHING, Allocations
@@ -36,6 +38,7 @@ from kubectl_koord.model.storage import Claim
 Prepare: TypeAlias = Callable[[PendingPod, Cluster], Check | PreFilterRefusal | None]
 
 FILTERS: tuple[Prepare, ...] = (
+    reservation.prepare_nodes,  # PreFilter leaves no other nodes
     cordon.prepare,
     taints.prepare,
     node_affinity.prepare,
@@ -45,6 +48,9 @@ FILTERS: tuple[Prepare, ...] = (
     volumes.prepare,
     topology_spread.prepare,
     interpod_affinity.prepare,
+    reservation.prepare_policy,
+    reservation.prepare_fit,
+    reservation.prepare_booking,
     load_aware.prepare,
     settings.prepare,
     amplified.prepare,
@@ -62,13 +68,15 @@ class Prepared(Struct, frozen=True):
     """What PreFilter leaves for all members of a round: the state of the trigger pod alone.
 
     `checks` are the filters that have a say, in order; `nominated` holds, by node, the pods of other
-    jobs that are nominated there; `refusal` is why no node is asked, None where they are.
+    jobs that are nominated there; `refusal` is why no node is asked, None where they are. `reservations`
+    are the uids of those that the trigger may draw on: they are not in its way.
     """
 
     trigger: PendingPod
     checks: tuple[Check, ...]
     nominated: Mapping[str, tuple[PendingPod, ...]] = {}
     refusal: PreFilterRefusal | None = None
+    reservations: frozenset[str] = frozenset()
 
     @property
     def counts_only_room(self) -> bool:
@@ -130,7 +138,20 @@ def prepare(
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
     refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
     checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
-    return Prepared(trigger, checks, by_node, refusal)
+    return Prepared(trigger, checks, by_node, refusal, drawable(view, trigger).uids)
+
+
+def preference(state: NodeState, prepared: Prepared) -> tuple[int, int]:
+    """Return how much a node is preferred to others that take the pod, the lowest most."""
+    return max(check.preference(state) for check in prepared.checks)
+
+
+def preferred(states: Sequence[NodeState], prepared: Prepared) -> Sequence[NodeState]:
+    """Return those of the nodes that take a pod that it prefers to all others."""
+    if not prepared.reservations:
+        return states
+    ranks = [preference(state, prepared) for state in states]
+    return [state for state, rank in zip(states, ranks, strict=True) if rank == min(ranks)]
 
 
 def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:

@@ -33,6 +33,12 @@ class Cluster(Struct, frozen=True):
     first: PendingPod | None = None
     pending: tuple[PendingPod, ...] | None = None
 
+    @property
+    def once(self) -> frozenset[str]:
+        """The reservations that are spent as soon as one owner has its place, before it is bound."""
+        every = self.view.snapshot.reservations if self.rules.spends_reservations else ()
+        return frozenset(one.uid for one in every if one.once)
+
 
 class Check(Protocol):
     """One filter, prepared for the trigger of a round."""
@@ -66,6 +72,9 @@ class Check(Protocol):
 
         """
 
+    def preference(self, state: NodeState) -> tuple[int, int]:
+        """Return how much a node is preferred to others that take the pod, the lowest most."""
+
 
 class Stateless:
     """The part of a check that room does not limit, that members change nothing of, and that books nothing."""
@@ -87,3 +96,20 @@ class Stateless:
     def reserve(self, _pod: PendingPod, _state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book nothing more."""
         return booked
+
+    def preference(self, _state: NodeState) -> tuple[int, int]:
+        """Prefer none."""
+        return 0, 0
+
+
+def how_many(need: Resources, each: Resources, free: Mapping[str, int], most: int) -> int:
+    """Return how many pods go in one after the other, each asking `need` and taking up `each`, at most so many."""
+    count = most
+    taken = dict(each)
+    for resource, amount in need:
+        left = free.get(resource, 0) - amount
+        if left < 0:
+            return 0
+        if taken.get(resource):
+            count = min(count, left // taken[resource] + 1)
+    return max(0, count)

@@ -1,28 +1,35 @@
 """Resources and pod places (plugins/noderesources)."""
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, room_with, used_up
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
 
 class NodeResources(Stateless, Struct, frozen=True):
-    """The filter: members are filtered with the requests of the trigger."""
+    """The filter: members are filtered with the requests of the trigger, to which its reservations are given back.
+
+    `once` are the reservations that count beside their owner, where that is not bound yet.
+    """
 
     depends_on: ClassVar[DependsOn] = "room"
     rules: Rules
+    reservations: Drawable = NO_RESERVATIONS
+    once: frozenset[str] = frozenset()
 
     def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return a reason when resources or pod places are short (`fitsRequest`)."""
-        free = state.free
+        free, places = self._room(state)
         asked = trigger.requests
         short = [(resource, amount, left) for resource, amount in asked if amount > (left := free.get(resource, 0))]
-        no_place = state.places < 1
+        no_place = places < 1
         if short:
             allocatable = dict(state.node.allocatable)
             oversized = any(amount > allocatable.get(resource, 0) for resource, amount, _ in short)
@@ -31,23 +38,15 @@ class NodeResources(Stateless, Struct, frozen=True):
 
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int:
         """Return how many pods there are resources and places for."""
-        return how_many(trigger.requests, each, state)
+        free, places = self._room(state)
+        return how_many(trigger.requests, each, free, places)
+
+    def _room(self, state: NodeState) -> tuple[Mapping[str, int], int]:
+        if not state.rooms:
+            return state.free, state.places
+        return room_with(state, self.reservations.uids, used_up(state, self.once))
 
 
-def how_many(need: Resources, each: Resources, state: NodeState) -> int:
-    """Return how many pods go in one after the other, each asking `need` and taking up `each`."""
-    count = state.places
-    taken = dict(each)
-    free = state.free
-    for resource, amount in need:
-        left = free.get(resource, 0) - amount
-        if left < 0:
-            return 0
-        if taken.get(resource):
-            count = min(count, left // taken[resource] + 1)
-    return max(0, count)
-
-
-def prepare(_trigger: PendingPod, cluster: Cluster) -> NodeResources:
+def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:
     """Return the filter with the version's rules."""
-    return NodeResources(cluster.rules)
+    return NodeResources(cluster.rules, drawable(cluster.view, trigger), cluster.once)

@@ -151,7 +151,7 @@ def test_what_a_reservation_has_is_booked_under_its_uid() -> None:
     annotations = {ALLOCATED: json.dumps({"gpu": [{"minor": 0, "resources": WHOLE}]})}
     reservation = thing("Reservation", "r", annotations=annotations, status=status)
     reservation["metadata"]["uid"] = "u"
-    (room,) = read(reservation).reserved
+    (room,) = read(thing("Node", "n1"), reservation).reserved
     assert room.allocations == holding(0, reservation="u")
 
 

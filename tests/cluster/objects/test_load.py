@@ -1,4 +1,4 @@
-"""NodeMetrics, CSINodes and reservations: what other objects tell of a node."""
+"""NodeMetrics and CSINodes: what other objects tell of a node."""
 
 import pytest
 
@@ -12,10 +12,8 @@ from kubectl_koord.model.load import (
     Thresholds,
     UsageOverTime,
 )
-from kubectl_koord.model.objects import Reservation, ReservationOwner
-from kubectl_koord.model.pods import PodRequirements, ReservedRoom, Resources
-from kubectl_koord.model.selectors import Requirement, Selector
-from tests.cluster.objects.wire import Json, pending, pod, read, thing
+from kubectl_koord.model.pods import Resources
+from tests.cluster.objects.wire import Json, pending, read, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MEM = 1 << 30
@@ -211,46 +209,3 @@ def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     drivers = [{"name": "b", "allocatable": {"count": 5}}, {"name": "a"}, {"name": "c", "allocatable": {}}]
     found = read(a_node(), thing("CSINode", "n1", spec={"drivers": drivers}))
     assert (found.nodes["n1"].volume_limits, found.nodes["n1"].metric) == ((("b", 5),), None)
-
-
-OWNERS = [
-    {"object": {"namespace": "ml", "name": "p"}},
-    {"controller": {"kind": "Job", "name": "j", "namespace": "ml"}},
-    {"labelSelector": {"matchLabels": {"a": "b"}}},
-]
-
-
-def reservation(**status: object) -> Json:
-    known = {"phase": "Available", "nodeName": "n1", "allocatable": {"cpu": "4", "memory": "1Gi"}}
-    return thing("Reservation", "r", spec={"owners": OWNERS}, status={**known, **status})
-
-
-def test_what_is_left_of_a_reservation_is_reserved_on_its_node() -> None:
-    drawn = {"scheduling.koordinator.sh/reservation-allocated": '{"name": "r"}'}
-    found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=drawn))
-    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("memory", MEM),))),)
-    assert [owner.name for owner in found.running["n1"]] == ["p"]
-    assert found.reservations == (
-        Reservation(
-            "r",
-            "n1",
-            (
-                ReservationOwner("ml", "p"),
-                ReservationOwner("ml", controller="Job/j"),
-                ReservationOwner(selector=Selector((Requirement("a", "In", ("b",)),))),
-            ),
-        ),
-    )
-
-
-@pytest.mark.parametrize("status", [{"phase": "Pending"}, {"nodeName": None}])
-def test_a_reservation_that_holds_no_room_is_none(status: Json) -> None:
-    found = read(a_node(), reservation(**status))
-    assert (found.reservations, found.reserved) == ((), ())
-
-
-@pytest.mark.parametrize("written", ["{", "[]", '{"name": 5}', "{}"])
-def test_a_pod_that_names_no_reservation_draws_on_none(written: str) -> None:
-    annotations = {"scheduling.koordinator.sh/reservation-allocated": written}
-    found = read(a_node(), reservation(), pod("p", nodeName="n1", requests={"cpu": 4}, annotations=annotations))
-    assert found.reserved == (ReservedRoom("r", "n1", PodRequirements((("cpu", 4000), ("memory", MEM)))),)

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.reservations import OwnerReference
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
@@ -57,6 +58,7 @@ def test_a_pod_without_a_node_waits() -> None:
         created="2026-11-20T09:00:00Z",
         owner="Job/j",
         labels=(("app", "web"), (LABEL, "job")),
+        owners=(OwnerReference("Set", "s"), OwnerReference("Job", "j", controller=True)),
     )
 
 

@@ -166,10 +166,6 @@ def test_required_inter_pod_terms() -> None:
             {"affinity": {"podAffinity": {REQUIRED: [{"namespaceSelector": {"matchLabels": {"a": "b"}}}]}}},
             (WideningPodSetting("namespace-selector"),),
         ),
-        (
-            {"annotations": {"scheduling.koordinator.sh/reservation-affinity": "{}"}},
-            (WideningPodSetting("reservation-affinity"),),
-        ),
     ],
 )
 def test_what_no_filter_evaluates_is_named_once(fields: Json, unevaluated: tuple[PodUnevaluated, ...]) -> None:

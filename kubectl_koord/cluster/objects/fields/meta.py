@@ -12,12 +12,13 @@ Int64: TypeAlias = Annotated[int, Limits(ge=-(1 << 63), le=(1 << 63) - 1)]
 Strings: TypeAlias = Mapping[str, str]
 
 
-class Owner(Struct, gc=False):
+class Owner(Struct, gc=False, rename="camel"):
     """metadata.ownerReferences[]."""
 
     kind: str = ""
     name: str = ""
     uid: str = ""
+    api_version: str = ""
     controller: bool | None = None
 
 

@@ -7,6 +7,8 @@ from sys import intern
 
 from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
+from kubectl_koord.cluster.objects.fields.owners import references
+from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model import pods
@@ -26,7 +28,7 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
         return _finished(written)
     if written.spec.node_name:
         return _running(written, pool)
-    return _pending(written, pool)
+    return pending(written, pool)
 
 
 def _finished(written: Pod) -> pods.FinishedPod:
@@ -65,6 +67,7 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         scheduled=created if scheduled == created else scheduled,
         gone_by=meta.deletion_timestamp or "",
         allocations=pool.allocations(annotations),
+        offers=(meta.uid or meta.name) if reservations.offers(written) else "",
     )
 
 
@@ -84,7 +87,13 @@ def _history(conditions: list[Condition] | None) -> tuple[str, bool]:
     )
 
 
-def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
+def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
+    """Return a pod that waits for a node.
+
+    Raises:
+        QuantityError: when a request is no quantity.
+
+    """
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)
@@ -112,6 +121,7 @@ def _pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
+        owners=references(meta),
     )
 
 

@@ -7,9 +7,8 @@ from sys import intern
 import msgspec
 
 from kubectl_koord.cluster.objects.fields import pod_devices
-from kubectl_koord.cluster.objects.fields.allocated import reservation_uid
 from kubectl_koord.cluster.objects.fields.pool import Pool
-from kubectl_koord.cluster.objects.pods import numa
+from kubectl_koord.cluster.objects.pods import numa, reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods, selectors
@@ -43,20 +42,24 @@ class PodPool(Pool):
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
         """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
         meta = pod.metadata
-        devices = pod_devices.read_of(meta.annotations, meta.labels, waits=not pod.spec.node_name)
-        key = (_without_node(pod.spec), qos, other_fields(pod), devices)
+        waits = not pod.spec.node_name
+        devices = pod_devices.read_of(meta.annotations, meta.labels, waits=waits)
+        use = reservations.read_of(meta.annotations, meta.labels) if waits else None
+        key = (_without_node(pod.spec), qos, other_fields(pod), devices, use)
         found = self._by_spec.get(key)
         if found is None:
             new = requirements(pod)
             if devices:
                 new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
+            if use is not None:
+                new = msgspec.structs.replace(new, reservation=reservations.use(use))
             found = self._by_spec[key] = self._requirements.setdefault(new, new)
         return found
 
     def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
         """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
         devices = pod_devices.allocated(annotations)
-        reservation = reservation_uid(annotations)
+        reservation = reservations.drawn_on(annotations)
         cpus = numa.allocated(annotations)
         if not devices and not reservation and cpus is None:
             return NOTHING

@@ -24,7 +24,6 @@ from kubectl_koord.model.unevaluated import (
 )
 
 _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
-    "scheduling.koordinator.sh/reservation-affinity": WideningPodSetting("reservation-affinity"),
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }

@@ -1,0 +1,136 @@
+"""What labels and annotations of pods say about reservations."""
+
+from collections.abc import Mapping
+from sys import intern
+from typing import Any, TypeAlias
+
+import msgspec
+
+from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
+from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, label_requirements
+from kubectl_koord.cluster.objects.pods import fields
+from kubectl_koord.model import pods, reservations
+from kubectl_koord.model.selectors import Toleration
+
+_SCHEDULING = "scheduling.koordinator.sh/"
+_AFFINITY = _SCHEDULING + "reservation-affinity"
+_EXACT = _SCHEDULING + "exact-match-reservation"
+_IGNORED = _SCHEDULING + "reservation-ignored"
+_ALLOCATED = _SCHEDULING + "reservation-allocated"
+_OWNERS = _SCHEDULING + "reservation-owners"
+_OPERATING_MODE = _SCHEDULING + "operating-mode"
+
+Written: TypeAlias = Mapping[str, str | None] | None
+Use: TypeAlias = tuple[str, str, bool]
+_NO_USE: Use = ("", "", False)
+_UNREADABLE = reservations.ReservationAffinity(terms=())
+
+
+class _Required(msgspec.Struct, gc=False, rename="camel"):
+    reservation_selector_terms: list[NodeSelectorTerm] | None = None
+
+
+class _Affinity(msgspec.Struct, gc=False, rename="camel"):
+    name: str = ""
+    reservation_selector: dict[str, str] | None = None
+    required: _Required | None = msgspec.field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    tolerations: list[fields.Toleration] | None = None
+
+
+class _Exact(msgspec.Struct, gc=False, rename="camel"):
+    resource_names: list[str] | None = None
+
+
+class _Allocated(msgspec.Struct, gc=False):
+    uid: str = ""
+
+
+def read_of(annotations: Written, labels: Written) -> Use:
+    """Return what is said about using reservations, as written: equal texts mean the same."""
+    ignores = labels is not None and labels.get(_IGNORED) == "true"
+    if not annotations:
+        return ("", "", True) if ignores else _NO_USE
+    return annotations.get(_AFFINITY) or "", annotations.get(_EXACT) or "", ignores
+
+
+def use(read: Use) -> reservations.ReservationUse | None:
+    """Return what is said about using reservations, None for nothing; none matches an affinity that cannot be read."""
+    if read == _NO_USE:
+        return None
+    affinity, exact, ignores = read
+    names = _decoded(exact, _Exact)
+    return reservations.ReservationUse(
+        affinity=_affinity(affinity) if affinity else None,
+        ignores=ignores,
+        exact=tuple(names.resource_names or ()) if isinstance(names, _Exact) else (),
+    )
+
+
+def _affinity(text: str) -> reservations.ReservationAffinity:
+    found = _decoded(text, _Affinity)
+    if not isinstance(found, _Affinity):
+        return _UNREADABLE
+    required = found.required
+    terms = (
+        None
+        if required is None
+        else tuple(
+            reservations.ReservationTerm(
+                label_requirements(term.match_expressions), label_requirements(term.match_fields)
+            )
+            for term in required.reservation_selector_terms or ()
+        )
+    )
+    return reservations.ReservationAffinity(
+        name=found.name,
+        selector=tuple(sorted((found.reservation_selector or {}).items())),
+        terms=terms,
+        tolerations=tuple(Toleration(t.key, t.operator, t.value, t.effect) for t in found.tolerations or ()),
+    )
+
+
+def _decoded(text: str, wanted: Any) -> object:  # noqa: ANN401
+    try:
+        return msgspec.json.decode(text, type=wanted) if text else None
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+
+
+def drawn_on(annotations: Written) -> str:
+    """Return the uid of the reservation that the pod was allocated from, empty for none."""
+    text = annotations.get(_ALLOCATED) if annotations else None
+    found = _decoded(text or "", _Allocated)
+    return intern(found.uid) if isinstance(found, _Allocated) else ""
+
+
+def offers(pod: fields.Pod) -> bool:
+    """Tell whether a pod is a reservation itself: it says so, runs, and is ready (`IsReservationOperatingMode`)."""
+    labels = pod.metadata.labels
+    return (
+        bool(labels)
+        and (labels or {}).get(_OPERATING_MODE) == "Reservation"
+        and pod.status.phase == "Running"
+        and any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
+    )
+
+
+def operating(written: fields.Pod, pod: pods.RunningPod) -> reservations.Reservation:
+    """Return the reservation that a running pod is itself."""
+    size = pod.requirements.requests
+    return reservations.Reservation(
+        uid=pod.offers,
+        name=pod.name,
+        node=pod.node,
+        size=size,
+        owners=_operating_owners(written.metadata.annotations),
+        policy="Aligned",
+        labels=pod.labels,
+        resources=tuple(resource for resource, _ in size),
+        is_pod=True,
+    )
+
+
+def _operating_owners(annotations: Written) -> tuple[reservations.ReservationOwner, ...]:
+    """Return for whom such a pod holds its room; nobody where that cannot be read."""
+    found = _decoded((annotations or {}).get(_OWNERS) or "", list[ReservationOwner])
+    return owners(found) if isinstance(found, list) else ()

@@ -1,0 +1,247 @@
+"""Reservations (plugins/reservation): whether those that match a pod hold it, and which of them it takes.
+
+What they give back of a node is counted by NodeResourcesFit, all of them at once; here each is looked at alone.
+Members that are put on a node to count slots are charged to the node, not to a reservation.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
+from kubectl_koord.engine.fit.node_affinity import is_selected
+from kubectl_koord.engine.reasons import BeyondReservation, NotReserved, OtherPolicy, Reason
+from kubectl_koord.engine.refusals import NoReservationMatches
+from kubectl_koord.engine.reservations import Drawable, drawable, owned, owners_on, room_for_strangers, used_up
+from kubectl_koord.engine.view import NodeState
+from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.reservations import Reservation, ReservationUse
+
+_Short = tuple[tuple[str, int, int], ...]
+_MOST = 1 << 62
+_NOTHING_SAID = ReservationUse()
+
+
+class OnlyReserved(Stateless, Struct, frozen=True):
+    """What PreFilter leaves of the nodes for a pod that must use a reservation: those with one that matches."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+    nodes: frozenset[str]
+
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Refuse every other node."""
+        return None if state.node.name in self.nodes else NotReserved()
+
+
+class _Reservations(Struct, frozen=True):
+    """The reservations that match the trigger, and those that are spent by their first owner."""
+
+    drawable: Drawable
+    once: frozenset[str]
+    use: ReservationUse
+
+    def on(self, state: NodeState) -> tuple[Reservation, ...]:
+        """Return those on a node."""
+        spent = used_up(state, self.once)
+        return tuple(one for one in self.drawable.on(state) if one.uid not in spent)
+
+    def named(self, state: NodeState) -> tuple[Reservation, ...]:
+        """Return those on a node that may be used: by name only the one."""
+        name = self.use.affinity.name if self.use.affinity else ""
+        return tuple(one for one in self.on(state) if name in {"", one.name})
+
+    def short_of_node(self, one: Reservation, state: NodeState, asked: Resources) -> _Short:
+        """Return what the rest of the reservation and the node have too little of together (`fitsNode`)."""
+        free = _with_rest(one, state, self.once)
+        return tuple(
+            (resource, amount, free.get(resource, 0)) for resource, amount in asked if amount > free.get(resource, 0)
+        )
+
+
+def _with_rest(one: Reservation, state: NodeState, once: frozenset[str]) -> dict[str, int]:
+    free = dict(room_for_strangers(state, used_up(state, once)))
+    for resource, amount in _left(one, state).items():
+        free[resource] = free.get(resource, 0) + amount
+    return free
+
+
+def _left(one: Reservation, state: NodeState) -> dict[str, int]:
+    """Return what a reservation still gives: less than it has left where some is kept back (`GetAvailable`)."""
+    kept = dict(one.kept_back)
+    return {resource: max(0, amount - kept.get(resource, 0)) for resource, amount in state.rest(one.uid).items()}
+
+
+def _short_of_reservation(one: Reservation, state: NodeState, asked: Resources) -> tuple[_Short, bool]:
+    """Return what a Restricted reservation has too little of, and whether its places are taken (`fitsReservation`)."""
+    if one.policy != "Restricted":
+        return (), False
+    left = _left(one, state)
+    short = tuple(
+        (resource, amount, left.get(resource, 0))
+        for resource, amount in asked
+        if resource in one.resources and amount > left.get(resource, 0)
+    )
+    places = dict(one.size).get("pods")
+    return short, places is not None and owners_on(state, one.uid) >= places
+
+
+class ReservationFit(Stateless, Struct, frozen=True):
+    """The filter, where any reservation matches the trigger."""
+
+    depends_on: ClassVar[DependsOn] = "room"
+    of: _Reservations
+
+    def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
+        """Return a reason when no reservation of the node holds the pod (`filterWithReservations`)."""
+        if not self.of.on(state):
+            return None
+        of_node: dict[str, tuple[int, int]] = {}
+        of_reservation: dict[str, tuple[int, int]] = {}
+        full = False
+        for one in self._looked_at(state, trigger):
+            node_short = self.of.short_of_node(one, state, trigger.requests)
+            short, is_full = _short_of_reservation(one, state, trigger.requests)
+            if not node_short and not short and not is_full:
+                return None
+            _keep_most(of_node, node_short)
+            _keep_most(of_reservation, short)
+            full = full or is_full
+        if self.of.use.affinity is not None:
+            return BeyondReservation(_listed(of_node), _listed(of_reservation), full)
+        if not of_node:
+            free = room_for_strangers(state, used_up(state, self.of.once))
+            _keep_most(of_node, ((name, n, free.get(name, 0)) for name, n in trigger.requests if n > free.get(name, 0)))
+        return BeyondReservation(_listed(of_node)) if of_node else None
+
+    def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
+        """Return how many pods the best reservation takes together with the node, or the node alone."""
+        if not self.of.on(state):
+            return None
+        asked = trigger.requests
+        giving = [
+            one for one in self._looked_at(state, trigger) if _short_of_reservation(one, state, asked) == ((), False)
+        ]
+        if giving or self.of.use.affinity is not None:
+            counts = (how_many(asked, each, _with_rest(one, state, self.of.once), _MOST) for one in giving)
+            return max(counts, default=0)
+        return how_many(asked, each, room_for_strangers(state, used_up(state, self.of.once)), _MOST)
+
+    def _looked_at(self, state: NodeState, trigger: PodRequirements) -> list[Reservation]:
+        """Return those that have to do with what is asked for; all, for a pod that must use one."""
+        asked = dict(trigger.requests)
+        return [
+            one
+            for one in self.of.named(state)
+            if self.of.use.affinity or any(resource in asked for resource in one.resources)
+        ]
+
+
+def _keep_most(kept: dict[str, tuple[int, int]], short: Iterable[tuple[str, int, int]]) -> None:
+    for resource, amount, left in short:
+        kept[resource] = (amount, max(left, kept.get(resource, (0, left))[1]))
+
+
+def _listed(short: dict[str, tuple[int, int]]) -> _Short:
+    return tuple((resource, amount, left) for resource, (amount, left) in sorted(short.items()))
+
+
+class SamePolicy(Stateless, Struct, frozen=True):
+    """The filter for a reservation that is to be placed: Default does not go with any other policy."""
+
+    depends_on: ClassVar[DependsOn] = "node"
+    nodes: frozenset[str]
+
+    def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
+        """Refuse the nodes that have a reservation which it does not go with."""
+        return OtherPolicy() if state.node.name in self.nodes else None
+
+
+class Booking(Stateless, Struct, frozen=True):
+    """Which reservation a pod takes that has found its node, and which nodes it prefers for theirs."""
+
+    depends_on: ClassVar[DependsOn] = "books"
+    of: _Reservations
+
+    def reject(self, _pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> None:
+        """Refuse nothing."""
+
+    def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Book the reservation that is taken, if any."""
+        taken = self._taken(state, pod.requirements.requests)
+        return structs.replace(booked, reservation=taken.uid) if taken else booked
+
+    def preference(self, state: NodeState) -> tuple[int, int]:
+        """Prefer the reservation of the lowest order, then any (`PreScore`, `Score`)."""
+        orders = [one.order for one in self.of.named(state)]
+        return (0 if any(orders) else 1 if orders else 2), min((order for order in orders if order), default=0)
+
+    def _taken(self, state: NodeState, asked: Resources) -> Reservation | None:
+        """Return the reservation of the lowest order, else the one that is used up most (`NominateReservation`)."""
+        every = self.of.named(state)
+        if len(every) == 1 and self.of.use.affinity is not None:
+            return every[0]
+        fitting = [
+            one
+            for one in every
+            if not self.of.short_of_node(one, state, asked) and _short_of_reservation(one, state, asked) == ((), False)
+        ]
+        return min(fitting, key=lambda one: (one.order or _MOST, -_score(one, state, asked), one.name), default=None)
+
+
+def _score(one: Reservation, state: NodeState, asked: Resources) -> int:
+    """Return how much of a reservation is used with the pod in it, in percent (`ScoreReservation`)."""
+    used = dict(state.drawn(one.uid))
+    for resource, amount in asked:
+        used[resource] = used.get(resource, 0) + amount
+    shares = [100 * used.get(resource, 0) // size for resource, size in one.size]
+    return sum(share for share in shares if share <= 100) // len(shares) if shares else 0  # noqa: PLR2004 - percent
+
+
+def prepare_nodes(trigger: PendingPod, cluster: Cluster) -> OnlyReserved | NoReservationMatches | None:
+    """Return the nodes for a pod that must use a reservation; None for every other pod."""
+    use = trigger.requirements.reservation
+    if use is None or use.affinity is None:
+        return None
+    view, name = cluster.view, use.affinity.name
+    every = [
+        one
+        for held in drawable(view, trigger).by_node.values()
+        for one in held
+        if is_selected(trigger.requirements, view.node(one.node))
+        and (not name or one.name == name or not cluster.rules.looks_up_reservations)
+    ]
+    if not every:
+        return NoReservationMatches(trigger.key, name, len(owned(trigger, view.snapshot.reservations)))
+    return OnlyReserved(frozenset(one.node for one in every))
+
+
+def prepare_policy(trigger: PendingPod, cluster: Cluster) -> SamePolicy | None:
+    """Return the filter; None for all that is no reservation."""
+    if trigger.reserves is None:
+        return None
+    own = trigger.reserves.policy
+    every = cluster.view.snapshot.reservations
+    others = (one.node for one in every if one.policy != own and "Default" in {one.policy, own})
+    return SamePolicy(frozenset(others))
+
+
+def prepare_fit(trigger: PendingPod, cluster: Cluster) -> ReservationFit | None:
+    """Return the filter; None for a trigger that no reservation matches, or that nothing is checked for."""
+    found = _prepared(trigger, cluster)
+    if found is None or (found.use.ignores and cluster.rules.filters_by_reservation):
+        return None
+    is_checked = found.use.affinity is not None or cluster.rules.filters_by_reservation
+    return ReservationFit(found) if is_checked else None
+
+
+def prepare_booking(trigger: PendingPod, cluster: Cluster) -> Booking | None:
+    """Return what books reservations; None for a trigger that takes none."""
+    found = _prepared(trigger, cluster)
+    return None if found is None or found.use.ignores else Booking(found)
+
+
+def _prepared(trigger: PendingPod, cluster: Cluster) -> _Reservations | None:
+    found = drawable(cluster.view, trigger)
+    return _Reservations(found, cluster.once, trigger.requirements.reservation or _NOTHING_SAID) if found.uids else None

@@ -1,0 +1,111 @@
+"""Reservations that are not placed yet: they go before the pods of lower priority, by default before all.
+
+Which of the nodes that take one it lands on is decided by scores, and is in no object: several are tried.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempt import Job
+from kubectl_koord.engine.fit import rejection
+from kubectl_koord.engine.one_by_one import emptiest, fullest
+from kubectl_koord.engine.preemption import preempt
+from kubectl_koord.engine.reservations import landed
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.trying import attempt
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.pods import PendingPod, RunningPod
+
+_MOST_NODES = 8
+
+
+class Landing(Struct, frozen=True):
+    """The cluster once pending reservations are placed: `nodes` says where each is, by name."""
+
+    view: View
+    nodes: tuple[tuple[str, str], ...] = ()
+
+
+class Preempting(Struct, frozen=True):
+    """A pending reservation that finds no room and preempts pods for it."""
+
+    reservation: str
+    victims: tuple[RunningPod, ...]
+
+
+def landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
+    """Return how the cluster may look once the reservations that go before a priority are placed, the likeliest first.
+
+    Those that find no room stay pending, and take none.
+    """
+    return _landings(view, own, rules) if view.snapshot.reserve_pods else (Landing(view),)
+
+
+@memoised
+def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
+    waiting = _before(view, own)
+    if len(waiting) == 1:
+        states = _taking(waiting[0], view, rules)
+        first = emptiest(states).node.name if states else ""
+        nodes = sorted((state.node.name for state in states), key=lambda name: (name != first, name))[:_MOST_NODES]
+        return tuple(_landed(Landing(view), waiting[0], node) for node in nodes) or (Landing(view),)
+    found = []
+    for choose in (emptiest, fullest):
+        landing = Landing(view)
+        for pod in waiting:
+            states = _taking(pod, landing.view, rules)
+            landing = _landed(landing, pod, choose(states).node.name if states else "")
+        found.append(landing)
+    return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
+
+
+def _before(view: View, own: int) -> list[PendingPod]:
+    """Return the pods that stand for reservations of a higher priority which are not placed here, the highest first.
+
+    Those of gangs are placed with their gangs.
+    """
+    snapshot = view.snapshot
+    placed = {one.uid for one in snapshot.reservations}
+    waiting = (
+        pod
+        for pod in snapshot.reserve_pods
+        if pod.reserves is not None
+        and pod.reserves.uid not in placed
+        and not pod.gang
+        and pod.priority > own
+        and not pod.terminating
+        and pod.scheduler in snapshot.config.profiles
+    )
+    return sorted(waiting, key=lambda pod: (-pod.priority, pod.created, pod.name))
+
+
+def _job(pod: PendingPod, view: View, rules: Rules) -> Job:
+    snapshot = view.snapshot
+    return Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=snapshot.claims_asked_for)
+
+
+def _taking(pod: PendingPod, view: View, rules: Rules) -> list[NodeState]:
+    prepared = _job(pod, view, rules).prepared(pod, view)
+    if prepared.refusal is not None:
+        return []
+    return [state for name in view.names() if rejection(pod, state := view.state(name), prepared) is None]
+
+
+def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:
+    if pod.reserves is None or not node:
+        return landing
+    reservation, room = landed(pod, pod.reserves, node)
+    return Landing(landing.view.with_reservation(reservation, room), (*landing.nodes, (reservation.name, node)))
+
+
+def preempting(view: View, own: int, rules: Rules) -> Iterator[Preempting]:
+    """Yield the reservations before a priority that find no room, and whom each would preempt as things are."""
+    for pod in _before(view, own):
+        if _taking(pod, view, rules) or pod.reserves is None:
+            continue
+        job = _job(pod, view, rules)
+        victims = preempt(job, view, attempt(job, view, pod)).victims
+        if victims and view.snapshot.config.preemption:
+            yield Preempting(pod.reserves.name, victims)

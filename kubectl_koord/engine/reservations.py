@@ -1,0 +1,231 @@
+"""Which reservations a pod may draw on, and what they leave free on a node for it.
+
+Mirrors pkg/scheduler/plugins/reservation/transformer.go: the reservations that match a pod are taken off their nodes
+before it is filtered; of all others what their owners use is not counted twice.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod
+from kubectl_koord.model.reservations import (
+    OwnerController,
+    OwnerObject,
+    Reservation,
+    ReservationAffinity,
+    ReservationOwner,
+    ReservationUse,
+)
+from kubectl_koord.model.selectors import Taint, holds, matches, tolerates
+from kubectl_koord.model.snapshot import Snapshot
+
+_NOTHING_SAID = ReservationUse()
+_CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+_ANY_NODE = Node("", ())
+_HARD = {"NoSchedule", "NoExecute"}
+
+
+class Drawable(Struct, frozen=True, eq=False):
+    """Reservations that a pod may draw on, by node and by uid; the one object for all that match the same ones."""
+
+    by_node: Mapping[str, tuple[Reservation, ...]]
+    uids: frozenset[str]
+
+    def on(self, state: NodeState) -> tuple[Reservation, ...]:
+        """Return those that hold room on a node."""
+        return tuple(one for one in self.by_node.get(state.node.name, ()) if one.uid in state.rooms)
+
+
+NO_RESERVATIONS = Drawable({}, frozenset())
+
+
+def drawable(view: View, pod: PendingPod) -> Drawable:
+    """Return the reservations that match a pod, as the cluster is now."""
+    if not view.snapshot.reservations or pod.reserves is not None:
+        return NO_RESERVATIONS
+    return _drawable(view, pod)
+
+
+@memoised
+def _drawable(view: View, pod: PendingPod) -> Drawable:
+    names, snapshot = view.names(), view.snapshot
+    use = pod.requirements.reservation
+    if use is None or use.affinity is None:
+        every = _without_labels(snapshot, pod)
+        found = [one.uid for one in every if one.node in names and one.uid in view.state(one.node).rooms]
+        return _of_uids(snapshot, frozenset(found))
+    found = [
+        one.uid
+        for one in snapshot.reservations
+        if one.node in names and is_match(pod, one, view.node(one.node)) and one.uid in view.state(one.node).rooms
+    ]
+    return _of_uids(snapshot, frozenset(found))
+
+
+@memoised
+def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
+    """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
+    return tuple(one for one in snapshot.reservations if is_match(pod, one, _ANY_NODE))
+
+
+@memoised
+def _of_uids(snapshot: Snapshot, uids: frozenset[str]) -> Drawable:
+    by_node: dict[str, list[Reservation]] = {}
+    for one in snapshot.reservations:
+        if one.uid in uids:
+            by_node.setdefault(one.node, []).append(one)
+    return Drawable({node: tuple(held) for node, held in by_node.items()}, uids)
+
+
+def is_match(pod: PendingPod, reservation: Reservation, node: Node) -> bool:
+    """Tell whether a pod may draw on a reservation that is on a node (`checkReservationMatchedOrIgnored`)."""
+    use = pod.requirements.reservation or _NOTHING_SAID
+    if use.ignores:
+        return True
+    if not is_owner(pod, reservation.owners):
+        return False
+    affinity = use.affinity
+    if affinity is not None and affinity.name:
+        return affinity.name == reservation.name and _is_exact(pod, reservation, use.exact)
+    if reservation.unschedulable and not (affinity and _is_tolerated(affinity, _CORDONED)):
+        return False
+    return (affinity is None or _is_wanted(affinity, reservation, node)) and _is_exact(pod, reservation, use.exact)
+
+
+def is_owner(pod: PendingPod, owners: Iterable[ReservationOwner]) -> bool:
+    """Tell whether any of a reservation's owners is the pod (`MatchReservationOwners`)."""
+    return any(
+        (owner.object is None or _is_object(pod, owner.object))
+        and (owner.controller is None or _is_controlled(pod, owner.controller))
+        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
+        for owner in owners
+    )
+
+
+def owned(pod: PendingPod, reservations: Iterable[Reservation]) -> frozenset[str]:
+    """Return the uids of those reservations that are for a pod by their owners, whatever else they ask."""
+    return frozenset(one.uid for one in reservations if is_owner(pod, one.owners))
+
+
+@memoised
+def one_of_each_owner(snapshot: Snapshot) -> tuple[Reservation, ...]:
+    """Return one reservation for each way to own one, those too that are to be placed: they tell pods apart."""
+    waiting = (pod.reserves for pod in snapshot.reserve_pods if pod.reserves is not None)
+    every = (*snapshot.reservations, *waiting)
+    return tuple({one.owners: one for one in reversed(every)}.values())
+
+
+def _is_object(pod: PendingPod, wanted: OwnerObject) -> bool:
+    return wanted.uid in {"", pod.uid} and wanted.name in {"", pod.name} and wanted.namespace in {"", pod.namespace}
+
+
+def _is_controlled(pod: PendingPod, wanted: OwnerController) -> bool:
+    return wanted.namespace in {"", pod.namespace} and any(
+        wanted.controller in {None, owner.controller}
+        and wanted.uid in {"", owner.uid}
+        and wanted.name in {"", owner.name}
+        and wanted.kind in {"", owner.kind}
+        and wanted.api_version in {"", owner.api_version}
+        for owner in pod.owners
+    )
+
+
+def _is_wanted(affinity: ReservationAffinity, reservation: Reservation, node: Node) -> bool:
+    """Tell whether taints are tolerated and labels match, those of the node and of the reservation together."""
+    if any(taint.effect in _HARD and not _is_tolerated(affinity, taint) for taint in reservation.taints):
+        return False
+    labels = dict(node.labels) | dict(reservation.labels)
+    if any(labels.get(key) != value for key, value in affinity.selector):
+        return False
+    named = {"metadata.name": reservation.name}
+    return affinity.terms is None or any(
+        (term.labels or term.fields)
+        and all(holds(one, labels) for one in term.labels)
+        and all(holds(one, named) for one in term.fields)
+        for term in affinity.terms
+    )
+
+
+def _is_tolerated(affinity: ReservationAffinity, taint: Taint) -> bool:
+    return any(tolerates(toleration, taint) for toleration in affinity.tolerations)
+
+
+def _is_exact(pod: PendingPod, reservation: Reservation, resources: Iterable[str]) -> bool:
+    """Tell whether the pod asks for just what is reserved (`ExactMatchReservation`).
+
+    A resource of neither settles it, whatever comes after.
+    """
+    asked, held = dict(pod.requirements.requests), dict(reservation.size)
+    for resource in resources:
+        if resource not in asked and resource not in held:
+            return True
+        if asked.get(resource) != held.get(resource):
+            return False
+    return True
+
+
+def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservation, ReservedRoom]:
+    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there."""
+    placed = structs.replace(reserves, node=node)
+    requests = structs.replace(PodRequirements(), requests=pod.requirements.requests, ports=pod.requirements.ports)
+    room = ReservedRoom(
+        name=placed.name,
+        node=node,
+        requirements=requests,
+        priority=pod.priority,
+        allocations=Allocations(reservation=placed.uid),
+        resources=placed.resources,
+        job=pod.job,
+    )
+    return placed, room
+
+
+def used_up(state: NodeState, once: Collection[str]) -> frozenset[str]:
+    """Return those of the reservations for one owner only whose owner has its place, and is not bound yet."""
+    if not once or not state.rooms:
+        return frozenset()
+    drawn = (pod.allocations.reservation for pod in state.occupants if isinstance(pod, PendingPod) and pod.allocations)
+    return frozenset(uid for uid in drawn if uid in once and uid in state.rooms)
+
+
+def room_for_strangers(state: NodeState, spent: Collection[str]) -> Mapping[str, int]:
+    """Return what is free besides all reservations; those that are `spent` count in full, beside their owners."""
+    if not spent:
+        return state.free
+    free = dict(state.free)
+    for uid in spent:
+        for resource, amount in state.drawn(uid):
+            free[resource] = free.get(resource, 0) - amount
+    return free
+
+
+def room_with(state: NodeState, given: Collection[str], spent: Collection[str]) -> tuple[Mapping[str, int], int]:
+    """Return what is free, and the places, for a pod to which reservations of the node are given back."""
+    free, places = room_for_strangers(state, spent), state.places
+    mine = [uid for uid in state.rooms if uid in given and uid not in spent]
+    if not mine:
+        return free, places
+    free = dict(free)
+    for uid in mine:
+        for resource, amount in state.rest(uid).items():
+            free[resource] = free.get(resource, 0) + amount
+    return free, places + len(mine)
+
+
+def owners_on(state: NodeState, uid: str) -> int:
+    """Return how many pods on the node draw on a reservation of it."""
+    return sum(
+        pod.allocations is not None and pod.allocations.reservation == uid
+        for pod in state.occupants
+        if not isinstance(pod, ReservedRoom)
+    )
+
+
+def uid_of(room: RunningPod | ReservedRoom) -> str:
+    """Return the uid of the reservation that something on a node is, empty for a mere pod."""
+    return room.uid if isinstance(room, ReservedRoom) else room.offers

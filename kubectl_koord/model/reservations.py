@@ -1,0 +1,102 @@
+"""Reservations: what they hold, for whom, and on which terms; and what pods say about using them."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.selectors import Labels, Requirement, Selector, Taint, Toleration
+
+AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
+
+
+class OwnerReference(Struct, frozen=True, gc=False):
+    """One of an object's ownerReferences."""
+
+    kind: str
+    name: str
+    uid: str = ""
+    api_version: str = ""
+    controller: bool | None = None
+
+
+class OwnerObject(Struct, frozen=True, gc=False):
+    """A pod by name, namespace or uid; what is empty matches every pod."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class OwnerController(Struct, frozen=True, gc=False):
+    """An owner of pods, in a namespace; what is empty matches everything."""
+
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    api_version: str = ""
+    controller: bool | None = None
+
+
+class ReservationOwner(Struct, frozen=True, gc=False):
+    """One entry of a Reservation's owners: all that is set must match; nothing at all matches every pod."""
+
+    object: OwnerObject | None = None
+    controller: OwnerController | None = None
+    selector: Selector | None = None
+
+
+class Reservation(Struct, frozen=True, gc=False):
+    """One Reservation that holds room on a node and may be drawn on.
+
+    `size` is what it holds, of which `kept_back` is for nobody; `resources` are those that its owners draw from
+    it. A pod that is itself a reservation (operating mode) is one, too: `is_pod`. `order` is the lowest first, 0
+    for none.
+    """
+
+    uid: str
+    name: str
+    node: str
+    size: Resources = ()
+    owners: tuple[ReservationOwner, ...] = ()
+    policy: AllocatePolicy = "Default"
+    once: bool = True
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    labels: Labels = ()
+    kept_back: Resources = ()
+    resources: tuple[str, ...] = ()
+    order: int = 0
+    is_pod: bool = False
+
+
+class ReservationTerm(Struct, frozen=True, gc=False):
+    """One term of a required reservation affinity: expressions on labels, and on the reservation's name."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
+class ReservationAffinity(Struct, frozen=True, gc=False):
+    """What a pod requires of a reservation, as it must use one.
+
+    By `name` nothing else counts. `terms` None requires nothing; of none at all no reservation matches.
+    """
+
+    name: str = ""
+    selector: Labels = ()
+    terms: tuple[ReservationTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class ReservationUse(Struct, frozen=True, gc=False):
+    """What a pod says about reservations.
+
+    With an `affinity` it must use one; one that `ignores` them takes all reserved room as free; `exact` names the
+    resources of which it asks for just as much as the reservation holds.
+    """
+
+    affinity: ReservationAffinity | None = None
+    ignores: bool = False
+    exact: tuple[str, ...] = ()

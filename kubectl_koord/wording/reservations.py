@@ -1,0 +1,48 @@
+"""What reservations do before a gang is tried, and to it."""
+
+from collections.abc import Sequence
+
+from kubectl_koord.wording.words import listed
+
+DEPENDS_ON_LANDING = "it depends on where the scheduler places pending reservations; no object shows this."
+_MOST_NAMED = 3
+
+
+def once_placed(landing: Sequence[tuple[str, str]], case: str) -> str:
+    """Return a case with where pending reservations are placed before."""
+    if not landing:
+        return case
+    placed = [f"reservation {name} is placed on {node}" for name, node in landing[:_MOST_NAMED]]
+    more = [f"{len(landing) - _MOST_NAMED} more on other nodes"] if len(landing) > _MOST_NAMED else []
+    return f"{', '.join([*placed, *more])}, and {case}"
+
+
+OWNERS_FORGOTTEN = (
+    "it depends on running pods that own a reservation: a scheduler of this version may forget them when it starts,"
+    " and then counts both."
+)
+
+
+def members(names: Sequence[str]) -> str:
+    """Return that pending reservations count as members of the gang."""
+    are = "reservation {} counts as a member" if len(names) == 1 else "reservations {} count as members"
+    return f"pending {are.format(listed(names))} of the gang, each with a pod of its own that the scheduler places."
+
+
+def preempts(name: str, pods: Sequence[str]) -> str:
+    """Return whom a pending reservation preempts."""
+    return f"pending reservation {name} goes first, finds no room, and would preempt {listed(pods)}."
+
+
+def overcommitted(nodes: Sequence[str]) -> str:
+    """Return where 1.7 places more than there is room for."""
+    return (
+        f"{listed(nodes)} would be overcommitted: it needs more there than its reservation holds, and more than is left"
+        " beside it."
+    )
+
+
+def victims(names: Sequence[str]) -> str:
+    """Return that preemption cannot delete reservations."""
+    noun = "reservation" if len(names) == 1 else "reservations"
+    return f"preemption would choose {noun} {listed(names)}, which it cannot delete: that room stays reserved."

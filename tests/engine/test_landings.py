@@ -1,0 +1,99 @@
+"""Reservations that are not placed yet, and what they take before others are tried."""
+
+import pytest
+from msgspec.structs import replace
+
+from kubectl_koord.engine.landings import Preempting, landings, preempting
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
+from tests.build import Drawing, cluster, preempt_of, why_of
+
+TWO = cluster("s0: b0[n1:8] b1[n2:8]")
+RULES = rules("1.8")
+
+
+def nodes(drawing: Drawing, own: int = 0) -> list[dict[str, str]]:
+    return [dict(landing.nodes) for landing in landings(of(drawing), own, RULES)]
+
+
+def test_where_a_pending_reservation_lands_is_open() -> None:
+    drawing = TWO.with_running("x", "n1", 1).with_reserve_pod("r", 4)
+    assert nodes(drawing) == [{"r": "n2"}, {"r": "n1"}]
+    (first, _) = landings(of(drawing), 0, RULES)
+    assert first.view.state("n2").free == {"cpu": 4000}
+    assert [one.node for one in first.view.snapshot.reservations] == ["n2"]
+
+
+def test_of_several_the_extremes_are_tried() -> None:
+    drawing = TWO.with_running("x", "n1", 1).with_reserve_pod("r", 1).with_reserve_pod("s", 1)
+    assert nodes(drawing) == [{"r": "n2", "s": "n1"}, {"r": "n1", "s": "n1"}]
+    alike = cluster("s0: b0[n1:2]").with_reserve_pod("r", 1).with_reserve_pod("s", 1).with_reserve_pod("t", 1)
+    assert nodes(alike) == [{"r": "n1", "s": "n1"}]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"priority": 5}, {"cpu": 9}, {"gang": "default/g"}, {"terminating": True}, {"scheduler": "other"}]
+)
+def test_those_that_do_not_go_first_or_fit_nowhere_take_no_room(fields: dict[str, object]) -> None:
+    drawing = TWO.with_reserve_pod("r", **{"cpu": 1, **fields})  # type: ignore[arg-type]
+    assert nodes(drawing, own=5) == [{}]
+
+
+def test_one_that_must_use_a_reservation_lands_nowhere_without() -> None:
+    must = ReservationUse(ReservationAffinity())
+    assert nodes(TWO.with_reserve_pod("r", 1, reservation=must)) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("policy", "lands"), [("Default", ["n2"]), ("Aligned", ["n1", "n2"]), ("Restricted", ["n1", "n2"])]
+)
+def test_default_goes_with_no_other_policy(policy: str, lands: list[str]) -> None:
+    drawing = TWO.with_reservation("held", "n1", 1, app="x").with_reserve_pod("r", 1)
+    (pod,) = drawing.reserve_pods
+    assert pod.reserves is not None
+    changed = replace(pod, reserves=replace(pod.reserves, policy=policy))
+    assert sorted(where["r"] for where in nodes(drawing.but(reserve_pods=(changed,)))) == lands
+
+
+def test_a_gang_finds_what_a_pending_reservation_leaves() -> None:
+    drawing = TWO.with_gang("job", 2, 8, must_gather="SpineLayer").with_reserve_pod("r", 8, app="other")
+    report = why_of(drawing)
+    assert (report.verdict, [row.offer_slots for row in report.domains]) == ("no", [1])
+    assert preempt_of(drawing).verdict == "no"
+
+
+def test_what_depends_on_where_it_lands_is_unknown() -> None:
+    drawing = cluster("s0: b0[n1:8]; s1: b1[n2:4]").with_reserve_pod("r", 4, app="other")
+    report = why_of(drawing.with_gang("job", 1, 8))
+    assert (report.verdict, report.cause and report.cause.message) == (
+        "unknown",
+        "it depends on where the scheduler places pending reservations; no object shows this.",
+    )
+    assert [(one.when, one.verdict) for one in report.alternatives] == [
+        ("reservation r is placed on n1, and the scheduler tries default/job-0 first (8 CPU)", "no"),
+        ("reservation r is placed on n2, and the scheduler tries default/job-0 first (8 CPU)", "yes"),
+    ]
+
+
+def test_one_that_is_for_the_gang_takes_nothing_from_it() -> None:
+    drawing = TWO.with_gang("job", 2, 8, labels=(("app", "job"),)).with_reserve_pod("r", 8)
+    assert why_of(drawing).verdict == "yes"
+    must = ReservationUse(ReservationAffinity())
+    needs = TWO.with_gang("job", 1, 8, labels=(("app", "job"),), reservation=must)
+    assert why_of(needs.with_reserve_pod("r", 8)).verdict == "yes"
+    assert [why_of(needs).cause and why_of(needs).cause.code] == ["no-matching-reservation"]  # type: ignore[union-attr]
+
+
+def test_one_without_room_preempts() -> None:
+    drawing = cluster("s0: b0[n1:8]").with_running("low", "n1", 8).with_reserve_pod("r", 8).with_reserve_pod("never", 9)
+    (low,) = drawing.running["n1"]
+    assert list(preempting(of(drawing), 0, RULES)) == [Preempting("r", (low,))]
+    assert list(preempting(of(drawing.configured(preemption=False)), 0, RULES)) == []
+    assert list(preempting(of(TWO.with_reserve_pod("r", 8)), 0, RULES)) == []
+
+
+def test_a_pending_reservation_of_the_gang_is_a_member() -> None:
+    drawing = TWO.with_gang("job", 1, 8, minimum=2, must_gather="SpineLayer")
+    member = drawing.with_reserve_pod("r", 8, gang="default/job", needs_pod_group=True)
+    assert (why_of(drawing).verdict, why_of(member).placement) == ("no", {"default/job-0": "n1", "default/r": "n2"})
