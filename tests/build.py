@@ -24,7 +24,7 @@ from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.allocations import Allocations, DeviceAllocation
 from kubectl_koord.model.devices import Device, DeviceLayout, NodeDevices
-from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup, Quota
+from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import (
     Condition,
     FinishedPod,
@@ -35,6 +35,7 @@ from kubectl_koord.model.pods import (
     Resources,
     RunningPod,
 )
+from kubectl_koord.model.quotas import Quota
 from kubectl_koord.model.reservations import Reservation, ReservationOwner
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
@@ -307,9 +308,13 @@ class Drawing(Snapshot, frozen=True):
         bare = PodTrace(*_name(name), gang=_key(gang) if gang else "", preempted=said)
         return self.but(traces=(*self.traces, structs.replace(bare, **fields)))
 
-    def with_quota(self, name: str, *namespaces: str, limited: bool = True) -> "Drawing":
-        """Add an ElasticQuota."""
-        return self.but(quotas=(*self.quotas, Quota(*_name(name), namespaces, limited)))
+    def with_quota(self, name: str, *namespaces: str, **fields: object) -> "Drawing":
+        """Add an ElasticQuota for the pods of some namespaces: of at most so many CPUs (`cpu`), and of that weight."""
+        cpu = fields.pop("cpu", 1000)
+        assert isinstance(cpu, int | float)
+        most = fields.get("max", cpus(cpu))
+        bare = Quota(*_name(name), namespaces=namespaces)
+        return self.but(quotas=(*self.quotas, structs.replace(bare, **({"max": most, "weight": most} | fields))))
 
     def with_gap(self, kind: str, code: GapCode = "forbidden", message: str = "you may not read it") -> "Drawing":
         """Add a kind that could not be read."""

@@ -19,6 +19,7 @@ from kubectl_koord.engine.refusals import (
     InvalidDeviceSet,
     NoReservationMatches,
     NoTopologyTree,
+    QuotaExceeded,
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
@@ -51,7 +52,7 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
-        case OmitsItself(one) | NoReservationMatches(one) | VolumesUnbound(one):
+        case OmitsItself(gang=one) | NoReservationMatches(pod=one) | QuotaExceeded(pod=one) | VolumesUnbound(pod=one):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

@@ -4,14 +4,16 @@ from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
-    LimitedQuota,
+    OpenQuota,
     PodSetting,
+    QuotaSetting,
     Unevaluated,
     UnreadCards,
     UnreadClaims,
@@ -30,7 +32,6 @@ from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_i
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _OF_UNBOUND = ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
-_DEFAULT_QUOTA = "koordinator-default-quota"
 
 
 def basis(snapshot: Snapshot) -> Basis:
@@ -146,11 +147,13 @@ def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Uneval
     if not snapshot.sees("ElasticQuota"):
         yield UnreadQuotas()
         return
-    by_name = {quota.name: quota for quota in snapshot.quotas}
-    for pod in pods:
-        labelled = dict(pod.labels).get("quota.scheduling.koordinator.sh/name", "")
-        listing = next((quota.name for quota in snapshot.quotas if pod.namespace in quota.namespaces), "")
-        own = pod.namespace if pod.namespace in by_name else ""
-        quota = by_name.get(labelled or own or listing or _DEFAULT_QUOTA) or by_name.get(_DEFAULT_QUOTA)
-        if quota is not None and quota.limited:
-            yield LimitedQuota(quota.name)
+    tree = quota_tree(snapshot)
+    limited = [pod for pod in pods if tree.may_refuse(pod)]
+    for pod in limited:
+        fault = tree.fault_of(pod)
+        if fault is not None:
+            yield OpenQuota(tree.name_of(pod), fault)
+    if limited:
+        settings = snapshot.config.quotas
+        yield from (QuotaSetting("hook-plugin", key) for key in settings.hooks)
+        yield from (QuotaSetting("feature-gate", gate) for gate in settings.open_gates)

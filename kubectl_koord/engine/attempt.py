@@ -1,16 +1,18 @@
 """What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import Prepared, prepare
+from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
+from kubectl_koord.engine.quota.state import quota_state
+from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons import Insufficient, IsolationMissing, Reason, TooManyPods
-from kubectl_koord.engine.refusals import PreFilterRefusal
+from kubectl_koord.engine.refusals import PreFilterRefusal, QuotaExceeded
 from kubectl_koord.engine.reservations import owned
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import Offer, in_index_order
@@ -22,6 +24,8 @@ from kubectl_koord.model.selectors import Labels
 from kubectl_koord.model.storage import Claim
 
 Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
+Stop: TypeAlias = tuple[int, QuotaExceeded]
+"""The position of the first pod that a quota refuses, and why."""
 
 
 class JobTopology(Struct, frozen=True):
@@ -39,7 +43,8 @@ class Job(Struct, frozen=True):
     `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
     `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
     deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
-    `reservations` are those that tell members apart by who may own them.
+    `pending` all pods that wait in the cluster, None where they are those of the snapshot; `reservations` are those
+    that tell members apart by who may own them.
     """
 
     pods: tuple[PendingPod, ...]
@@ -51,6 +56,7 @@ class Job(Struct, frozen=True):
     claims: Mapping[str, Claim] = {}
     never: frozenset[str] = frozenset()
     prefilter: PreFilterRefusal | None = None
+    pending: tuple[PendingPod, ...] | None = None
     reservations: tuple[Reservation, ...] = ()
 
     @property
@@ -60,12 +66,23 @@ class Job(Struct, frozen=True):
 
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger, with which it is filtered itself."""
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims)
+        return self._prepared(trigger, view, None)
 
     def prepared_to_plan(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of the trigger with which all members are counted: by index, then name."""
         first = in_index_order(self.pods)[0] if self.topology is not None else None
-        return prepare(trigger, view, self.rules, self.nominated, self.pods, self.claims, first)
+        return self._prepared(trigger, view, first)
+
+    def _prepared(self, trigger: PendingPod, view: View, first: PendingPod | None) -> Prepared:
+        nominated = of_other_jobs(self.nominated, self.pods)
+        return prepare(trigger, view, self.rules, nominated, self.claims, first, self.pending)
+
+    def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> Stop | None:
+        """Return the first of these members that a quota refuses once those before it are placed, and why."""
+        tree = quota_tree(view.snapshot)
+        if not any(tree.may_refuse(pod) for pod in in_turn):
+            return None
+        return quota_state(view, self.rules, self.pending).first_refused(in_turn)
 
 
 class FailedSeat(Struct, frozen=True):
@@ -126,9 +143,23 @@ class Attempt(Struct, frozen=True, dict=True):
         """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
         return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
 
+    @property
+    def over_quota(self) -> QuotaExceeded | None:
+        """Why a quota refuses the trigger, None where none does."""
+        reason = self.failed_seat.reason if self.failed_seat is not None else self.prefilter
+        return reason if isinstance(reason, QuotaExceeded) else None
+
+    def considered(self, view: View) -> tuple[str, ...]:
+        """Return the nodes that preemption looks at: those whose refusal does not last whoever goes.
+
+        A quota counts as such a refusal by every node; after an abort there are none.
+        """
+        if self.over_quota is not None:
+            return tuple(view.names())
+        return self._considered
+
     @cached_property
-    def considered(self) -> tuple[str, ...]:
-        """The nodes that preemption looks at: those whose refusal does not last whoever goes; none after an abort."""
+    def _considered(self) -> tuple[str, ...]:
         if self.aborted:
             return ()
         return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)

@@ -21,7 +21,16 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     own = one_of_each_owner(snapshot)
     if isinstance(subject, PodSubject):
         return tuple(
-            Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=claims, reservations=own)
+            Job(
+                (pod,),
+                {"": 1},
+                None,
+                rules,
+                snapshot.nominated,
+                claims=claims,
+                reservations=own,
+                pending=snapshot.pending,
+            )
             for pod in subject.pending
         )
     group = subject.group
@@ -29,7 +38,17 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
     if group.is_satisfied():
         every = {gang.key: sum(pod.key not in never for pod in gang.pending) for gang in group.tried}
         return (
-            Job(group.pending, every, None, rules, snapshot.nominated, claims=claims, never=never, reservations=own),
+            Job(
+                group.pending,
+                every,
+                None,
+                rules,
+                snapshot.nominated,
+                claims=claims,
+                never=never,
+                reservations=own,
+                pending=snapshot.pending,
+            ),
         )
     found = []
     for spec in group.specs:
@@ -52,6 +71,7 @@ def jobs(subject: Subject, snapshot: Snapshot, rules: Rules, tree: Tree | NoTree
                 never=never,
                 reservations=own,
                 prefilter=prefilter_refusal(spec, group, snapshot, tree),
+                pending=snapshot.pending,
             )
         )
     return tuple(sorted((job for job in found if job.may_trigger), key=_is_hopeless))

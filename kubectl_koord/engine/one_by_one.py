@@ -66,13 +66,18 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
     order = [name for name in _ranked(view, slots, prepared) for _ in range(slots[name].slots)]
-    placement = {pod.key: node for pod, node in zip(queue, order, strict=False)}
+    stopped = job.over_quota(view, queue[: len(order) + 1])
+    allowed = queue[: stopped[0]] if stopped is not None else queue
+    placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
     if is_enough(job, placement):
         return Attempt(trigger, prepared, None, placement, slots)
     waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
     left = tuple(pod for pod in queue if pod.key not in placement)
     if not left:
         return _too_few(job, view, trigger, waiting)
+    if stopped is not None:
+        now = job.prepared(left[0], view.with_pods(waiting))
+        return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
 

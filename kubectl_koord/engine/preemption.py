@@ -87,7 +87,7 @@ def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = b
     if failed.failed_seat is not None or failed.aborted:
         return Preemption(eligible=True, reason="not-helpful")
     now = view.with_pods(failed.waiting) if failed.waiting else view
-    considered = failed.considered
+    considered = failed.considered(view)
     spared = failed.prepared.reservations
     possible = _possible(now, failed.trigger.priority, spared, considered)
     if not possible:
@@ -114,7 +114,7 @@ def _ineligible(view: View, failed: Attempt) -> Refusal | None:
 
 def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
     if pod.key == failed.trigger.key:
-        reason = failed.rejections.get(pod.nominated)
+        reason = failed.rejections.get(pod.nominated) if failed.over_quota is None else None
         if reason is not None and reason.unresolvable:
             return False
     return any(victim.terminating and victim.preempted for victim in possible_victims(view, pod.nominated, pod))
@@ -225,12 +225,12 @@ def _gathered(
     possible: Mapping[str, tuple[Room, ...]],
     costs: Mapping[str, int],
 ) -> Preemption:
-    ordered = in_index_order(job.pods)
+    ordered = in_index_order(failed.left)
     slots = offer_slots(emptied, considered, ordered, failed.prepared)
-    found = gather(topology.tree, emptied, job.pods, topology.requirements, slots, job.rules, costs)
+    found = gather(topology.tree, emptied, failed.left, topology.requirements, slots, job.rules, costs)
     if found.assignments is None:
         return Preemption(eligible=True, reason="not-helpful")
-    by_node = _members_by_node(job.pods, found.assignments)
+    by_node = _members_by_node(failed.left, found.assignments)
     states = {name: crowded(emptied.state(name), ordered, slots[name].slots) for name in by_node}
     return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
 

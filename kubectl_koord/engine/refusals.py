@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.tree import TreeFault
 from kubectl_koord.model.devices import DeviceAnnotation
+from kubectl_koord.model.quantity import Resources
 
 
 class NoTopologyTree(Struct, frozen=True):
@@ -106,10 +107,31 @@ class UnreadableAnnotation(Struct, frozen=True):
     code: ClassVar[Literal["invalid-request"]] = "invalid-request"
 
 
+class QuotaExceeded(Struct, frozen=True):
+    """An elastic quota has no room for a pod: with what the pod asks for, more would be used than it may.
+
+    The scheduler says "Insufficient quotas", and "Insufficient non-preemptible quotas" of a minimum (`PreFilter` in
+    elasticquota/plugin.go). All nodes count as refused, and preemption may be tried on each.
+
+    path: the quota that refuses, and those below it down to the pod's own. kind: what of it is too little: its
+    `runtime`, its `max`, or its `min`, which non-preemptible pods must stay within. limit: that. used: what counts
+    against it. requested: what the pod adds. over: the resources of which that is too much.
+    """
+
+    pod: str
+    path: tuple[str, ...]
+    kind: Literal["runtime", "max", "min"]
+    limit: Resources
+    used: Resources
+    requested: Resources
+    over: tuple[str, ...]
+    code: ClassVar[Literal["quota"]] = "quota"
+
+
 PodRefusal: TypeAlias = (
     InvalidDevices | NoReservationMatches | VolumesUnbound | FractionalBinding | UnreadableAnnotation
 )
 """What is wrong with the pod itself, so that no node can help."""
 
-PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal
+PreFilterRefusal: TypeAlias = NoTopologyTree | TopologyNotAware | PodRefusal | QuotaExceeded
 """Why a pod, and with it its job, is refused before any node is looked at."""

@@ -17,6 +17,7 @@ from kubectl_koord.engine.preemption import (
     preempt,
     single_out,
 )
+from kubectl_koord.engine.quota_preemption import preempt_within_quota
 from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
@@ -106,7 +107,7 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
     Nodes differ in their orders: each of the first few whose cost is open is also tried as the
     cheapest where the others cost most, and the reverse.
     """
-    considered = failed.considered
+    considered = failed.considered(view)
 
     def costs(victim_order: VictimOrder) -> Mapping[str, int]:
         return node_costs(view, considered, failed.trigger, victim_order, failed.prepared.reservations)
@@ -133,7 +134,7 @@ def follow(
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    preemption = preempt(job, view, first, victim_order)
+    preemption = _post_filter(job, view, first, victim_order)
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
         return
@@ -145,6 +146,14 @@ def follow(
 def _runs(job: Job, end: Attempt) -> bool | None:
     """Return whether the attempt that ends an outcome places the job; None where it depends on a race."""
     return None if end.plan_fails and job.rules.retries_failed_plans else end.placement is not None
+
+
+def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrder) -> Preemption:
+    """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run."""
+    found = preempt(job, view, failed, victim_order)
+    if found.reason is None:
+        return found
+    return preempt_within_quota(job, view, failed) or found
 
 
 def _continued(
@@ -159,7 +168,7 @@ def _continued(
     if placed is not None:
         yield (), None, placed
         return
-    preemptions = [preempt(job, view, one, victim_order) for one in tried]
+    preemptions = [_post_filter(job, view, one, victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])

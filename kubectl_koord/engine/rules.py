@@ -21,6 +21,7 @@ class Rules(Struct, frozen=True):
         are cleaned up: a race, from which it may come out bound in part, or off its plan.
     knows_unshareable_gpus: models of GPUs may be configured as not shareable.
     knows_resource_claims: pods wait for their ResourceClaims (Kubernetes 1.34 and later); else these are ignored.
+    exact_shares: quotas share by largest remainder, so that shares add up; before, each share is rounded.
     filters_by_reservation: a pod that need not use a reservation is held against those that match it, too.
     spends_reservations: one for a single owner does not match any more, and counts in full beside its owner,
         once that has its place.
@@ -38,6 +39,7 @@ class Rules(Struct, frozen=True):
     retries_failed_plans: bool
     knows_unshareable_gpus: bool
     knows_resource_claims: bool
+    exact_shares: bool
     filters_by_reservation: bool
     spends_reservations: bool
     places_waiting_reservations: bool
@@ -55,6 +57,7 @@ _RULES = {
         retries_failed_plans=False,
         knows_unshareable_gpus=False,
         knows_resource_claims=False,
+        exact_shares=False,
         filters_by_reservation=False,
         spends_reservations=True,
         places_waiting_reservations=True,
@@ -70,6 +73,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        exact_shares=False,
         filters_by_reservation=True,
         spends_reservations=False,
         places_waiting_reservations=False,
@@ -85,6 +89,7 @@ _RULES = {
         retries_failed_plans=True,
         knows_unshareable_gpus=True,
         knows_resource_claims=True,
+        exact_shares=True,
         filters_by_reservation=True,
         spends_reservations=False,
         places_waiting_reservations=False,

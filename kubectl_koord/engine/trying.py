@@ -3,7 +3,10 @@
 A gang with a topology spec is planned as a whole; any other is tried pod by pod.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import structs
 
 from kubectl_koord.engine.attempt import Attempt, FailedSeat, Job, JobTopology, Kind, are_alike, is_enough, kind_of
 from kubectl_koord.engine.fit import Prepared, placed
@@ -12,6 +15,9 @@ from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.view import NodeState, View
 from kubectl_koord.model.pods import PendingPod
+
+_Seats: TypeAlias = Mapping[str, tuple[PendingPod, ...]]
+"""Members by the node that they wait on, with what is booked for them."""
 
 
 def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:
@@ -37,46 +43,69 @@ def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -
     prepared = job.prepared_to_plan(trigger, view)
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
-    failed = _failed_seat(job, view, prepared, plan.assignments) if plan.assignments else None
-    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried} if plan.assignments else {}
-    placement = tried if failed is None and is_enough(job, tried) else None
-    return Attempt(trigger, prepared, plan, placement, slots, left=job.pods, failed_seat=failed)
+    if plan.assignments is None:
+        return Attempt(trigger, prepared, plan, None, slots, left=job.pods)
+    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
+    stopped = job.over_quota(view, in_turn)
+    seated = _seated(job, view, prepared, plan.assignments, in_turn[: stopped[0]] if stopped else in_turn)
+    if isinstance(seated, FailedSeat):
+        return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=seated)
+    if stopped is not None:
+        failing, refusal = in_turn[stopped[0]], stopped[1]
+        seat = FailedSeat(failing.key, plan.assignments[failing.key], refusal)
+        return _stopped(job, view, Attempt(failing, prepared, plan, None, slots, seated, failed_seat=seat))
+    tried = {pod.key: plan.assignments[pod.key] for pod in job.tried}
+    return Attempt(trigger, prepared, plan, tried if is_enough(job, tried) else None, slots, left=job.pods)
 
 
-def _failed_seat(job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str]) -> FailedSeat | None:
-    """Return the first member that its own filters refuse on its planned node, None when all fit.
+def _stopped(job: Job, view: View, planned: Attempt) -> Attempt:
+    """Return the attempt in which a quota refuses its trigger, while the members before it wait on their nodes."""
+    seated = {pod.key for pods in planned.waiting.values() for pod in pods}
+    return structs.replace(
+        planned,
+        prepared=job.prepared(planned.trigger, view.with_pods(planned.waiting)),
+        left=tuple(pod for pod in job.pods if pod.key not in seated),
+    )
+
+
+def _seated(
+    job: Job, view: View, prepared: Prepared, assignments: Mapping[str, str], in_turn: Sequence[PendingPod]
+) -> _Seats | FailedSeat:
+    """Return these members on their planned nodes, or the first that its own filters refuse there.
 
     The plan was made with the trigger's prepared state, and nothing was booked for those who were counted;
     now each pod is tried with its own, and all is booked for those before it.
     """
     trigger = prepared.trigger
+    seats: dict[str, tuple[PendingPod, ...]] = {}
     if are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
-        return None
-    in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
+        for pod in in_turn:
+            seats[assignments[pod.key]] = (*seats.get(assignments[pod.key], ()), pod)
+        return seats
     own = {kind_of(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
-        return _first_refused(job, view, in_turn, assignments, by_kind)
-    seated: dict[str, list[PendingPod]] = {}
+        return _one_after_another(job, view, in_turn, assignments, by_kind)
     for pod in in_turn:
         node = assignments[pod.key]
-        now = view.with_pods(seated)
+        now = view.with_pods(seats)
         of_pod = job.prepared(pod, now)
         found = placed(pod, now.state(node), of_pod)
         if not isinstance(found, PendingPod):
             return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
-        seated.setdefault(node, []).append(found)
-    return None
+        seats[node] = (*seats.get(node, ()), found)
+    return seats
 
 
-def _first_refused(
+def _one_after_another(
     job: Job,
     view: View,
     in_turn: Iterable[PendingPod],
     assignments: Mapping[str, str],
     by_kind: Mapping[Kind, Prepared],
-) -> FailedSeat | None:
+) -> _Seats | FailedSeat:
     """Return the same for members of which none changes what was prepared for the others."""
+    seats: dict[str, tuple[PendingPod, ...]] = {}
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
@@ -86,4 +115,5 @@ def _first_refused(
         if not isinstance(found, PendingPod):
             return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
         state.add(found)
-    return None
+        seats[node] = (*seats.get(node, ()), found)
+    return seats

@@ -234,6 +234,14 @@ class View(Memo):
             return self._base.occupants(name)
         return self._occupants.get(name, ())
 
+    def layers(self) -> "tuple[View | None, Mapping[str, tuple[Occupant, ...]]]":
+        """Return the view that this one lies over, and who is on the nodes on which others are: on all, without one."""
+        return self._base, self._occupants
+
+    def changed_nodes(self) -> Collection[str]:
+        """Return the names of the nodes that are not as in the view that this one lies over: all, without one."""
+        return self._nodes.keys()
+
     def state(self, name: str) -> NodeState:
         """Return what is free on a node; shared, so copy it before trying pods on it."""
         if self._base and name not in self._nodes and name not in self._occupants:

@@ -32,8 +32,9 @@ def _refused(first: Attempt) -> Cause | None:
     refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
     if isinstance(refusal, PodRefusal):
         return Cause(refusal.code, sentences.no_node_asked(pod, lacking(refusal)), (pod,))
-    if first.prefilter is not None:
-        return admission.cause(first.prefilter)
+    unasked = first.over_quota or first.prefilter
+    if unasked is not None:
+        return admission.cause(unasked)
     unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
     return admission.cause(unknown) if unknown is not None else None
 
@@ -72,7 +73,7 @@ def _best(plan: PlacementPlan) -> tuple[int, int]:
 def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
     empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
-    return not any(outcome.placed_at_once for outcome in empty)
+    return not any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:

@@ -213,8 +213,9 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     overloaded = sorted({name for outcome in outcomes for name in _overloaded(simulation, outcome.first)})
     if overloaded:
         yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
-    if any(outcome.runs is False and outcome.rounds for outcome in outcomes):
-        yield Notice("wasted-victims", sentences.WASTED)
+    wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
+    if wasted:
+        yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0])))
     yield from reservations.in_vain(outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
@@ -236,5 +237,11 @@ def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
         return sentences.not_needed(name)
     if not outcome.rounds:
         last = outcome.last.reason if outcome.last is not None else None
-        return sentences.no_victims(name, "plan-not-executable" if outcome.plan_fails else last)
+        reason = "plan-not-executable" if outcome.plan_fails else last
+        return sentences.no_victims(name, reason, _refusing_quota(outcome))
     return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))
+
+
+def _refusing_quota(outcome: Outcome) -> str:
+    refusal = outcome.first.over_quota
+    return refusal.path[0] if refusal is not None else ""

@@ -16,7 +16,7 @@ from kubectl_koord.explain import insufficient
 from kubectl_koord.explain.insufficient import about_pods
 from kubectl_koord.explain.pending_report import report_of
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.model.unevaluated import Unevaluated, WideningPodSetting
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
@@ -155,7 +155,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(_also_wrong(simulation, verdict, unevaluated)),
+        also_wrong=tuple(code for code in _also_wrong(simulation, verdict, unevaluated) if code != _code(cause)),
         unblock=found.ways,
         no_way_out=found.why_none,
     )
@@ -191,9 +191,13 @@ def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Unevalua
         yield from _quota(simulation, unevaluated)
 
 
+def _code(cause: Cause | None) -> CauseCode | None:
+    return cause.code if cause is not None else None
+
+
 def _quota(simulation: Simulation, unevaluated: _Unevaluated) -> Iterator[CauseCode]:
-    """Yield the code of a quota that refuses the pods, as the scheduler last reported."""
-    if quota.refuses(simulation, unevaluated) is not None:
+    """Yield the code of a quota that refuses the pods, too, or did as the scheduler last reported."""
+    if quota.exceeded(simulation) is not None or quota.refuses(simulation, unevaluated) is not None:
         yield "quota"
 
 
@@ -242,10 +246,16 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
 def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
     placed = {outcome.placed_at_once for outcome in outcomes}
     if placed == {False}:
+        by_quota = all(outcome.first.over_quota is not None for outcome in outcomes)
         races = any(outcome.races for outcome in outcomes)
-        return "unknown" if races or any(item.may_admit for item in unevaluated) else "no"
+        return "unknown" if races or any(_may_admit(item, by_quota=by_quota) for item in unevaluated) else "no"
     refusing = any(item.may_refuse for item in unevaluated)
     return "yes" if placed == {True} and not refusing else "unknown"
+
+
+def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
+    """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
+    return item.may_admit and (not by_quota or item == WideningPodSetting("pod-level-resources"))
 
 
 def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated, verdict: Verdict) -> Cause:

@@ -1,4 +1,4 @@
-"""The other objects that decide: nodes, PodGroups, the topology, budgets, quotas."""
+"""The other objects that decide: nodes, PodGroups, the topology, budgets."""
 
 from msgspec import Struct
 
@@ -86,15 +86,6 @@ class Budget(Struct, frozen=True, gc=False):
     name: str
     selector: Selector | None
     allowed: int
-
-
-class Quota(Struct, frozen=True, gc=False):
-    """One ElasticQuota, as far as pods may be limited by it."""
-
-    namespace: str
-    name: str
-    namespaces: tuple[str, ...] = ()
-    limited: bool = True
 
 
 class Lease(Struct, frozen=True, gc=False):

@@ -10,8 +10,9 @@ from msgspec import Struct
 from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.memo import Memo
-from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup, Quota
+from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
+from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
@@ -54,6 +55,7 @@ class SchedulerConfig(Struct, frozen=True):
     device_strategy: DeviceStrategy = "LeastAllocated"
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
+    quotas: QuotaSettings = QuotaSettings()
     assumed: bool = True
 
 

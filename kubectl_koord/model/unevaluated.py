@@ -15,10 +15,24 @@ class _Unevaluated(Struct, frozen=True, gc=False):
     changes_slots: ClassVar[bool] = True
 
 
-class LimitedQuota(_Unevaluated, frozen=True, gc=False):
-    """An elastic quota with limits that the pods count against."""
+QuotaFault: TypeAlias = Literal["no-parent", "cycle", "same-name", "same-namespace"]
+"""Why it is open what becomes of a quota: its parent does not exist, it is below itself, several have its name, or
+list its namespace. Upstream it depends on what came first."""
+
+
+class OpenQuota(_Unevaluated, frozen=True, gc=False):
+    """An elastic quota that the pods count against, and of which it is open what becomes."""
 
     changes_slots: ClassVar[bool] = False
+    name: str
+    fault: QuotaFault
+
+
+class QuotaSetting(_Unevaluated, frozen=True, gc=False):
+    """A setting of the scheduler that decides about quotas: a hook plugin, or a feature gate, by its name."""
+
+    changes_slots: ClassVar[bool] = False
+    kind: Literal["hook-plugin", "feature-gate"]
     name: str
 
 
@@ -110,7 +124,8 @@ PodUnevaluated: TypeAlias = AttachedVolume | PodSetting | WideningPodSetting
 
 Unevaluated: TypeAlias = (
     PodUnevaluated
-    | LimitedQuota
+    | OpenQuota
+    | QuotaSetting
     | UnreadQuotas
     | UnreadCards
     | UnreadLoad

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
-from kubectl_koord.engine.fit import Prepared, prepare
+from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
@@ -48,7 +48,14 @@ class Simulation(Cluster, frozen=True):
 
     def answered_alone(self, view: View) -> tuple[Outcome, ...]:
         """Return the outcomes without preemption in another variant, as if no other pod were nominated anywhere."""
-        alone = structs.replace(self.snapshot, pending=self.subject.pending)
+        own = {pod.key for pod in self.subject.pending}
+        if all(pod.key in own for pod in self.snapshot.nominated):
+            return open_outcomes(self, view, preemption=False, alone=True)
+        pending = (
+            pod if pod.key in own or not pod.nominated else structs.replace(pod, nominated="")
+            for pod in self.snapshot.pending
+        )
+        alone = structs.replace(self.snapshot, pending=tuple(pending))
         return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False, alone=True)
 
     def prepared(self, pod: PendingPod, view: View | None = None) -> Prepared:
@@ -56,7 +63,8 @@ class Simulation(Cluster, frozen=True):
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
         claims = snapshot.claims_asked_for
-        return prepare(pod, view or self.view, known, snapshot.nominated, self.subject.pending, claims)
+        nominated = of_other_jobs(snapshot.nominated, self.subject.pending)
+        return prepare(pod, view or self.view, known, nominated, claims, pending=snapshot.pending)
 
     @property
     def desired(self) -> int | None:

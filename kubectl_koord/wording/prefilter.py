@@ -10,6 +10,7 @@ from kubectl_koord.engine.refusals import (
     NoReservationMatches,
     NoTopologyTree,
     PreFilterRefusal,
+    QuotaExceeded,
     TopologyNotAware,
     UnreadableAnnotation,
     UnreadableDeviceAnnotation,
@@ -18,7 +19,7 @@ from kubectl_koord.engine.refusals import (
 from kubectl_koord.wording.devices import invalid_devices
 from kubectl_koord.wording.tree import fault_clause
 from kubectl_koord.wording.volumes import unbound_sentence
-from kubectl_koord.wording.words import obstacle
+from kubectl_koord.wording.words import amount_of, listed, obstacle, resource_name
 
 
 def lacking(reason: Reason | PreFilterRefusal) -> str:
@@ -50,5 +51,27 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             return f"its annotation {annotation} cannot be read."
         case VolumesUnbound():
             return unbound_sentence(refusal)
+        case QuotaExceeded():
+            return _quota_exceeded(refusal)
         case _:
             assert_never(refusal)
+
+
+_OF_QUOTA = {
+    "runtime": "of its runtime",
+    "max": "of its maximum",
+    "min": "of its minimum, for non-preemptible pods,",
+}
+
+
+def _quota_exceeded(refusal: QuotaExceeded) -> str:
+    """Return which quota has no room, and its arithmetic: `63 GPU of its runtime 67 are used, and w-1 requests 8`."""
+    refusing, *below = refusal.path
+    place = f" (above {below[-1]})" if below else ""
+    used, limit, asked = (dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested))
+    parts = [
+        f"{amount_of(name, used.get(name, 0))} of {amount_of(name, limit[name])} {resource_name(name)} used,"
+        f" {amount_of(name, asked.get(name, 0))} requested"
+        for name in refusal.over
+    ]
+    return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."

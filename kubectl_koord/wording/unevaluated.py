@@ -5,11 +5,13 @@ from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    LimitedQuota,
     NodeSetting,
     NodeSettingCode,
+    OpenQuota,
     PodSetting,
     PodSettingCode,
+    QuotaFault,
+    QuotaSetting,
     Unevaluated,
     UnreadCards,
     UnreadClaims,
@@ -32,6 +34,13 @@ _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
 }
+_QUOTA_FAULTS: Mapping[QuotaFault, str] = {
+    "no-parent": "its parent does not exist",
+    "cycle": "it is below itself",
+    "same-name": "several quotas have this name",
+    "same-namespace": "several quotas list the namespace",
+}
+_QUOTA_SETTINGS = {"hook-plugin": "hook plugin", "feature-gate": "feature gate"}
 _NODE_SETTINGS: Mapping[NodeSettingCode, str] = {
     "load-estimates": "estimates of load that pods set themselves",
     "numa-topology-policy": "NUMA policy of nodes with more than 8 zones",
@@ -48,8 +57,10 @@ def unevaluated_names(items: Iterable[Unevaluated]) -> str:
 
 def _name(item: Unevaluated) -> str:
     match item:
-        case LimitedQuota(name):
-            return f"quota {name}"
+        case OpenQuota(name, fault):
+            return f"quota {name} ({_QUOTA_FAULTS[fault]})"
+        case QuotaSetting(kind, name):
+            return f"{_QUOTA_SETTINGS[kind]} {name} of the scheduler's quotas"
         case UnreadQuotas():
             return "quotas (ElasticQuota objects could not be read)"
         case UnreadCards():

@@ -10,6 +10,7 @@ from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from tests.conformance.cases import VERSIONS, Case, Json, snapshot_of, subject_of
+from tests.conformance.quotas import quotas_differ
 from tests.conformance.records import PLAN_FAILS, PREDICTABLE, real
 
 
@@ -46,7 +47,9 @@ def judge_version(case: Case, recorded: str) -> Result:
     plan = preempt(snapshot, subject)
     ours = _outcomes(because, plan)
     nearest = min(ours, key=lambda one: len(differing(one, theirs, version)))
-    fields = [*differing(nearest, theirs, version), *_tree_differs(snapshot, case.records[recorded])]
+    record = case.records[recorded]
+    fields = [*differing(nearest, theirs, version), *_tree_differs(snapshot, record)]
+    fields += quotas_differ(snapshot, subject, record)
     is_known = is_decided(nearest, theirs, version)
     alternatives = len(because.alternatives) + len(plan.alternatives) > 0
     grade = "agree" if not fields else "wrong"
@@ -138,7 +141,7 @@ def differing(ours: Json, theirs: Json, version: str) -> list[str]:
         found += ["runs"] if ours["runs"] and not theirs["runs"] else []
     else:
         found += _attempts_differ(ours, theirs)
-    return found + _nodes_differ(ours, theirs)
+    return found + _nodes_differ(ours, theirs, version)
 
 
 def _failing_differs(ours: Json, theirs: Json, version: str) -> list[str]:
@@ -162,12 +165,13 @@ def _victims_differ(ours: Json, theirs: Json) -> list[str]:
     return ["victims"] if stable and ours["victims"] != theirs["victims"] else []
 
 
-def _nodes_differ(ours: Json, theirs: Json) -> list[str]:
-    found = []
+def _nodes_differ(ours: Json, theirs: Json, version: str) -> list[str]:
+    found: list[str] = []
     if ours["planned"] and theirs["placed"] and "bound" not in theirs["unstable"]:
         surplus = {pod: ours["bound"].get(pod) for pod in theirs["bound"]}
         found += ["bound"] if surplus != theirs["bound"] else []
-    if ours["planned"] and theirs["victims"] and "nominations" not in theirs["unstable"]:
+    settled = version in PREDICTABLE or theirs["planFails"] != "after victims"  # else many attempts were seen at once
+    if settled and ours["planned"] and theirs["victims"] and "nominations" not in theirs["unstable"]:
         found += ["nominations"] if ours["nominations"] != theirs["nominations"] else []
     return found
 

@@ -4,6 +4,7 @@ import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
 from kubectl_koord.model.numa import NodeNUMA, PodNUMA
+from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
     NodeSetting,
@@ -23,7 +24,7 @@ DATA = "default/data"
 NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
 CLAIMS = PodSetting("resource-claims")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
-OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
+HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
 
 
 @pytest.mark.parametrize(
@@ -31,12 +32,17 @@ OWN = (("quota.scheduling.koordinator.sh/name", "team"),)
     [
         (FREE.change_pods("job-1"), ""),
         (FREE.with_members(("job-1",), "job", unevaluated=(CLAIMS,)), "resource claims"),
-        (FREE.with_quota("default"), "quota default"),
-        (FREE.with_quota("shared", "default"), "quota shared"),
-        (FREE.with_quota("other", "elsewhere"), ""),
-        (FREE.with_quota("team").change_pods(labels=OWN), "quota team"),
-        (FREE.with_quota("koordinator-default-quota").change_pods(labels=OWN), "quota koordinator-default-quota"),
-        (FREE.with_quota("koordinator-default-quota", limited=False), ""),
+        (FREE.with_quota("default"), ""),
+        (FREE.with_quota("default", parent="gone"), "quota default (its parent does not exist)"),
+        (FREE.with_quota("other", parent="gone"), ""),
+        (FREE.with_quota("shared", "default", parent="shared"), "quota shared (it is below itself)"),
+        (FREE.with_quota("q", "default").with_quota("x/q"), "quota q (several quotas have this name)"),
+        (FREE.with_quota("q", "default").with_quota("r", "default"), "quota q (several quotas list the namespace)"),
+        (FREE.configured(quotas=HOOKED), ""),
+        (
+            FREE.with_quota("default").configured(quotas=HOOKED),
+            "hook plugin mine of the scheduler's quotas and feature gate G of the scheduler's quotas",
+        ),
         (FREE.with_gap("ElasticQuota"), "quotas (ElasticQuota objects could not be read)"),
         (FREE.with_gap("ElasticQuota", "not-in-input"), ""),
         (FREE.with_gap("NodeMetric"), "the measured load of the nodes (NodeMetric objects could not be read)"),
@@ -78,13 +84,13 @@ def test_what_is_not_evaluated_is_named_once(drawing: Drawing, what: str) -> Non
 
 
 def test_a_yes_that_rests_on_it_is_unknown() -> None:
-    report = why_of(FREE.with_quota("default"))
-    words = "it depends on quota default, which is not evaluated."
+    report = why_of(FREE.with_quota("default", parent="gone"))
+    words = "it depends on quota default (its parent does not exist), which is not evaluated."
     assert (report.verdict, report.cause) == ("unknown", Cause("not-evaluated", words))
 
 
 def test_a_no_stays_a_no() -> None:
-    report = why_of(FREE.with_quota("default").with_running("low", on="n1"))
+    report = why_of(FREE.with_quota("default", parent="gone").with_running("low", on="n1"))
     assert (report.verdict, report.cause and report.cause.code) == ("no", "insufficient-capacity")
 
 

@@ -2,10 +2,15 @@
 
 import pytest
 
-from kubectl_koord.model.pods import Condition
-from tests.build import SPINE, Drawing, cluster, why_of
+from kubectl_koord.model.pods import Condition, PodRequirements
+from kubectl_koord.model.quotas import QuotaSettings
+from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.unevaluated import WideningPodSetting
+from tests.build import SPINE, Drawing, cluster, cpus, why_of
 
-FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_quota("team-a", "default")
+FREE = cluster("s0: b0[n1 n2]").with_gang("job", 2).with_gap("ElasticQuota")
+WIDENING = WideningPodSetting("pod-level-resources")
+SMALL = cluster("s0: b0[n1 n2]").with_quota("team-a", "default", cpu=1)
 OWN = (
     "0/2 nodes are available: Insufficient quotas, quotaName: team-a, runtime: cpu:4,nvidia.com/gpu:8, used:"
     " cpu:4,nvidia.com/gpu:8, pod's request: cpu:1,nvidia.com/gpu:1, exceedDimensions: [cpu nvidia.com/gpu]."
@@ -67,8 +72,9 @@ def test_a_refusal_without_time_is_told_without() -> None:
     [
         (refused("0/2 nodes are available: 2 Insufficient cpu."), "not-evaluated"),
         (FREE, "not-evaluated"),
-        (refused(OWN, FREE.but(quotas=())), "waiting-for-retry"),
-        (refused(OWN, FREE.but(quotas=()).with_gap("NodeMetric")), "not-evaluated"),
+        (refused(OWN, FREE.but(gaps=())), "waiting-for-retry"),
+        (refused(OWN, FREE.but(gaps=()).with_gap("NodeMetric")), "not-evaluated"),
+        (refused(OWN, FREE.but(gaps=()).with_quota("team-a", "default", parent="gone")), "quota"),
         (refused(OWN, FREE.cordon("n1", "n2")), "no-feasible-node"),
     ],
 )
@@ -85,9 +91,11 @@ def test_only_a_refusal_that_still_may_hold_is_the_cause(drawing: Drawing, code:
         (FREE.with_gang("job", 2, 8, must_gather=SPINE).with_running("x", "n1", 8), "insufficient-slots", ("quota",)),
         (FREE.with_gang("job", 2, must_gather="Rack"), "unknown-layer", ("quota",)),
         (FREE.with_gang("job", 2, minimum=3, must_gather="Rack"), "too-few-pods", ("unknown-layer", "quota")),
-        (FREE.but(quotas=()).with_gang("job", 2, must_gather="Rack"), "unknown-layer", ()),
+        (FREE.but(gaps=()).with_gang("job", 2, must_gather="Rack"), "unknown-layer", ()),
+        (SMALL.with_gang("job", 2, must_gather="Rack"), "unknown-layer", ("quota",)),
+        (SMALL.with_gang("job", 2, minimum=1, node_selector=(("a", "b"),)), "no-feasible-node", ()),
     ],
-    ids=["never fits", "slots", "layer", "two others", "no quota any more"],
+    ids=["never fits", "slots", "layer", "two others", "no quota any more", "computed", "enough are let in"],
 )
 def test_a_refusal_is_told_beside_what_stops_the_gang_for_sure(
     drawing: Drawing, code: str, others: tuple[str, ...]
@@ -100,3 +108,55 @@ def test_a_refusal_is_told_beside_what_stops_the_gang_for_sure(
 
 def test_where_it_would_be_placed_but_for_the_quota_nothing_else_is_wrong() -> None:
     assert why_of(refused(OWN)).also_wrong == ()
+
+
+def labelled(name: str, *more: tuple[str, str]) -> Labels:
+    return (("quota.scheduling.koordinator.sh/name", name), *more)
+
+
+FIXED = ("quota.scheduling.koordinator.sh/preemptible", "false")
+CHECKING = QuotaSettings(by_runtime=False, check_parents=True)
+EMPTY = cluster("s0: b0[n1 n2]")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "words"),
+    [
+        (
+            EMPTY.with_quota("q", cpu=1).with_gang("job", 2, labels=labelled("q")),
+            "quota q has no room for default/job-0: of its runtime 1 of 1 CPU used, 1 requested.",
+        ),
+        (
+            EMPTY.with_quota("q", cpu=1).with_gang("job", 2, must_gather=SPINE, labels=labelled("q")),
+            "quota q has no room for default/job-1: of its runtime 1 of 1 CPU used, 1 requested.",
+        ),
+        (
+            EMPTY.with_quota("q", min=cpus(0.5)).with_gang("job", 1, labels=labelled("q", FIXED)),
+            (
+                "quota q has no room for default/job-0: of its minimum, for non-preemptible pods, 0 of 500m CPU used,"
+                " 1 requested."
+            ),
+        ),
+        (
+            EMPTY.with_quota("top", cpu=1)
+            .with_quota("q", parent="top")
+            .with_gang("job", 2, labels=labelled("q"))
+            .configured(quotas=CHECKING),
+            "quota top (above q) has no room for default/job-0: of its maximum 1 of 1 CPU used, 1 requested.",
+        ),
+    ],
+    ids=["pod by pod", "planned", "minimum", "parent"],
+)
+def test_a_computed_refusal_is_a_no_with_its_arithmetic(drawing: Drawing, words: str) -> None:
+    report = why_of(drawing)
+
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code, report.cause.message) == ("no", "quota", words)
+    assert report.also_wrong == ()
+
+
+def test_what_nodes_might_offer_besides_opens_no_quota() -> None:
+    drawing = EMPTY.with_quota("q", cpu=0.5).with_gang("job", 1, labels=labelled("q")).with_gap("Reservation")
+    wider = drawing.change_pods(requirements=PodRequirements(cpus(1), unevaluated=(WIDENING,)))
+
+    assert (why_of(drawing).verdict, why_of(wider).verdict) == ("no", "unknown")

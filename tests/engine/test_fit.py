@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.fit import prepare, rejection, room_rejection
+from kubectl_koord.engine.fit import of_other_jobs, prepare, rejection, room_rejection
 from kubectl_koord.engine.reasons import (
     Cordoned,
     Insufficient,
@@ -157,7 +157,7 @@ def test_a_nominated_pod_that_leaves_room_changes_nothing() -> None:
 def test_a_nominated_pod_of_the_same_job_does_not_count() -> None:
     view = of(ONE)
     one, twin = pending("one", 8), pending("twin", 8, nominated="n1")
-    prepared = prepare(one, view, rules("1.8"), (twin,), same_job=(one, twin))
+    prepared = prepare(one, view, rules("1.8"), of_other_jobs((twin,), (one, twin)))
     assert rejection(one, view.state("n1"), prepared) is None
 
 

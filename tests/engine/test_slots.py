@@ -1,6 +1,6 @@
 """Section 3 of the reference: how many of a gang's pods each node takes."""
 
-from kubectl_koord.engine.fit import prepare
+from kubectl_koord.engine.fit import of_other_jobs, prepare
 from kubectl_koord.engine.reasons import Cordoned, Insufficient, PortTaken, Untolerated
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order, offer_slots, total
@@ -14,8 +14,8 @@ THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")
 
 def slots_of(drawing: Drawing, *pods: PendingPod, trigger: PendingPod | None = None) -> dict[str, NodeSlots]:
     view = of(drawing)
-    nominated = [pod for pod in (*drawing.pending, *pods) if pod.nominated]
-    prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), nominated, pods)
+    nominated = of_other_jobs([pod for pod in (*drawing.pending, *pods) if pod.nominated], pods)
+    prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), nominated)
     return offer_slots(view, view.names(), pods, prepared)
 
 

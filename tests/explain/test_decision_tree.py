@@ -269,11 +269,10 @@ ROWS = (
     Row("10 a spec that does not parse asks for no tree", gang(topology="{").but(topologies={}), "yes", None, None),
     Row(
         "13 quota",
-        refused(gang(), QUOTA).with_quota("team-a", "default"),
-        "unknown",
+        gang().with_quota("team-a", "default", cpu=0.5),
+        "no",
         "quota",
-        "the scheduler reports since 2026-11-20T09:55:00Z that quota team-a has no room for default/job-0 (CPU: 4 of 4"
-        " used, 1 requested); quotas are not evaluated.",
+        "quota team-a has no room for default/job-0: of its runtime 0 of 500m CPU used, 1 requested.",
         ("default/job-0",),
     ),
     no(

@@ -236,14 +236,14 @@ def test_a_tie_that_only_the_schedulers_cache_decides_is_left_open() -> None:
 
 
 def test_what_is_not_evaluated_makes_a_yes_unknown() -> None:
-    report = preempt_of(TAKEN.change_pods("job-0").with_quota("default"))
-    words = "it depends on quota default, which is not evaluated."
+    report = preempt_of(TAKEN.change_pods("job-0").with_quota("default", parent="gone"))
+    words = "it depends on quota default (its parent does not exist), which is not evaluated."
     assert (report.verdict, report.helps, report.warnings) == ("unknown", None, (Notice("not-evaluated", words),))
     assert report.message == "default/job: cannot tell whether preemption helps."
 
 
 def test_but_leaves_a_no_a_no() -> None:
-    drawing = TAKEN.change_pods(never_preempts=True).with_quota("default")
+    drawing = TAKEN.change_pods(never_preempts=True).with_quota("default", parent="gone")
     assert preempt_of(drawing).verdict == "no"
 
 
@@ -254,3 +254,28 @@ def test_attempts_without_end_are_not_followed() -> None:
         drawing = drawing.with_running(f"low-{name}", on=name, cpu=4)
     report = preempt_of(drawing)
     assert (report.verdict, report.helps, len(report.rounds)) == ("unknown", None, MOST_ROUNDS + 1)
+
+
+TEAM = (("quota.scheduling.koordinator.sh/name", "team"),)
+FULL = cluster("s0: b0[n1:4]").with_quota("team", cpu=2).with_pod("job", cpu=4, labels=TEAM, priority=9)
+
+
+def test_victims_for_a_pod_that_its_quota_refuses_die_in_vain_and_it_is_said_why() -> None:
+    report = preempt_of(FULL.with_running("low", on="n1", cpu=2))
+
+    assert (report.verdict, report.helps) == ("no", False)
+    assert [(victim.pod, victim.wasted) for victim in report.victims] == [("default/low", True)]
+    words = (
+        "the preemption would be wasted: the gang would still not run, as quota team refuses its pods whatever is freed"
+        " for them."
+    )
+    assert Notice("wasted-victims", words) in report.warnings
+
+
+def test_a_pod_with_room_that_its_quota_refuses_is_nominated_without_a_victim() -> None:
+    report = preempt_of(
+        cluster("s0: b0[n1 n2]").but(quotas=FULL.quotas, pending=FULL.pending).with_running("low", "n1")
+    )
+
+    assert (report.verdict, report.victims) == ("no", ())
+    assert report.message == "default/job would preempt no pods: quota team refuses it, not the nodes."

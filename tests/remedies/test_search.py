@@ -118,9 +118,9 @@ def test_a_no_that_nothing_helps_says_so() -> None:
 
 
 def test_where_something_is_not_evaluated_nothing_is_proven_and_it_is_said_what() -> None:
-    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8).with_quota("default")
-    report = why_of(drawing)
-    words = "whether anything helps depends on quota default, which is not evaluated."
+    drawing = cluster("s0: b0[n1]").with_running("low", on="n1").with_gang("job", 1, 8)
+    report = why_of(drawing.with_quota("default", parent="gone"))
+    words = "whether anything helps depends on quota default (its parent does not exist), which is not evaluated."
     assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), words)
 
 

@@ -1,22 +1,29 @@
 """ElasticQuotas."""
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.cluster.objects.fields.meta import Meta, namespace, strings
-from kubectl_koord.model import objects, quantity
+from kubectl_koord.model import quantity, quotas
 
-_MAX_BUILT_IN = 10**15
-_BUILT_IN_QUOTAS = {"koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"}
+_PREFIX = "quota.scheduling.koordinator.sh/"
 
 
 class QuotaSpec(Struct, gc=False):
     """spec of an ElasticQuota."""
 
+    min: Amounts | None = None
     max: Amounts | None = None
+
+
+class QuotaStatus(Struct, gc=False):
+    """status of an ElasticQuota."""
+
+    used: Amounts | None = None
 
 
 class Quota(Struct, gc=False):
@@ -24,20 +31,57 @@ class Quota(Struct, gc=False):
 
     metadata: Meta
     spec: QuotaSpec = field(default_factory=QuotaSpec)
+    status: QuotaStatus = field(default_factory=QuotaStatus)
 
 
-def quota(written: Quota) -> objects.Quota:
-    """Return the ElasticQuota; `limited` is false only for the built-in ones without a real maximum."""
-    annotations = strings(written.metadata.annotations)
-    try:
-        listed: Any = json.loads(annotations.get("quota.scheduling.koordinator.sh/namespaces") or "[]")
-    except (ValueError, RecursionError):
-        listed = []
-    maximum = amounts(written.spec.max)
-    return objects.Quota(
-        namespace=namespace(written.metadata),
-        name=written.metadata.name,
-        namespaces=tuple(str(name) for name in listed) if isinstance(listed, list) else (),
-        limited=written.metadata.name not in _BUILT_IN_QUOTAS
-        or any(quantity.whole(value) < _MAX_BUILT_IN for value in maximum.values()),
+def quota(written: Quota) -> quotas.Quota:
+    """Return the ElasticQuota as the scheduler reads it (`NewQuotaInfoFromQuota` in elasticquota/core/quota_info.go).
+
+    Raises:
+        QuantityError: when an amount of its spec or status is no quantity; one in an annotation counts as not written.
+
+    """
+    meta = written.metadata
+    labels, annotations = strings(meta.labels), strings(meta.annotations)
+    most = limits(written.spec.max)
+    weight = _listed(annotations, "shared-weight")
+    return quotas.Quota(
+        namespace=namespace(meta),
+        name=meta.name,
+        min=limits(written.spec.min),
+        max=most,
+        parent=labels.get(f"{_PREFIX}parent") or ("" if meta.name == quotas.ROOT else quotas.ROOT),
+        weight=weight if weight and any(amount for _, amount in weight) else most,
+        lends=labels.get(f"{_PREFIX}allow-lent-resource") != "false",
+        is_parent=labels.get(f"{_PREFIX}is-parent") == "true",
+        tree=labels.get(f"{_PREFIX}tree-id", ""),
+        heads_tree=labels.get(f"{_PREFIX}is-root") == "true",
+        beside_default=labels.get(f"{_PREFIX}ignore-default-tree") == "true",
+        total=_listed(annotations, "total-resource"),
+        namespaces=_names(annotations.get(f"{_PREFIX}namespaces", "")),
+        admission=_listed(annotations, "admission"),
+        profile=labels.get(f"{_PREFIX}profile", ""),
+        guaranteed=_listed(annotations, "guaranteed"),
+        runtime=_listed(annotations, "runtime"),
+        used=None if written.status.used is None else limits(written.status.used),
     )
+
+
+def _listed(annotations: Mapping[str, str], key: str) -> quantity.Resources | None:
+    """Return the resource list that an annotation holds, None where there is none that can be read."""
+    written = annotations.get(_PREFIX + key)
+    if not written:
+        return None
+    try:
+        return limits(msgspec.json.decode(written, type=Amounts))
+    except (msgspec.DecodeError, quantity.QuantityError, RecursionError):
+        return None
+
+
+def _names(written: str) -> tuple[str, ...]:
+    """Return the names of a JSON list of strings, none where it is something else."""
+    try:
+        listed: Any = msgspec.json.decode(written, type=list[str])
+    except (msgspec.DecodeError, RecursionError):
+        return ()
+    return tuple(listed)

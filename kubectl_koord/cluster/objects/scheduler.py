@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
 from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.snapshot import SchedulerConfig
@@ -16,6 +17,7 @@ from kubectl_koord.model.snapshot import SchedulerConfig
 NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
+_GATES = "--feature-gates="
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -120,14 +122,21 @@ def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
     return None
 
 
-def _has_election_disabled(deployments: Iterable[Deployment]) -> bool:
-    containers = [
-        container
+def _flags(deployments: Iterable[Deployment]) -> list[str]:
+    """Return the command lines of the koord-scheduler Deployment, word by word."""
+    return [
+        word
         for deployment in deployments
         if deployment.metadata.name == "koord-scheduler"
         for container in deployment.spec.template.spec.containers or ()
+        for word in (*(container.command or ()), *(container.args or ()))
     ]
-    return any("--leader-elect=false" in (*(one.command or ()), *(one.args or ())) for one in containers)
+
+
+def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
+    """Return the feature gates that are switched: `--feature-gates=A=true,B=false`."""
+    written = [pair for flag in flags if flag.startswith(_GATES) for pair in flag.removeprefix(_GATES).split(",")]
+    return {name.strip(): value.strip().lower() == "true" for name, _, value in (one.partition("=") for one in written)}
 
 
 def config(
@@ -136,11 +145,17 @@ def config(
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
     parsed = _parse(written) if written else None
-    elects = _elects_leader(parsed or {}) and not _has_election_disabled(deployments)
+    flags = _flags(deployments)
+    elects = _elects_leader(parsed or {}) and "--leader-elect=false" not in flags
+    gates = _feature_gates(flags)
     profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
         return SchedulerConfig(
-            version=version, version_from=version_from, unshareable_gpus=_OF_CHART, elects_leader=elects
+            version=version,
+            version_from=version_from,
+            unshareable_gpus=_OF_CHART,
+            elects_leader=elects,
+            quotas=settings({}, gates),
         )
     arguments = _arguments(profiles[0], "Coscheduling")
     devices = _arguments(profiles[0], "DeviceShare")
@@ -155,6 +170,7 @@ def config(
         device_strategy=_strategy(devices),
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
         elects_leader=elects,
+        quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
         assumed=False,
     )
 

@@ -16,6 +16,7 @@ from kubectl_koord.engine.fit import (
     load_aware,
     node_affinity,
     ports,
+    quota,
     reservation,
     resources,
     sidecars,
@@ -55,6 +56,7 @@ FILTERS: tuple[Prepare, ...] = (
     amplified.prepare,
     placing.prepare,
     device_share.prepare,
+    quota.prepare,
 )
 """In the order of the default profile.
 
@@ -112,9 +114,9 @@ def prepare(
     view: View,
     rules: Rules,
     nominated: Iterable[PendingPod] = (),
-    same_job: Iterable[PendingPod] = (),
     claims: Mapping[str, Claim] | None = None,
     first: PendingPod | None = None,
+    pending: tuple[PendingPod, ...] | None = None,
 ) -> Prepared:
     """Return the prepared state of the trigger.
 
@@ -122,18 +124,17 @@ def prepare(
         trigger: the pod that is prepared for.
         view: the cluster, with those who are assumed.
         rules: those of the scheduler's version.
-        nominated: the pods that are nominated to nodes.
-        same_job: the trigger's own job, whose nominations do not count.
+        nominated: the pods of other jobs that are nominated to nodes.
         claims: the volume claims, by `namespace/name`.
         first: the member that is filtered first, where that is not the trigger itself.
+        pending: the pods that wait, None where they are those of the snapshot.
 
     """
-    job = {pod.key for pod in same_job} | {trigger.key}
     by_node: dict[str, tuple[PendingPod, ...]] = {}
     for pod in nominated:
-        if pod.key not in job:
+        if pod.key != trigger.key:
             by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
-    cluster = Cluster(view, rules, claims or {}, first)
+    cluster = Cluster(view, rules, claims or {}, first, pending)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
     refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
     checks = tuple(one for one in found if not isinstance(one, PreFilterRefusal))
@@ -151,6 +152,12 @@ def preferred(states: Sequence[NodeState], prepared: Prepared) -> Sequence[NodeS
         return states
     ranks = [preference(state, prepared) for state in states]
     return [state for state, rank in zip(states, ranks, strict=True) if rank == min(ranks)]
+
+
+def of_other_jobs(nominated: Sequence[PendingPod], job: Iterable[PendingPod]) -> Sequence[PendingPod]:
+    """Return the nominated pods but those of the job: their own nominations do not count."""
+    own = {pod.key for pod in job} if nominated else ()
+    return [pod for pod in nominated if pod.key not in own]
 
 
 def room_for(state: NodeState, each: Resources, prepared: Prepared) -> int:

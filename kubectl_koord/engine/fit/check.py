@@ -23,13 +23,15 @@ DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
 class Cluster(Struct, frozen=True):
     """What filters prepare from: who is where, the version's rules, the volume claims by `namespace/name`.
 
-    `first` is the member that is filtered first, where that is not the trigger itself.
+    `first` is the member that is filtered first, where that is not the trigger itself. `pending` are the pods that wait
+    in this variant of the cluster, None where they are those of the snapshot.
     """
 
     view: View
     rules: Rules
     claims: Mapping[str, Claim] = {}
     first: PendingPod | None = None
+    pending: tuple[PendingPod, ...] | None = None
 
     @property
     def once(self) -> frozenset[str]:

@@ -8,7 +8,6 @@ from kubectl_koord.wording.words import count, listed
 DISABLED = "enablePreemption is off"
 EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
 NO_PENDING_PODS = "it has no pending pods"
-WASTED = "the preemption would be wasted: the gang would still not run."
 MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
 
 _REASONS: Mapping[ReasonCode | CauseCode, str] = {
@@ -38,6 +37,12 @@ def ignores_budgets(budgets: Sequence[str], violated: Sequence[str]) -> str:
     return f"job preemption ignores PodDisruptionBudgets ({listed(budgets)}){end}."
 
 
+def wasted(quota: str) -> str:
+    """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does."""
+    why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
+    return f"the preemption would be wasted: the gang would still not run{why}."
+
+
 def cannot_tell(name: str) -> str:
     """Return that it is open whether preemption helps."""
     return f"{name}: cannot tell whether preemption helps."
@@ -48,9 +53,10 @@ def not_needed(name: str) -> str:
     return f"{name} needs no preemption: it would be placed now."
 
 
-def no_victims(name: str, reason: ReasonCode | CauseCode | None) -> str:
-    """Return why preemption finds no victims."""
-    why = _REASONS[reason] if reason is not None else "it would not help"
+def no_victims(name: str, reason: ReasonCode | CauseCode | None, quota: str = "") -> str:
+    """Return why preemption finds no victims; `quota` is one that refuses the subject."""
+    otherwise = f"quota {quota} refuses it, not the nodes" if quota else "it would not help"
+    why = _REASONS[reason] if reason is not None else otherwise
     return f"{name} would preempt no pods: {why}."
 
 

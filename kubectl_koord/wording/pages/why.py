@@ -53,11 +53,8 @@ def remarks(report: WhyReport) -> Iterator[str]:
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."
-    others = [code for code in report.also_wrong if code != "quota"]
-    if others:
-        yield f"Other problems: {', '.join(others)}."
-    if len(others) < len(report.also_wrong):
-        yield "Reported by the scheduler, not evaluated: quota."
+    if report.also_wrong:
+        yield f"Other problems: {', '.join(report.also_wrong)}."
     if report.funnel and report.funnel.lost and not report.domains:
         yield _funnel(report.funnel)
 

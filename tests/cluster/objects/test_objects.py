@@ -12,7 +12,6 @@ from kubectl_koord.model.objects import (
     NetworkTopology,
     Node,
     PodGroup,
-    Quota,
 )
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.selectors import Requirement, Selector, Taint
@@ -138,21 +137,6 @@ def test_budgets() -> None:
         Budget("default", "a", None, 0),
         Budget("default", "b", Selector((Requirement("a", "In", ("b",)),)), 2),
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "maximum", "limited"),
-    [
-        ("team", {}, True),
-        ("koordinator-root-quota", {"cpu": str(10**16)}, False),
-        ("koordinator-default-quota", {"cpu": "10"}, True),
-        ("koordinator-system-quota", None, False),
-    ],
-)
-def test_only_built_in_quotas_without_a_real_maximum_limit_nobody(
-    name: str, maximum: Json | None, *, limited: bool
-) -> None:
-    assert read(thing("ElasticQuota", name, spec={"max": maximum})).quotas == (Quota("default", name, (), limited),)
 
 
 @pytest.mark.parametrize(

@@ -43,3 +43,13 @@ def resources(nano: Nano) -> pods.Resources:
     """Return rounded amounts in name order; zero amounts are left out."""
     rounded = ((resource, quantity.amount(resource, value)) for resource, value in sorted(nano.items()))
     return tuple((resource, number) for resource, number in rounded if number)
+
+
+def limits(written: Amounts | None) -> pods.Resources:
+    """Return amounts in name order, zeros among them: of a resource with a limit of zero nothing may be used.
+
+    Raises:
+        QuantityError: naming the resource whose amount is no quantity.
+
+    """
+    return tuple((name, quantity.amount(name, nano)) for name, nano in sorted(amounts(written).items()))

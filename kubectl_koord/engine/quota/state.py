@@ -1,0 +1,131 @@
+"""Which pods the quotas of a cluster refuse, as things are and once others are placed."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from kubectl_koord.engine.quota.amounts import Amounts, exceeding, plus
+from kubectl_koord.engine.quota.runtimes import QuotaAmounts
+from kubectl_koord.engine.quota.sums import Pod, Sums, all_waiting, capacity, is_fixed, on_nodes, requested, waiting
+from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.memo import Identity, memoised
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.quotas import BUILT_IN
+
+_NONE = Sums()
+
+
+class QuotaState(QuotaAmounts, frozen=True, dict=True):
+    """The quotas as they are held against pods."""
+
+    def limit(self, name: str) -> Amounts:
+        """Return what pods of a quota are held against (`getQuotaInfoUsedLimit`)."""
+        return self.runtime(name) if self.tree.settings.by_runtime else dict(self.tree.quotas[name].max)
+
+    def refusal(self, pod: Pod) -> QuotaExceeded | None:
+        """Return why the quota of a pod, or one above it, refuses the pod; None where none does.
+
+        Mirrors `PreFilter` in elasticquota/plugin.go, and `checkQuotaRecursive`.
+        """
+        name = self.tree.name_of(pod)
+        if not name or self.tree.fault_of(pod) is not None:
+            return None
+        asked = requested(pod, name, self.tree)
+        return (
+            self._over_limit(pod, name, asked) or self._over_minimum(pod, name, asked) or self._above(pod, name, asked)
+        )
+
+    def _over_limit(self, pod: Pod, name: str, asked: Amounts) -> QuotaExceeded | None:
+        used, limit = self.used(name), self.limit(name)
+        over = exceeding(plus(used, asked), limit)
+        return (
+            QuotaExceeded(pod.key, (name,), self._kind, _pairs(limit), _pairs(used), _pairs(asked), over)
+            if over
+            else None
+        )
+
+    def _over_minimum(self, pod: Pod, name: str, asked: Amounts) -> QuotaExceeded | None:
+        if not is_fixed(pod):
+            return None
+        used, limit = self.fixed(name), dict(self.tree.quotas[name].min)
+        over = exceeding(plus(used, asked), limit)
+        return (
+            QuotaExceeded(pod.key, (name,), "min", _pairs(limit), _pairs(used), _pairs(asked), over) if over else None
+        )
+
+    def _above(self, pod: Pod, name: str, asked: Amounts) -> QuotaExceeded | None:
+        """Return the refusal of the nearest quota above that the pod would bring over its limit."""
+        if not self.tree.settings.check_parents or name in BUILT_IN:
+            return None
+        chain = self.tree.chain(name)
+        for position, quota in enumerate(chain[1:], 1):
+            used, limit = self.used(quota.name), self.limit(quota.name)
+            over = exceeding({resource: used.get(resource, 0) + amount for resource, amount in asked.items()}, limit)
+            if over:
+                path = tuple(one.name for one in reversed(chain[: position + 1]))
+                return QuotaExceeded(pod.key, path, self._kind, _pairs(limit), _pairs(used), _pairs(asked), over)
+        return None
+
+    @property
+    def _kind(self) -> Literal["runtime", "max"]:
+        return "runtime" if self.tree.settings.by_runtime else "max"
+
+    def first_refused(self, pods: Sequence[Pod]) -> tuple[int, QuotaExceeded] | None:
+        """Return the first of these pods that a quota refuses once all before it are placed, by its position, and why.
+
+        None where all of them pass.
+        """
+        if self._holds(pods):
+            return None
+        state = self
+        for position, pod in enumerate(pods):
+            refusal = state.refusal(pod)
+            if refusal is not None:
+                return position, refusal
+            state = state.after(pod)
+        return None
+
+    def _holds(self, pods: Sequence[Pod]) -> bool:
+        """Tell whether all quotas of these pods surely hold them all: no limit is exceeded in the end."""
+        if not any(self.tree.may_refuse(pod) for pod in pods):
+            return True
+        state = self
+        for pod in pods:
+            state = state.after(pod)
+        return all(state.refusal(pod) is None for pod in pods)
+
+    def after(self, placed: Pod) -> "QuotaState":
+        """Return the state once a pod that waits is placed."""
+        name = self.tree.name_of(placed)
+        if not name:
+            return self
+        own = requested(placed, name, self.tree)
+        more = Sums({}, own, own if is_fixed(placed) else {})
+        state = QuotaState(self.tree, {**self.own, name: self.own.get(name, _NONE).plus(more)}, self.nodes, self.rules)
+        above = {quota.name: self._sums.get(quota.name, _NONE).plus(more) for quota in self._counting(name)}
+        state.__dict__["_sums"] = {**self._sums, **above}
+        if name not in BUILT_IN and not self.tree.settings.guarantees:
+            # What is used by other quotas than these changes nobody's share.
+            state.__dict__["_known_runtimes"] = self._known_runtimes
+            state.__dict__["_child_requests"] = self._child_requests
+        return state
+
+
+def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None = None) -> QuotaState:
+    """Return the state of the quotas in a variant of a cluster; None are the pods that wait in its snapshot."""
+    return _state(view, rules, None if pending is view.snapshot.pending or pending is None else Identity(pending))
+
+
+@memoised
+def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] | None) -> QuotaState:
+    tree = quota_tree(view.snapshot)
+    own = dict(on_nodes(view))
+    for name, sums in (all_waiting(view.snapshot) if pending is None else waiting(pending.value, tree)).items():
+        own[name] = own[name].plus(sums) if name in own else sums
+    return QuotaState(tree, own, capacity(view), rules)
+
+
+def _pairs(amounts: Amounts) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(amounts.items()))

@@ -1,0 +1,134 @@
+"""What the pods of each quota request and use, without the quotas below it.
+
+Mirrors `updatePodRequestNoLock` and `updatePodUsedNoLock` in elasticquota/core/group_quota_manager.go.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from kubectl_koord.engine.quota.amounts import add
+from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
+from kubectl_koord.engine.view import Occupant, View
+from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
+from kubectl_koord.model.snapshot import Snapshot
+
+Pod: TypeAlias = PendingPod | RunningPod
+_Kind: TypeAlias = tuple[type, str | None, str | None, int, str, bool]
+
+
+class Sums(Struct, frozen=True):
+    """Of one quota's own pods: what they request, what those with a node use, and what of that no preemption frees."""
+
+    request: dict[str, int] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=dict)
+    fixed: dict[str, int] = field(default_factory=dict)
+
+    def copy(self) -> "Sums":
+        """Return an independent copy."""
+        return Sums(dict(self.request), dict(self.used), dict(self.fixed))
+
+    def plus(self, other: "Sums") -> "Sums":
+        """Return the sums of both."""
+        total = self.copy()
+        add(total.request, other.request.items())
+        add(total.used, other.used.items())
+        add(total.fixed, other.fixed.items())
+        return total
+
+
+OwnSums: TypeAlias = Mapping[str, Sums]
+"""The sums of quotas by name; those that are missing have no pods."""
+
+
+def is_fixed(pod: Pod) -> bool:
+    """Tell whether a pod is non-preemptible (`IsPodNonPreemptible`)."""
+    return (PREEMPTIBLE_LABEL, "false") in pod.labels
+
+
+def requested(pod: Pod, name: str, tree: QuotaTree) -> dict[str, int]:
+    """Return what a pod counts with in a quota: of each resource that the quota has a maximum of."""
+    counted = dict(tree.quotas[name].max)
+    return {resource: amount for resource, amount in pod.requirements.requests if resource in counted}
+
+
+def _count(found: dict[str, Sums], pods: Iterable[Occupant], tree: QuotaTree, sign: int) -> None:
+    """Count pods that are on nodes: those that run request and use, those that are assumed there only use.
+
+    What waits requests all along, whether it is assumed somewhere or not.
+    """
+    numbers: dict[_Kind, int] = {}
+    examples: dict[_Kind, Pod] = {}
+    for pod in pods:
+        if isinstance(pod, ReservedRoom):
+            continue
+        # Pods share their requirements: what those of one quota add is found out once for all that have the same.
+        labels = dict(pod.labels)
+        name, fixed = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
+        kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
+        if kind not in numbers:
+            numbers[kind], examples[kind] = 0, pod
+        numbers[kind] += 1
+    for kind, pod in examples.items():
+        name = tree.name_of(pod)
+        if not name or (pod.terminating and tree.settings.ignores_terminating):
+            continue
+        sums = found.setdefault(name, Sums())
+        own = requested(pod, name, tree)
+        times = sign * numbers[kind]
+        if isinstance(pod, RunningPod):
+            add(sums.request, own.items(), times)
+        add(sums.used, own.items(), times)
+        if is_fixed(pod):
+            add(sums.fixed, own.items(), times)
+
+
+@memoised
+def on_nodes(view: View) -> OwnSums:
+    """Return the sums over everybody on a node; of a what-if only what differs is counted anew."""
+    tree = quota_tree(view.snapshot)
+    below, occupants = view.layers()
+    if below is None:
+        everybody: dict[str, Sums] = {}
+        _count(everybody, (pod for pods in occupants.values() for pod in pods), tree, 1)
+        return everybody
+    found = {name: sums.copy() for name, sums in on_nodes(below).items()}
+    for node, pods in occupants.items():
+        _count(found, below.occupants(node), tree, -1)
+        _count(found, pods, tree, 1)
+    return found
+
+
+def waiting(pods: Iterable[PendingPod], tree: QuotaTree) -> OwnSums:
+    """Return what pods that wait request, whatever keeps them waiting."""
+    found: dict[str, Sums] = {}
+    for pod in pods:
+        name = tree.name_of(pod)
+        if name and not (pod.terminating and tree.settings.ignores_terminating):
+            add(found.setdefault(name, Sums()).request, requested(pod, name, tree).items())
+    return found
+
+
+@memoised
+def all_waiting(snapshot: Snapshot) -> OwnSums:
+    """Return the same for all pods of a snapshot that wait."""
+    return waiting(snapshot.pending, quota_tree(snapshot))
+
+
+@memoised
+def capacity(view: View) -> Mapping[str, int]:
+    """Return what all nodes have together, cordoned ones included (`OnNodeAdd`)."""
+    below, _ = view.layers()
+    total: dict[str, int] = {}
+    if below is None:
+        for name in view.names():
+            add(total, view.node(name).allocatable)
+        return total
+    total.update(capacity(below))
+    for name in view.changed_nodes():
+        add(total, below.node(name).allocatable, -1)
+        add(total, view.node(name).allocatable)
+    return total

@@ -1,0 +1,131 @@
+"""The quotas of a cluster as trees, and the quota that a pod counts against."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, NAME_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.unevaluated import QuotaFault
+
+
+class QuotaTree(Struct, frozen=True, dict=True):
+    """All quotas by name, the built-in ones included, and how the scheduler treats them."""
+
+    quotas: Mapping[str, Quota]
+    settings: QuotaSettings
+    written: tuple[Quota, ...] = ()
+
+    def tree_of(self, quota: Quota) -> str:
+        """Return the tree that a quota is in; all are in one, unless the scheduler keeps several."""
+        return quota.tree if self.settings.trees else ""
+
+    @cached_property
+    def children(self) -> Mapping[tuple[str, str], tuple[Quota, ...]]:
+        """The quotas below a quota, by its tree and its name, in name order.
+
+        The built-in ones are not among them.
+        """
+        found: dict[tuple[str, str], list[Quota]] = defaultdict(list)
+        for name, quota in sorted(self.quotas.items()):
+            if name not in BUILT_IN:
+                found[self.tree_of(quota), quota.parent].append(quota)
+        return {key: tuple(some) for key, some in found.items()}
+
+    @cached_property
+    def faults(self) -> Mapping[str, QuotaFault]:
+        """The quotas of which it is open what becomes of them, by name, and why."""
+        found: dict[str, QuotaFault] = {}
+        for name, quota in self.quotas.items():
+            above, seen = quota, {name}
+            while above.name not in BUILT_IN and above.parent != ROOT:
+                parent = self.quotas.get(above.parent)
+                if parent is None or parent.name in BUILT_IN or self.tree_of(parent) != self.tree_of(quota):
+                    found[name] = "no-parent"
+                    break
+                if parent.name in seen:
+                    found[name] = "cycle"
+                    break
+                seen.add(parent.name)
+                above = parent
+        number = Counter(quota.name for quota in self.written)
+        found.update((name, "same-name") for name, times in number.items() if times > 1)
+        return found
+
+    @cached_property
+    def bottom_up(self) -> Mapping[str, Quota]:
+        """The quotas that are below a root quota, by name, each after all that are below it; not the built-in ones."""
+        found: list[Quota] = []
+        for (_, parent), first in self.children.items():
+            found.extend(first if parent == ROOT else ())
+        for quota in found:  # which grows
+            found.extend(self.children.get((self.tree_of(quota), quota.name), ()))
+        return {quota.name: quota for quota in reversed(found)}
+
+    def chain(self, name: str) -> tuple[Quota, ...]:
+        """Return a quota without fault and all above it, nearest first, the root quota left out."""
+        found: list[Quota] = []
+        while name != ROOT:
+            found.append(self.quotas[name])
+            name = found[-1].parent if name not in BUILT_IN else ROOT
+        return tuple(found)
+
+    def name_of(self, pod: PendingPod | RunningPod) -> str:
+        """Return the quota that a pod counts against; empty for none.
+
+        Mirrors `getPodAssociateQuotaName` in elasticquota/plugin_helper.go.
+        """
+        written = self.meant(pod)
+        if written in self.quotas:
+            return written
+        return "" if self.settings.no_default else DEFAULT
+
+    def meant(self, pod: PendingPod | RunningPod) -> str:
+        """Return the quota that a pod is meant to count against, which may not exist."""
+        labelled = next((value for key, value in pod.labels if key == NAME_LABEL), "")
+        if labelled or self.settings.no_default:
+            return labelled
+        if (pod.namespace, pod.namespace) in self._homes:
+            return pod.namespace
+        return next(iter(self._by_namespace.get(pod.namespace, ())), DEFAULT)
+
+    def may_refuse(self, pod: PendingPod | RunningPod) -> bool:
+        """Tell whether the quota of a pod can refuse any pod: built-in ones have no runtime, and usually no minimum."""
+        name = self.name_of(pod)
+        return bool(name) and (name not in BUILT_IN or not self.settings.by_runtime or bool(self.quotas[name].min))
+
+    def fault_of(self, pod: PendingPod | RunningPod) -> QuotaFault | None:
+        """Return why it is open which quota a pod counts against, or what becomes of that; None where it is not."""
+        name = self.name_of(pod)
+        listing = self._by_namespace.get(pod.namespace, ())
+        if len(listing) > 1 and name == listing[0] and all(key != NAME_LABEL for key, _ in pod.labels):
+            return "same-namespace"
+        return self.faults.get(name)
+
+    @cached_property
+    def _homes(self) -> frozenset[tuple[str, str]]:
+        return frozenset((quota.namespace, quota.name) for quota in self.written)
+
+    @cached_property
+    def _by_namespace(self) -> Mapping[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = defaultdict(list)
+        for quota in self.written:
+            for namespace in quota.namespaces:
+                found[namespace].append(quota.name)
+        return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
+
+
+@memoised
+def quota_tree(snapshot: Snapshot) -> QuotaTree:
+    """Return the quotas of a cluster; the scheduler makes the built-in ones that do not exist."""
+    settings = snapshot.config.quotas
+    made = (
+        Quota(settings.namespace, ROOT, parent="", lends=False, is_parent=True),
+        Quota(settings.namespace, SYSTEM, max=settings.system_max, weight=settings.system_max),
+        Quota(settings.namespace, DEFAULT, max=settings.default_max, weight=settings.default_max),
+    )
+    return QuotaTree({quota.name: quota for quota in (*made, *snapshot.quotas)}, settings, snapshot.quotas)

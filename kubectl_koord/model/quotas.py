@@ -1,0 +1,75 @@
+"""Elastic quotas as written, and how the scheduler's plugin for them is configured.
+
+A resource of amount 0 is kept here, other than in requests: a maximum of 0 lets nothing pass, no maximum everything.
+"""
+
+from msgspec import Struct
+
+from kubectl_koord.model.quantity import Resources
+
+ROOT, SYSTEM, DEFAULT = "koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"
+BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))
+NAME_LABEL = "quota.scheduling.koordinator.sh/name"
+PREEMPTIBLE_LABEL = "quota.scheduling.koordinator.sh/preemptible"
+
+_FIFTH = ((1 << 63) - 1) // 5
+UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
+"""The maximum of the system and the default quota where nothing else is configured."""
+
+
+class Quota(Struct, frozen=True, gc=False):
+    """One ElasticQuota. The name alone tells it apart: the scheduler does not look at the namespace.
+
+    `parent` is a name, of the root quota where none is written; `weight` is the maximum where none is written;
+    `lends` whether what it does not request of its minimum goes to others. `tree` is a tree of its own, of which the
+    root (`heads_tree`) has the `total` to share; `beside_default` leaves that to the default tree, too. `namespaces`
+    are those whose pods belong to it. `admission` limits what the webhook lets in, `profile` names what made the
+    quota; `guaranteed`, `runtime` and `used` are what the scheduler last wrote, None where it wrote nothing.
+    """
+
+    namespace: str
+    name: str
+    min: Resources = ()
+    max: Resources = ()
+    parent: str = ROOT
+    weight: Resources = ()
+    lends: bool = True
+    is_parent: bool = False
+    tree: str = ""
+    heads_tree: bool = False
+    beside_default: bool = False
+    total: Resources | None = None
+    namespaces: tuple[str, ...] = ()
+    admission: Resources | None = None
+    profile: str = ""
+    guaranteed: Resources | None = None
+    runtime: Resources | None = None
+    used: Resources | None = None
+
+
+class QuotaSettings(Struct, frozen=True):
+    """How the scheduler is told to treat quotas: its plugin's arguments, and feature gates.
+
+    by_runtime: pods are held against the runtime (`enableRuntimeQuota`), or else against the maximum.
+    check_parents: the parents of a pod's quota are checked, too. scale_min: minimums shrink where they exceed what
+    there is. hooks: plugins that may refuse further pods. spares_default: the pods of the default quota are no victims.
+    revokes: pods of a quota that stays above its runtime are evicted (`monitorAllQuotas`).
+    trees, no_default, guarantees, ignores_terminating: gates MultiQuotaTree, DisableDefaultQuota,
+    ElasticQuotaGuaranteeUsage, ElasticQuotaImmediateIgnoreTerminatingPod. open_gates: gates that are on, decide, and
+    are not evaluated.
+    """
+
+    by_runtime: bool = True
+    check_parents: bool = False
+    scale_min: bool = True
+    default_max: Resources = UNLIMITED
+    system_max: Resources = UNLIMITED
+    namespace: str = "koordinator-system"
+    hooks: tuple[str, ...] = ()
+    spares_default: bool = True
+    revokes: bool = False
+    trees: bool = False
+    no_default: bool = False
+    guarantees: bool = False
+    ignores_terminating: bool = False
+    open_gates: tuple[str, ...] = ()
