@@ -21,7 +21,7 @@ RESOURCE = {resource.kind: resource for resource in RESOURCES}
 KINDS = (*kinds.REQUESTS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
-MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric")
+MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric", "NodeResourceTopology")
 OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode")
 NONE = "--dry-run=client"
 

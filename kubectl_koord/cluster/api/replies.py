@@ -11,7 +11,12 @@ _UNAUTHORIZED = 401
 _SERVER_FAULT = 500
 _NOT_FOUND = 404
 _GAPS: dict[int, GapCode] = {403: "forbidden", _NOT_FOUND: "missing"}
-CRD_GROUPS = ("/apis/scheduling.sigs.k8s.io/", "/apis/scheduling.koordinator.sh/", "/apis/slo.koordinator.sh/")
+CRD_GROUPS = (
+    "/apis/scheduling.sigs.k8s.io/",
+    "/apis/scheduling.koordinator.sh/",
+    "/apis/slo.koordinator.sh/",
+    "/apis/topology.node.k8s.io/",
+)
 _SHOWN = 300
 LONGEST_REPLY = 1 << 20
 """How many bytes of a refusal are read: it is a sentence or two."""
