@@ -188,8 +188,6 @@ def _by_room(state: NodeState, runs: Sequence[Sequence[PendingPod]], prepared: P
 
 
 def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) -> NodeState:
-    if not count:
-        return state
     left = state.copy()
     for resource, amount in each:
         left.free[resource] = left.free.get(resource, 0) - amount * count

@@ -1,6 +1,6 @@
 """Recorded clusters: each way out, made by its JSON on the cluster's own objects, makes the answer yes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -54,7 +54,16 @@ def _answers(case: Case) -> Iterator[tuple[str, Subject, WhyReport]]:
             yield VERSIONS[recorded], subject, report
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+def _long(names: Iterable[str]) -> Iterator[Any]:
+    """Yield the cases: of the families that are not plain, but for production, three of four are for `make soak`."""
+    others = 0
+    for name in names:
+        is_short = FAMILIES[name] in PLAIN or FAMILIES[name] == "production"
+        others += not is_short
+        yield name if is_short or others % 4 == 0 else pytest.param(name, marks=pytest.mark.soak)
+
+
+@pytest.mark.parametrize("name", _long(FAMILIES))
 def test_every_way_out_made_by_its_json_makes_the_answer_yes(name: str) -> None:
     for version, subject, report in answers(name):
         for way in report.unblock:

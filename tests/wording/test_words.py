@@ -150,3 +150,33 @@ def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
 )
 def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason, passing: tuple[int, str]) -> None:
     assert stage(reason, ()) == passing
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (reasons.NotReserved(), ("with a reservation that matches", "no reservation that matches")),
+        (
+            reasons.OtherPolicy(),
+            ("with reservations of the same allocate policy", "reservations of another allocate policy"),
+        ),
+        (
+            reasons.BeyondReservation((), of_reservation=(("cpu", 2000, 1000),)),
+            ("with room in a reservation that matches", "too little CPU in its reservations"),
+        ),
+        (
+            reasons.BeyondReservation((), full=True),
+            ("with room in a reservation that matches", "no pod place in its reservations"),
+        ),
+        (
+            reasons.BeyondReservation(of_node=(("cpu", 2000, 1000),)),
+            ("with room in a reservation that matches", "insufficient CPU with a reservation"),
+        ),
+        (
+            reasons.BeyondReservation(()),
+            ("with room in a reservation that matches", "no reservation that can be used"),
+        ),
+    ],
+)
+def test_what_reservations_refuse_has_a_stage_and_words(reason: Reason, words: tuple[str, str]) -> None:
+    assert (stage(reason, ())[1], obstacle(reason)) == words

@@ -132,8 +132,7 @@ def prepare(
     """
     by_node: dict[str, tuple[PendingPod, ...]] = {}
     for pod in nominated:
-        if pod.key != trigger.key:
-            by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
+        by_node[pod.nominated] = (*by_node.get(pod.nominated, ()), pod)
     cluster = Cluster(view, rules, claims or {}, first, pending)
     found = [one for prepare_one in FILTERS if (one := prepare_one(trigger, cluster)) is not None]
     refusal = next((one for one in found if isinstance(one, PreFilterRefusal)), None)
