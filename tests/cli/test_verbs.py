@@ -23,7 +23,6 @@ CHANGE = ("annotate", "podgroup", "job", "--mode=NonStrict")
         (("why-pending", "-n", "annotate"), READS),
         (("why-pending", "pod/job-0", "--namespace=annotate"), READS),
         (("topo", "--for", "annotate"), READS),
-        (("topo", "--dry-run=server"), READS),
         (("why-pending", "job", "--", "annotate"), READS),
         (("preempt", "annotate", "--dry-run"), READS),
         (("preempt", "high", "--dry-run=server", "--dry-run=client"), READS),
