@@ -45,9 +45,9 @@ def _free_share(state: NodeState) -> tuple[int, int]:
     return min(shares, default=0), sum(shares)
 
 
-def pod_by_pod(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    """Return what comes of an attempt at a job without topology."""
-    prepared = job.prepared(trigger, view)
+def pod_by_pod(job: Job, view: View, prepared: Prepared, choose: Choice) -> Attempt:
+    """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
+    trigger = prepared.trigger
     if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
         return _alike(job, view, trigger, prepared)
     return _one_by_one(job, view, trigger, choose)

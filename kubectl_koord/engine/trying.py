@@ -35,12 +35,12 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
     if job.topology is not None:
-        return _planned(job, job.topology, view, trigger)
-    return pod_by_pod(job, view, trigger, choose or emptiest)
+        return _planned(job, job.topology, view, prepared)
+    return pod_by_pod(job, view, prepared, choose or emptiest)
 
 
-def _planned(job: Job, topology: JobTopology, view: View, trigger: PendingPod) -> Attempt:
-    prepared = job.prepared_to_plan(trigger, view)
+def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared) -> Attempt:
+    trigger = prepared.trigger
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
     if plan.assignments is None:
