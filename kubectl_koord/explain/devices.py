@@ -73,12 +73,7 @@ def nodes_in(tree: Tree | NoTree, name: str) -> tuple[str, ...]:
 
 
 def _is_below(tree: Tree, index: int, name: str) -> bool:
-    index = tree.parents[index]
-    while index >= 0:
-        if tree.domains[index].name == name:
-            return True
-        index = tree.parents[index]
-    return False
+    return any(tree.domains[above].name == name for above in tree.ancestors(tree.parents[index]))
 
 
 def _sizes(counted: Mapping[str, Mapping[str, Counted]]) -> dict[str, int]:
@@ -124,10 +119,8 @@ def _domains(
     """Yield the domains above the nodes; with a name those of this name, and what is below them."""
     nodes: dict[int, list[str]] = {index: [] for index in tree.inner}
     for node, index in tree.leaf.items():
-        above = tree.parents[index]
-        while above >= 0:
+        for above in tree.ancestors(tree.parents[index]):
             nodes[above].append(node)
-            above = tree.parents[above]
     for index in tree.inner:
         domain = tree.domains[index]
         if name and domain.name != name and not _is_below(tree, index, name):
