@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, assert_never
 
 from kubectl_koord.engine import reasons
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons import DeviceReason, Reason
 from kubectl_koord.model import accelerators, quantity
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.wording.devices import device_obstacle, device_stage
@@ -111,6 +111,8 @@ def _ranked(needs: Resources) -> list[tuple[str, int]]:
 
 def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
     """Return the filter that a reason comes from: its place in the order, and what the nodes are that pass it."""
+    if isinstance(reason, DeviceReason):
+        return 140, device_stage(reason)
     match reason:
         case reasons.Cordoned():
             return 0, "not cordoned"
@@ -157,23 +159,14 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             | reasons.InsufficientInZones()
         ):
             return 130, "with CPUs and NUMA zones for it"
-        case (
-            reasons.DevicesMissing()
-            | reasons.DevicesShort()
-            | reasons.NoPartition()
-            | reasons.ScopeUnsupported()
-            | reasons.DevicesApart()
-            | reasons.SharingUnsupported()
-            | reasons.IsolationMissing()
-            | reasons.DevicesOutsideZones()
-        ):
-            return 140, device_stage(reason)
         case _:
             assert_never(reason)
 
 
 def obstacle(reason: Reason) -> str:
     """Return a reason in a few plain words, for tables and funnels."""
+    if isinstance(reason, DeviceReason):
+        return device_obstacle(reason)
     match reason:
         case reasons.Cordoned():
             return "cordoned"
@@ -221,17 +214,6 @@ def obstacle(reason: Reason) -> str:
             return "pod anti-affinity"
         case reasons.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
-        case (
-            reasons.DevicesMissing()
-            | reasons.DevicesShort()
-            | reasons.NoPartition()
-            | reasons.ScopeUnsupported()
-            | reasons.DevicesApart()
-            | reasons.SharingUnsupported()
-            | reasons.IsolationMissing()
-            | reasons.DevicesOutsideZones()
-        ):
-            return device_obstacle(reason)
         case _:
             return _of_numa(reason)
 
