@@ -10,15 +10,16 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import structs
 
-from kubectl_koord.engine.attempt import Attempt, Job, triggers
-from kubectl_koord.engine.jobs import jobs
+from kubectl_koord.engine.admission.jobs import jobs
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, triggers
+from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.placement import PlacementPlan
-from kubectl_koord.engine.preemption import Preemption, VictimOrder, by_name
-from kubectl_koord.engine.preemption import preempt as engine_preempt
+from kubectl_koord.engine.preemption.costs import VictimOrder, by_name
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.preemption.preempt import preempt as engine_preempt
 from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
-from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
@@ -37,9 +38,9 @@ from kubectl_koord.model.pods import (
 )
 from kubectl_koord.model.quotas import Quota
 from kubectl_koord.model.reservations import Reservation, ReservationOwner
-from kubectl_koord.model.selectors import Requirement, Selector, Taint
 from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
+from kubectl_koord.model.values.selectors import Requirement, Selector, Taint
 from kubectl_koord.reports.disruption import FreedPod
 from kubectl_koord.reports.pending import WhyReport
 from kubectl_koord.reports.preemption import PreemptReport

@@ -18,12 +18,13 @@ from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import PodStore
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model import objects, pods, quantity, traces
+from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
+from kubectl_koord.model.values import quantity
 
 V = TypeVar("V")
 _Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
@@ -195,8 +196,9 @@ class Collector:
         running, waiting, finished = self._pods.sorted()
         volumes = self.values(kinds.VOLUME)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
+        deployments = list(self.values(kinds.DEPLOYMENT).values())
         config = scheduler.config(
-            *self._version(chosen_version), config_map, list(self.values(kinds.DEPLOYMENT).values())
+            *scheduler.version(chosen_version, deployments, self.crd_version), config_map, deployments
         )
         held = self._reserved(moment, running)
         reserve_pods = self._reserve_pods(moment, config.version)
@@ -285,17 +287,6 @@ class Collector:
         waits = rules(version).places_waiting_reservations
         found = (reservations.reserve_pod(one, moment, self._pool, waiting_too=waits) for one in written)
         return _by_name(pod for pod in found if pod is not None)
-
-    def _version(self, chosen: str) -> tuple[str, str]:
-        if chosen:
-            return chosen, "as requested"
-        image = scheduler.scheduler_image(list(self.values(kinds.DEPLOYMENT).values()))
-        by_image = scheduler.from_image(image) if image else None
-        if by_image:
-            return by_image, "from the image tag"
-        if self.crd_version:
-            return self.crd_version, "from the CRDs"
-        return scheduler.NEWEST_RELEASE, "assumed: newest known release"
 
 
 def _by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:

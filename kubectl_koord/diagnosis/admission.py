@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.engine.blockers import (
+from kubectl_koord.engine.admission.blockers import (
     Blocker,
     GroupsDiffer,
     Keys,
@@ -10,10 +10,10 @@ from kubectl_koord.engine.blockers import (
     OmitsItself,
     TooFewPods,
 )
-from kubectl_koord.engine.leader import NoLeader
-from kubectl_koord.engine.oddities import oddities
-from kubectl_koord.engine.prefilter import UnknownLayer
-from kubectl_koord.engine.refusals import (
+from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.oddities import oddities
+from kubectl_koord.engine.admission.prefilter import UnknownLayer
+from kubectl_koord.engine.reasons.prefilter import (
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
@@ -30,7 +30,7 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause
-from kubectl_koord.wording.admission import blocker_sentence, oddity_sentence
+from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
 
 
 def cause(blocker: Blocker) -> Cause:

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.devices import TYPES, Device
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot

@@ -9,8 +9,8 @@ from functools import partial
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, visibility
-from kubectl_koord.engine.admission import before_trying
-from kubectl_koord.engine.queue import (
+from kubectl_koord.engine.admission.before_trying import before_trying
+from kubectl_koord.engine.admission.queue import (
     JobsAhead,
     Placed,
     SchedulingQueue,
@@ -25,8 +25,8 @@ from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.pending import Contention
 from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects

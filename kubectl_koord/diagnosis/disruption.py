@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from kubectl_koord.engine import gangs
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.selectors import matches
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.selectors import matches
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
 
 HARMLESS, HARMFUL, PROTECTED = range(3)

@@ -5,21 +5,26 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan, domain_slots
-from kubectl_koord.engine.preemption import without_victims
-from kubectl_koord.engine.reasons import Cordoned, Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.preemption.victims import without_victims
+from kubectl_koord.engine.reasons.nodes import (
+    Cordoned,
+    Insufficient,
+    Reason,
+    TooManyPods,
+)
 from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
+from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording import evidence as words
-from kubectl_koord.wording.words import obstacle, stage
+from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
 

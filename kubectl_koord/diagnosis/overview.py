@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.pending import CauseGroup, WhyReport
 from kubectl_koord.wording.words import main_amounts
 

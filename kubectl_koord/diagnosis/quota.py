@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import PodSubject, never_tried
 from kubectl_koord.messages.conditions import conditions, root_of

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import structs
 
+from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.landings import preempting
-from kubectl_koord.engine.queue import priority
-from kubectl_koord.engine.reasons import BeyondReservation
+from kubectl_koord.engine.reasons.nodes import BeyondReservation
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View

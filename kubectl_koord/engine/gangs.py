@@ -13,10 +13,10 @@ from msgspec import Struct
 
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import NoTree, Tree
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import SchedulerConfig, Snapshot
+from kubectl_koord.model.values.memo import memoised
 
 ONCE_SATISFIED = "once-satisfied"
 _POLICIES = {"only-waiting", "waiting-and-running", ONCE_SATISFIED}

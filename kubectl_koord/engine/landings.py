@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Job
+from kubectl_koord.engine.attempts.attempt import Job
+from kubectl_koord.engine.attempts.one_by_one import emptiest, fullest
+from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.fit import rejection
-from kubectl_koord.engine.one_by_one import emptiest, fullest
-from kubectl_koord.engine.preemption import preempt
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.preemption.preempt import preempt
 from kubectl_koord.engine.reservations import landed
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.trying import attempt
-from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.memo import memoised
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.values.memo import memoised
 
 _MOST_NODES = 8
 

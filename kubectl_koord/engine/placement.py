@@ -12,8 +12,8 @@ from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
+from kubectl_koord.model.values.memo import Identity, memoised
 
 _Key: TypeAlias = tuple[object, ...]
 

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod
 from kubectl_koord.model.reservations import (
@@ -21,8 +21,9 @@ from kubectl_koord.model.reservations import (
     ReservationOwner,
     ReservationUse,
 )
-from kubectl_koord.model.selectors import Taint, holds, matches, tolerates
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.selectors import Taint, holds, matches, tolerates
 
 _NOTHING_SAID = ReservationUse()
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

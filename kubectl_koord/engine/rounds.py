@@ -5,20 +5,19 @@ from itertools import islice
 
 from msgspec import Struct
 
-from kubectl_koord.engine.attempt import Attempt, Job, shape, triggers
-from kubectl_koord.engine.one_by_one import Choice, bookable, emptiest, fullest, not_bookable
-from kubectl_koord.engine.preemption import (
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape, triggers
+from kubectl_koord.engine.attempts.one_by_one import Choice, bookable, emptiest, fullest, not_bookable
+from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.preemption.costs import (
     VICTIM_ORDERS,
-    Preemption,
     VictimOrder,
     highest_priority_first,
     lowest_priority_first,
     node_costs,
-    preempt,
     single_out,
 )
-from kubectl_koord.engine.quota_preemption import preempt_within_quota
-from kubectl_koord.engine.trying import attempt
+from kubectl_koord.engine.preemption.preempt import Preemption, preempt
+from kubectl_koord.engine.preemption.quota import preempt_within_quota
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 

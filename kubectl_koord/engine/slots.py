@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
-from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.view import NodeState, View
-from kubectl_koord.model.memo import Memo, memoised
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
+from kubectl_koord.model.values.memo import Memo, memoised
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""

@@ -1,10 +1,10 @@
 """The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
 
 from kubectl_koord.diagnosis import admission, evidence
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.admission.prefilter import unknown_layer
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
-from kubectl_koord.engine.prefilter import unknown_layer
-from kubectl_koord.engine.refusals import PodRefusal
+from kubectl_koord.engine.reasons.prefilter import PodRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -13,7 +13,7 @@ from kubectl_koord.reports.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
-from kubectl_koord.wording.prefilter import lacking
+from kubectl_koord.wording.refusals.prefilter import lacking
 
 
 def cause_of(simulation: Simulation, first: Attempt) -> Cause:

@@ -2,7 +2,7 @@
 
 from kubectl_koord.diagnosis import coverage, evidence, overview
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.pods import FinishedPod, RunningPod
 from kubectl_koord.reports.codes import CauseCode

@@ -5,14 +5,18 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, coverage, disruption, reservations, visibility
-from kubectl_koord.engine.admission import before_trying, is_open
-from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.preemption import Preemption, possible_victims
-from kubectl_koord.engine.reasons import MetricExpired, Overloaded
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.preemption.victims import possible_victims
+from kubectl_koord.engine.reasons.nodes import (
+    MetricExpired,
+    Overloaded,
+)
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.model.moments import between
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.moments import between
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
@@ -20,7 +24,7 @@ from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simul
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.load import overloaded_sentence
+from kubectl_koord.wording.refusals.load import overloaded_sentence
 from kubectl_koord.wording.reservations import once_placed
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.diagnosis import cards, coverage, visibility
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
-from kubectl_koord.engine.view import Occupant, View, of
+from kubectl_koord.engine.view import View, of
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import NodePods
 from kubectl_koord.model.snapshot import Snapshot
@@ -18,7 +19,7 @@ from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNo
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from kubectl_koord.wording.answers import topology as sentences
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.words import obstacle
+from kubectl_koord.wording.refusals.nodes import obstacle
 
 
 def topo(

@@ -6,13 +6,14 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
-from kubectl_koord.engine.admission import before_trying, is_open
-from kubectl_koord.engine.attempt import Attempt
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.admission.oddities import is_satisfied_by_earlier_pods
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.explain import insufficient
+from kubectl_koord.explain.alternatives import alternatives_of
 from kubectl_koord.explain.insufficient import about_pods
 from kubectl_koord.explain.pending_report import report_of
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -21,13 +22,13 @@ from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause, PendingGangsReport, PlanFailure, WhyAlternative, WhyReport
-from kubectl_koord.simulation.simulation import Cluster, Simulation, at_first, cluster_of, next_attempt, simulate
+from kubectl_koord.simulation.simulation import Cluster, Simulation, cluster_of, next_attempt, simulate
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.remedies.next_steps import TOUCH_TO_COUNT
-from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING, once_placed
+from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
 
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
@@ -130,7 +131,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             message = sentences.place_may_be_taken(unread)
             return report_of(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
     likeliest = outcomes[0]
-    others = _alternatives(simulation, outcomes)
+    others = alternatives_of(simulation, outcomes)
     cause = retry.waits(simulation) if verdict == "yes" else _cause(simulation, outcomes, unevaluated, verdict)
     waits = _waiting_for_victims(simulation)
     if waits is not None and verdict == "no":
@@ -287,35 +288,3 @@ def _waiting_for_victims(simulation: Simulation) -> Cause | None:
     names = sorted(victim.key for victim in leaving)
     message = sentences.waits_for_victims(names, overdue_clause(leaving, simulation.snapshot.moment))
     return Cause("waiting-for-preemption", message, tuple(names))
-
-
-def _alternatives(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tuple[WhyAlternative, ...]:
-    """Return the outcomes of the first attempt where they differ."""
-    if len(outcomes) == 1:
-        return ()
-    distinct: dict[object, Outcome] = {}
-    for outcome in outcomes:
-        distinct.setdefault((outcome.placed_at_once, evidence.offered(outcome.first), at_first(outcome)[2]), outcome)
-    if len(distinct) == 1:
-        return ()
-    return tuple(_alternative(simulation, outcome) for outcome in distinct.values())
-
-
-def _when(outcome: Outcome) -> str:
-    first = outcome.first
-    if first.failed_seat is not None and first.fails_at_reserve:
-        return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
-    if first.unbookable:
-        return sentences.other_node_scores_best(sorted(first.unbookable))
-    return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
-
-
-def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
-    verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
-    return WhyAlternative(
-        when=once_placed(outcome.landing, _when(outcome)),
-        verdict=verdict,
-        domains=evidence.slot_rows(simulation, outcome.first),
-        placement=outcome.first.placement if outcome.first.plan is not None else None,
-        cause=None if outcome.placed_at_once else insufficient.cause_of(simulation, outcome.first),
-    )

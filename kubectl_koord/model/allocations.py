@@ -5,7 +5,7 @@ Running pods and reservations carry it in annotations; a plan that is carried ou
 
 from msgspec import Struct
 
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values.quantity import Resources
 
 
 class DeviceAllocation(Struct, frozen=True, gc=False):

@@ -4,9 +4,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.memo import Memo, memoised
-from kubectl_koord.model.quantity import Resources
-from kubectl_koord.model.selectors import Labels, Selector
+from kubectl_koord.model.values.memo import Memo, memoised
+from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values.selectors import Labels, Selector
 
 GPU, RDMA, FPGA = "gpu", "rdma", "fpga"
 TYPES = (GPU, RDMA, FPGA)

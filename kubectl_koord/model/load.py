@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values.quantity import Resources
 
 Percentages: TypeAlias = tuple[tuple[str, int], ...]
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values.quantity import Resources
 
 CPUSet: TypeAlias = int
 ZoneSet: TypeAlias = int

@@ -6,8 +6,8 @@ from kubectl_koord.model.devices import NodeDevices
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.numa import NodeNUMA
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.selectors import Labels, Selector, Taint
 from kubectl_koord.model.unevaluated import NodeSetting
+from kubectl_koord.model.values.selectors import Labels, Selector, Taint
 
 
 class Node(Struct, frozen=True, gc=False):

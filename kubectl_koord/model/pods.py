@@ -5,14 +5,14 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.devices import DeviceOptions
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
-from kubectl_koord.model.selectors import Labels, Requirement, Selector, Toleration
 from kubectl_koord.model.unevaluated import PodUnevaluated
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, Toleration
 
 Resources: TypeAlias = quantity.Resources
 

@@ -5,7 +5,7 @@ A resource of amount 0 is kept here, other than in requests: a maximum of 0 lets
 
 from msgspec import Struct
 
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values.quantity import Resources
 
 ROOT, SYSTEM, DEFAULT = "koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"
 BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))

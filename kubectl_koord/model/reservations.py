@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.quantity import Resources
-from kubectl_koord.model.selectors import Labels, Requirement, Selector, Taint, Toleration
+from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, Taint, Toleration
 
 AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
 

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.load import LoadSettings
-from kubectl_koord.model.memo import Memo
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
@@ -17,6 +16,7 @@ from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
+from kubectl_koord.model.values.memo import Memo
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 

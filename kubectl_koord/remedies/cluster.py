@@ -6,13 +6,13 @@ from itertools import count as numbers
 from itertools import islice
 
 from kubectl_koord.diagnosis import disruption, evidence
-from kubectl_koord.engine.reasons import Untolerated
+from kubectl_koord.engine.reasons.nodes import Untolerated
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import NODE_LAYER, Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.selectors import Taint
+from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount, in_domain

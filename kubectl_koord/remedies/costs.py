@@ -6,7 +6,7 @@ from operator import add
 from typing import TypeAlias
 
 from kubectl_koord.diagnosis import disruption
-from kubectl_koord.engine.queue import priority
+from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import Simulation
 

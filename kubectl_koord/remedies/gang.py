@@ -9,10 +9,11 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.gangs import Gang, GatherRule
-from kubectl_koord.engine.reasons import Insufficient
+from kubectl_koord.engine.reasons.nodes import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.model import accelerators, quantity
+from kubectl_koord.model import accelerators
+from kubectl_koord.model.values import quantity
 from kubectl_koord.remedies import next_steps, surplus
 from kubectl_koord.remedies.search import Search, largest
 from kubectl_koord.remedies.slot_count import placed_members

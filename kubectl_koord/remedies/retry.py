@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.model.moments import between
+from kubectl_koord.model.values.moments import between
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import Cause

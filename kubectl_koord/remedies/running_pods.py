@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.evidence import scarce
-from kubectl_koord.engine.preemption import possible_victims
+from kubectl_koord.engine.preemption.victims import possible_victims
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.reports.disruption import BrokenGang, FreedPod

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from kubectl_koord.diagnosis import contention
-from kubectl_koord.engine.admission import before_trying
-from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.queue import by_node
+from kubectl_koord.engine.admission.before_trying import before_trying
+from kubectl_koord.engine.admission.queue import by_node
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View

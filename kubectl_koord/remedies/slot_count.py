@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
-from kubectl_koord.engine.attempt import Attempt, needed
+from kubectl_koord.engine.attempts.attempt import Attempt, needed
 from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain

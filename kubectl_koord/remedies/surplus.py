@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.admission.leader import has_bound
+from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.gangs import GangGroup
-from kubectl_koord.engine.leader import has_bound
 from kubectl_koord.engine.subjects import PodSubject, never_tried
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.remedies import next_steps

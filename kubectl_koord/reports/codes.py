@@ -2,7 +2,7 @@
 
 from typing import Literal, TypeAlias, get_args
 
-from kubectl_koord.engine.preemption import Refusal
+from kubectl_koord.engine.preemption.preempt import Refusal
 from kubectl_koord.engine.tree import TreeFaultCode
 from kubectl_koord.model.snapshot import GapCode
 

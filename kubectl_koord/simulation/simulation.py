@@ -9,12 +9,12 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine import gangs, tree
+from kubectl_koord.engine.admission.jobs import jobs
+from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
-from kubectl_koord.engine.jobs import jobs
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
-from kubectl_koord.engine.preemption import Preemption
-from kubectl_koord.engine.queue import priority
+from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.rounds import MOST_ROUNDS, Outcome, outcomes
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject

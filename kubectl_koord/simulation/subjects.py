@@ -8,9 +8,9 @@ from msgspec import Struct
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.wording.suggestions import near
 
 _API_GROUP = "scheduling.sigs.k8s.io"

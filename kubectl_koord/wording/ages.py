@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from kubectl_koord.model.moments import between
 from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.values.moments import between
 from kubectl_koord.wording.words import listed
 
 _SLACK = timedelta(minutes=1)

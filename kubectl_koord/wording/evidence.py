@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.pods import ReservedRoom, RunningPod
-from kubectl_koord.wording.words import amounts, count, listed, obstacle
+from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.words import amounts, count, listed
 
 
 def main_obstacles(main: Sequence[str], more: int) -> str:

@@ -1,14 +1,12 @@
-"""Where reasons and amounts become English; nowhere else."""
+"""Where names and amounts become English; nowhere else."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
-from kubectl_koord.engine import reasons
-from kubectl_koord.engine.reasons import DeviceReason, Reason
-from kubectl_koord.model import accelerators, quantity
+from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.wording.devices import device_obstacle, device_stage
+from kubectl_koord.model.values import quantity
 
 AmountForm: TypeAlias = Literal["exact", "rounded"]
 _BINARY = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
@@ -102,161 +100,9 @@ def layer_noun(layer: str) -> str:
 
 def requests(needs: Resources) -> str:
     """Return what a pod asks for, the resource that counts first."""
-    return amounts(_ranked(needs))
+    return amounts(ranked(needs))
 
 
-def _ranked(needs: Resources) -> list[tuple[str, int]]:
+def ranked(needs: Resources) -> list[tuple[str, int]]:
+    """Return what a pod asks for in the order in which people name it: cards, CPU, the rest by name."""
     return sorted(needs, key=lambda need: (not accelerators.family(need[0]), need[0] != "cpu", need[0]))
-
-
-def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
-    """Return the filter that a reason comes from: its place in the order, and what the nodes are that pass it."""
-    if isinstance(reason, DeviceReason):
-        return 140, device_stage(reason)
-    match reason:
-        case reasons.Cordoned():
-            return 0, "not cordoned"
-        case reasons.Untolerated():
-            return 10, "with taints tolerated"
-        case reasons.NotSelected():
-            return 20, "matching its node selector and affinity"
-        case reasons.Insufficient(short=short):
-            scarce = {resource for resource, _, _ in short}
-            place, need = next((at, need) for at, need in enumerate(_ranked(needs)) if need[0] in scarce)
-            return 50 + place, f"with {amounts([need])} free"
-        case reasons.TooManyPods():
-            return 40, "below their pod limit"
-        case reasons.SidecarsUnknown() | reasons.PortTaken():
-            return 30, "with its ports free" if isinstance(reason, reasons.PortTaken) else "that support sidecars"
-        case reasons.ClaimInUse() | reasons.VolumeElsewhere() | reasons.TooManyVolumes():
-            return 70, "with access to its volumes"
-        case reasons.NoVolumeToBind() | reasons.NotEnoughStorage():
-            return 70, "with access to its volumes"
-        case reasons.SpreadTooSkewed() | reasons.SpreadLabelMissing():
-            return 80, "within its topology spread"
-        case reasons.PodAffinityUnmet() | reasons.AntiAffinityViolated() | reasons.ExistingAntiAffinityViolated():
-            return 90, "allowed by pod affinity"
-        case reasons.Overloaded() | reasons.MetricExpired():
-            return 100, "below the load thresholds"
-        case reasons.NotReserved():
-            return 5, "with a reservation that matches"
-        case reasons.OtherPolicy():
-            return 94, "with reservations of the same allocate policy"
-        case reasons.BeyondReservation():
-            return 95, "with room in a reservation that matches"
-        case reasons.NUMAPolicyMismatch() | reasons.FractionalCPUs():
-            return 110, "whose CPU and NUMA policies allow it"
-        case reasons.InvalidAmplification() | reasons.InsufficientAmplifiedCPU():
-            return 120, "with amplified CPU free"
-        case (
-            reasons.NoCPUTopology()
-            | reasons.BindPolicyConflict()
-            | reasons.PartialCores()
-            | reasons.NotEnoughCPUs()
-            | reasons.NoZones()
-            | reasons.UnsatisfiedZones()
-            | reasons.UnalignedZones()
-            | reasons.InsufficientInZones()
-        ):
-            return 130, "with CPUs and NUMA zones for it"
-        case _:
-            assert_never(reason)
-
-
-def obstacle(reason: Reason) -> str:
-    """Return a reason in a few plain words, for tables and funnels."""
-    if isinstance(reason, DeviceReason):
-        return device_obstacle(reason)
-    match reason:
-        case reasons.Cordoned():
-            return "cordoned"
-        case reasons.Untolerated(taint=taint):
-            value = f"={taint.value}" if taint.value else ""
-            return f"taint {taint.key}{value}:{taint.effect}"
-        case reasons.NotSelected():
-            return "node selector or affinity"
-        case reasons.SidecarsUnknown():
-            return "sidecar containers, not supported by this version"
-        case reasons.PortTaken(port=port):
-            return f"host port {port} in use"
-        case reasons.TooManyPods(allowed=allowed):
-            return f"pod limit {allowed} reached"
-        case reasons.Insufficient(short=short):
-            return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
-        case reasons.ClaimInUse(claim=claim):
-            return f"volume claim {claim} is in use by another pod"
-        case reasons.VolumeElsewhere(claim=claim):
-            return f"volume of claim {claim} is not reachable"
-        case reasons.NoVolumeToBind(claim=claim):
-            return f"no volume for claim {claim} can be had here"
-        case reasons.NotEnoughStorage(claim=claim, size=size):
-            return f"less storage than the {quantity.spell('ephemeral-storage', size)} of claim {claim}"
-        case reasons.TooManyVolumes(driver=driver):
-            return f"volume limit of {driver} reached"
-        case reasons.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
-            aggregate = "aggregated " if aggregated else ""
-            return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
-        case reasons.MetricExpired(updated=updated):
-            return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
-        case reasons.NotReserved():
-            return "no reservation that matches"
-        case reasons.OtherPolicy():
-            return "reservations of another allocate policy"
-        case reasons.BeyondReservation():
-            return _beyond_reservation(reason)
-        case reasons.SpreadTooSkewed(key=key):
-            return f"topology spread over {key}"
-        case reasons.SpreadLabelMissing(key=key):
-            return f"no label {key} for the topology spread"
-        case reasons.PodAffinityUnmet():
-            return "pod affinity"
-        case reasons.AntiAffinityViolated():
-            return "pod anti-affinity"
-        case reasons.ExistingAntiAffinityViolated():
-            return "anti-affinity of existing pods"
-        case _:
-            return _of_numa(reason)
-
-
-def _cpu(milli: int) -> str:
-    return quantity.spell("cpu", milli)
-
-
-def _of_numa(reason: reasons.NUMAReason) -> str:
-    match reason:
-        case reasons.NUMAPolicyMismatch(node=node, pod=pod):
-            return f"NUMA policy {node}, not {pod}"
-        case reasons.FractionalCPUs(asked=asked):
-            return f"binds whole CPUs, not {asked}m"
-        case reasons.InvalidAmplification():
-            return "amplification ratio not readable"
-        case reasons.InsufficientAmplifiedCPU(needed=needed, free=free):
-            return f"insufficient amplified CPU ({_cpu(free)} of {_cpu(needed)} free)"
-        case reasons.NoCPUTopology():
-            return "no CPU topology"
-        case reasons.BindPolicyConflict(node=node, pod=pod):
-            return f"binds CPUs by {node}, not {pod}"
-        case reasons.PartialCores(cpus=cpus, per_core=per_core):
-            return f"{cpus} CPUs are no whole cores of {per_core}"
-        case reasons.NotEnoughCPUs(needed=needed, free=free, policy=policy):
-            return f"{free} of {needed} CPUs free to bind{policy and f' by {policy}'}"
-        case reasons.NoZones():
-            return "no NUMA zones known"
-        case reasons.UnsatisfiedZones(resources=resources):
-            return f"no NUMA zones with enough {listed([resource_name(one) for one in resources])}"
-        case reasons.UnalignedZones(policy=policy, hints=hints):
-            return f"no NUMA zones by {policy} for {listed([resource_name(one) for one, _, _ in hints])} together"
-        case reasons.InsufficientInZones(short=short):
-            return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
-        case _:
-            assert_never(reason)
-
-
-def _beyond_reservation(reason: reasons.BeyondReservation) -> str:
-    """Return what reservations that match are short of, alone or together with their node."""
-    if reason.of_reservation:
-        return f"too little {listed([resource_name(name) for name, _, _ in reason.of_reservation])} in its reservations"
-    if reason.full:
-        return "no pod place in its reservations"
-    short = listed([resource_name(name) for name, _, _ in reason.of_node])
-    return f"insufficient {short} with a reservation" if short else "no reservation that can be used"

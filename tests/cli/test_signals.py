@@ -237,7 +237,7 @@ class Storm:
         else:
             last = said[said.rindex("interrupted: ") :]
             assert "Traceback" not in said, (name, ended)
-            assert (last == NOTHING) == (ended.patches == 0), (name, ended)
+            assert last != NOTHING or ended.patches == 0, (name, ended)  # what was being sent may not have arrived
             assert last == NOTHING or last.startswith(
                 ("interrupted: may have been changed", "interrupted: changed: PodGroup default/job\n")
             ), (name, ended)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from kubectl_koord.cluster.objects.fields.amounts import limits
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.view import of

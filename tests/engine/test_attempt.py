@@ -2,12 +2,15 @@
 
 import pytest
 
-from kubectl_koord.engine.attempt import Attempt, triggers
-from kubectl_koord.engine.one_by_one import emptiest, fullest
-from kubectl_koord.engine.reasons import AntiAffinityViolated, Insufficient
-from kubectl_koord.engine.refusals import NoTopologyTree, PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.attempts.attempt import Attempt, triggers
+from kubectl_koord.engine.attempts.one_by_one import emptiest, fullest
+from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.reasons.nodes import (
+    AntiAffinityViolated,
+    Insufficient,
+)
+from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.tree import NoTopology
-from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PodTerm
 from tests.build import BLOCK, SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, rules, short

@@ -1,14 +1,14 @@
 """Attempts that a quota ends: which member fails, who waits by then, and what preemption does after it."""
 
-from kubectl_koord.engine.attempt import Attempt
-from kubectl_koord.engine.preemption import Preemption
-from kubectl_koord.engine.quota_preemption import preempt_within_quota
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.preemption.quota import preempt_within_quota
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rounds import outcomes
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, QuotaSettings
 from tests.build import SPINE, Drawing, attempt_of, cluster, cpus, having, jobs_of, preemption_of, short
-from tests.engine.device_share.world import asking, cards, node_with
+from tests.engine.fit.device_share.world import asking, cards, node_with
 
 TEAM = ((NAME_LABEL, "team"),)
 OTHER = ((NAME_LABEL, "other"),)

@@ -10,11 +10,15 @@ from kubectl_koord.engine import fit
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resources import NodeResources
-from kubectl_koord.engine.reasons import Reason, TooManyPods
-from kubectl_koord.engine.refusals import PreFilterRefusal, TopologyNotAware
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    Reason,
+    TooManyPods,
+)
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, places, slots_on
-from kubectl_koord.engine.view import NodeState, of
+from kubectl_koord.engine.view import of
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from tests.build import SPINE, attempt_of, cluster, failing_pod, pending

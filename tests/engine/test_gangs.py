@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.attempt import needed
+from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, topology_requirements
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import Tree, build

@@ -4,21 +4,19 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.engine.preemption import (
-    Preemption,
-    Refusal,
+from kubectl_koord.engine.preemption.costs import (
     VictimOrder,
     by_name,
     highest_priority_first,
     last_first,
     lowest_priority_first,
     node_costs,
-    possible_victims,
-    preempt,
     single_out,
 )
+from kubectl_koord.engine.preemption.preempt import Preemption, Refusal, preempt
+from kubectl_koord.engine.preemption.victims import possible_victims
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.values.selectors import Toleration
 from tests.build import SPINE, attempt_of, cluster, jobs_of, pending, preemption_of, short
 
 VERSIONS = pytest.mark.parametrize("version", ["1.7", "1.8", "main"])

@@ -6,8 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare, rejection
-from kubectl_koord.engine.reasons import BeyondReservation, Insufficient, NotReserved
-from kubectl_koord.engine.refusals import NoReservationMatches
+from kubectl_koord.engine.reasons.nodes import (
+    BeyondReservation,
+    Insufficient,
+    NotReserved,
+)
+from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
 from kubectl_koord.engine.reservations import drawable, owned
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
@@ -22,7 +26,7 @@ from kubectl_koord.model.reservations import (
     ReservationTerm,
     ReservationUse,
 )
-from kubectl_koord.model.selectors import Requirement, Taint, Toleration
+from kubectl_koord.model.values.selectors import Requirement, Taint, Toleration
 from tests.build import Drawing, attempt_of, cluster, cpus, having, of_app, pending, running, short
 
 ONE = cluster("s0: b0[n1:8]")

@@ -1,7 +1,7 @@
 import pytest
 
-from kubectl_koord.model import quantity
-from kubectl_koord.model.quantity import NANO, QuantityError
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.quantity import NANO, QuantityError
 
 EXACT = {
     "0": 0,

@@ -6,11 +6,11 @@ from typing import Any
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod
-from kubectl_koord.model.selectors import Requirement, Selector
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.selectors import Requirement, Selector
 
 Json = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -2,9 +2,10 @@
 
 from hypothesis import given
 
-from kubectl_koord.engine.attempt import triggers
-from kubectl_koord.engine.preemption import VICTIM_ORDERS, preempt
-from kubectl_koord.engine.trying import attempt
+from kubectl_koord.engine.attempts.attempt import triggers
+from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.preemption.costs import VICTIM_ORDERS
+from kubectl_koord.engine.preemption.preempt import preempt
 from kubectl_koord.engine.view import of
 from tests.build import Drawing, jobs_of
 from tests.properties import restated

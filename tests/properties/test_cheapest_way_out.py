@@ -15,9 +15,9 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.gangs import GatherRule, gather_rules
 from kubectl_koord.explain.why import why
-from kubectl_koord.model import quantity
 from kubectl_koord.model.pods import RunningPod
-from kubectl_koord.model.selectors import Taint, Toleration
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.selectors import Taint, Toleration
 from kubectl_koord.reports.edits import DeletePod, SetMinimum, SetRequest, SetTopology, Tolerate
 from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, BLOCK_KEY, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, why_of

@@ -9,8 +9,8 @@ from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why
-from kubectl_koord.model import quantity
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values import quantity
 from kubectl_koord.simulation.subjects import find
 from tests.build import Drawing
 from tests.properties.objects import objects_of, read

@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from kubectl_koord.engine.attempt import triggers
+from kubectl_koord.engine.attempts.attempt import triggers
+from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.engine.trying import attempt
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubectl_koord.engine.view import NodeState, View, of
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.simulation.simulation import open_outcomes, simulate
 from tests.build import Drawing

@@ -7,10 +7,10 @@ from msgspec import structs
 
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.why import why
-from kubectl_koord.model import quantity
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import (
     AddNode,
     DeletePod,

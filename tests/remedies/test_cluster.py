@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster, freed, having, node, rules, why_of

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.remedies import pods, selection
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.edits import DeletePod, MovePod

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from kubectl_koord.model.moments import between
+from kubectl_koord.model.values.moments import between
 from kubectl_koord.wording.ages import age_at, overdue, overdue_clause, spelled
 from tests.build import MOMENT, cluster
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from kubectl_koord.engine import reasons
-from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.model.selectors import Taint
+from kubectl_koord.engine.reasons import nodes, numa
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.model.values.selectors import Taint
+from kubectl_koord.wording.refusals.nodes import obstacle, stage
 from kubectl_koord.wording.words import (
     amount_of,
     amounts,
@@ -13,9 +14,7 @@ from kubectl_koord.wording.words import (
     layer_noun,
     listed,
     name_within,
-    obstacle,
     requests,
-    stage,
     unit,
 )
 
@@ -96,44 +95,44 @@ def test_a_domain_is_called_by_its_layer(layer: str, noun: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (reasons.Cordoned(), "cordoned"),
-        (reasons.Untolerated(Taint("gpu", "a100", "NoSchedule")), "taint gpu=a100:NoSchedule"),
-        (reasons.Untolerated(Taint("gpu", "", "NoExecute")), "taint gpu:NoExecute"),
-        (reasons.NotSelected(), "node selector or affinity"),
-        (reasons.SidecarsUnknown(), "sidecar containers, not supported by this version"),
-        (reasons.PortTaken(80), "host port 80 in use"),
-        (reasons.TooManyPods(110), "pod limit 110 reached"),
-        (reasons.Insufficient((("cpu", 2, 1), ("nvidia.com/gpu", 1, 0))), "insufficient CPU and GPU"),
-        (reasons.ClaimInUse("ns/data"), "volume claim ns/data is in use by another pod"),
-        (reasons.VolumeElsewhere("ns/data"), "volume of claim ns/data is not reachable"),
-        (reasons.NoVolumeToBind("ns/data"), "no volume for claim ns/data can be had here"),
-        (reasons.NotEnoughStorage("ns/data", 10 << 30), "less storage than the 10Gi of claim ns/data"),
-        (reasons.TooManyVolumes("csi"), "volume limit of csi reached"),
-        (reasons.Overloaded("cpu", 70, 65), "CPU usage 70 % above 65 %"),
-        (reasons.Overloaded("cpu", 70, 65, aggregated=True), "aggregated CPU usage 70 % above 65 %"),
-        (reasons.MetricExpired("2026-11-20T08:00:00Z"), "NodeMetric expired, last updated 2026-11-20T08:00:00Z"),
-        (reasons.MetricExpired(""), "NodeMetric expired, never updated"),
-        (reasons.SpreadTooSkewed("zone"), "topology spread over zone"),
-        (reasons.SpreadLabelMissing("zone"), "no label zone for the topology spread"),
-        (reasons.PodAffinityUnmet(), "pod affinity"),
-        (reasons.AntiAffinityViolated(), "pod anti-affinity"),
-        (reasons.ExistingAntiAffinityViolated(), "anti-affinity of existing pods"),
-        (reasons.NUMAPolicyMismatch("Restricted", "BestEffort"), "NUMA policy Restricted, not BestEffort"),
-        (reasons.FractionalCPUs(1500), "binds whole CPUs, not 1500m"),
-        (reasons.InvalidAmplification(), "amplification ratio not readable"),
-        (reasons.InsufficientAmplifiedCPU(9000, 500), "insufficient amplified CPU (500m of 9 free)"),
-        (reasons.NoCPUTopology(), "no CPU topology"),
-        (reasons.BindPolicyConflict("FullPCPUs", "SpreadByPCPUs"), "binds CPUs by FullPCPUs, not SpreadByPCPUs"),
-        (reasons.PartialCores(5, 2), "5 CPUs are no whole cores of 2"),
-        (reasons.NotEnoughCPUs(4, 2), "2 of 4 CPUs free to bind"),
-        (reasons.NotEnoughCPUs(4, 2, "FullPCPUs"), "2 of 4 CPUs free to bind by FullPCPUs"),
-        (reasons.NoZones(), "no NUMA zones known"),
-        (reasons.UnsatisfiedZones(("cpu", "memory")), "no NUMA zones with enough CPU and memory"),
+        (nodes.Cordoned(), "cordoned"),
+        (nodes.Untolerated(Taint("gpu", "a100", "NoSchedule")), "taint gpu=a100:NoSchedule"),
+        (nodes.Untolerated(Taint("gpu", "", "NoExecute")), "taint gpu:NoExecute"),
+        (nodes.NotSelected(), "node selector or affinity"),
+        (nodes.SidecarsUnknown(), "sidecar containers, not supported by this version"),
+        (nodes.PortTaken(80), "host port 80 in use"),
+        (nodes.TooManyPods(110), "pod limit 110 reached"),
+        (nodes.Insufficient((("cpu", 2, 1), ("nvidia.com/gpu", 1, 0))), "insufficient CPU and GPU"),
+        (nodes.ClaimInUse("ns/data"), "volume claim ns/data is in use by another pod"),
+        (nodes.VolumeElsewhere("ns/data"), "volume of claim ns/data is not reachable"),
+        (nodes.NoVolumeToBind("ns/data"), "no volume for claim ns/data can be had here"),
+        (nodes.NotEnoughStorage("ns/data", 10 << 30), "less storage than the 10Gi of claim ns/data"),
+        (nodes.TooManyVolumes("csi"), "volume limit of csi reached"),
+        (nodes.Overloaded("cpu", 70, 65), "CPU usage 70 % above 65 %"),
+        (nodes.Overloaded("cpu", 70, 65, aggregated=True), "aggregated CPU usage 70 % above 65 %"),
+        (nodes.MetricExpired("2026-11-20T08:00:00Z"), "NodeMetric expired, last updated 2026-11-20T08:00:00Z"),
+        (nodes.MetricExpired(""), "NodeMetric expired, never updated"),
+        (nodes.SpreadTooSkewed("zone"), "topology spread over zone"),
+        (nodes.SpreadLabelMissing("zone"), "no label zone for the topology spread"),
+        (nodes.PodAffinityUnmet(), "pod affinity"),
+        (nodes.AntiAffinityViolated(), "pod anti-affinity"),
+        (nodes.ExistingAntiAffinityViolated(), "anti-affinity of existing pods"),
+        (numa.NUMAPolicyMismatch("Restricted", "BestEffort"), "NUMA policy Restricted, not BestEffort"),
+        (numa.FractionalCPUs(1500), "binds whole CPUs, not 1500m"),
+        (numa.InvalidAmplification(), "amplification ratio not readable"),
+        (numa.InsufficientAmplifiedCPU(9000, 500), "insufficient amplified CPU (500m of 9 free)"),
+        (numa.NoCPUTopology(), "no CPU topology"),
+        (numa.BindPolicyConflict("FullPCPUs", "SpreadByPCPUs"), "binds CPUs by FullPCPUs, not SpreadByPCPUs"),
+        (numa.PartialCores(5, 2), "5 CPUs are no whole cores of 2"),
+        (numa.NotEnoughCPUs(4, 2), "2 of 4 CPUs free to bind"),
+        (numa.NotEnoughCPUs(4, 2, "FullPCPUs"), "2 of 4 CPUs free to bind by FullPCPUs"),
+        (numa.NoZones(), "no NUMA zones known"),
+        (numa.UnsatisfiedZones(("cpu", "memory")), "no NUMA zones with enough CPU and memory"),
         (
-            reasons.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
+            numa.UnalignedZones("Restricted", (("cpu", (1,), (1,)), ("memory", (2,), (2,)))),
             "no NUMA zones by Restricted for CPU and memory together",
         ),
-        (reasons.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
+        (numa.InsufficientInZones((("cpu", 2, 1),)), "insufficient CPU in its NUMA zones"),
     ],
 )
 def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
@@ -143,9 +142,9 @@ def test_each_reason_has_its_words(reason: Reason, words: str) -> None:
 @pytest.mark.parametrize(
     ("reason", "passing"),
     [
-        (reasons.FractionalCPUs(1500), (110, "whose CPU and NUMA policies allow it")),
-        (reasons.InvalidAmplification(), (120, "with amplified CPU free")),
-        (reasons.NoZones(), (130, "with CPUs and NUMA zones for it")),
+        (numa.FractionalCPUs(1500), (110, "whose CPU and NUMA policies allow it")),
+        (numa.InvalidAmplification(), (120, "with amplified CPU free")),
+        (numa.NoZones(), (130, "with CPUs and NUMA zones for it")),
     ],
 )
 def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason, passing: tuple[int, str]) -> None:
@@ -155,25 +154,25 @@ def test_nodes_that_pass_what_numa_settings_ask_are_counted_last(reason: Reason,
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        (reasons.NotReserved(), ("with a reservation that matches", "no reservation that matches")),
+        (nodes.NotReserved(), ("with a reservation that matches", "no reservation that matches")),
         (
-            reasons.OtherPolicy(),
+            nodes.OtherPolicy(),
             ("with reservations of the same allocate policy", "reservations of another allocate policy"),
         ),
         (
-            reasons.BeyondReservation((), of_reservation=(("cpu", 2000, 1000),)),
+            nodes.BeyondReservation((), of_reservation=(("cpu", 2000, 1000),)),
             ("with room in a reservation that matches", "too little CPU in its reservations"),
         ),
         (
-            reasons.BeyondReservation((), full=True),
+            nodes.BeyondReservation((), full=True),
             ("with room in a reservation that matches", "no pod place in its reservations"),
         ),
         (
-            reasons.BeyondReservation(of_node=(("cpu", 2000, 1000),)),
+            nodes.BeyondReservation(of_node=(("cpu", 2000, 1000),)),
             ("with room in a reservation that matches", "insufficient CPU with a reservation"),
         ),
         (
-            reasons.BeyondReservation(()),
+            nodes.BeyondReservation(()),
             ("with room in a reservation that matches", "no reservation that can be used"),
         ),
     ],

@@ -9,7 +9,6 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.pod_devices import VirtualFunction
-from kubectl_koord.model import quantity
 from kubectl_koord.model.devices import (
     Device,
     DeviceLayout,
@@ -19,7 +18,8 @@ from kubectl_koord.model.devices import (
     Partition,
     PartitionTable,
 )
-from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.selectors import Labels
 
 _PARTITIONS = "scheduling.koordinator.sh/gpu-partitions"
 _POLICY = "node.koordinator.sh/gpu-partition-policy"

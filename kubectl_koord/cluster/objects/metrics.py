@@ -11,7 +11,7 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resou
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.quantity import QuantityError
+from kubectl_koord.model.values.quantity import QuantityError
 
 _THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"

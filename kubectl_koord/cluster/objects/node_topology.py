@@ -13,10 +13,11 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import amounts as amounts_of
 from kubectl_koord.cluster.objects.fields.cpus import annotation, cpu_set
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
-from kubectl_koord.model import numa, quantity
-from kubectl_koord.model.memo import Identity
+from kubectl_koord.model import numa
 from kubectl_koord.model.numa import CPU, BindPolicy, CPUSet, CPUTopology, NodeNUMA, NodeTopology, NUMAPolicy, Zone
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.memo import Identity
 
 RATIO = "node.koordinator.sh/resource-amplification-ratio"
 _TOPOLOGY = "node.koordinator.sh/cpu-topology"

@@ -6,7 +6,7 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resou
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector
 from kubectl_koord.model import storage
-from kubectl_koord.model.selectors import Requirement
+from kubectl_koord.model.values.selectors import Requirement
 
 
 class TopologyExpression(Struct, gc=False):

@@ -8,7 +8,8 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.cluster.objects.fields.meta import Meta, namespace, strings
-from kubectl_koord.model import quantity, quotas
+from kubectl_koord.model import quotas
+from kubectl_koord.model.values import quantity
 
 _PREFIX = "quota.scheduling.koordinator.sh/"
 

@@ -20,7 +20,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
 from kubectl_koord.model import pods, reservations
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.selectors import Requirement
+from kubectl_koord.model.values.selectors import Requirement
 
 _SCHEDULING = "scheduling.koordinator.sh/"
 _ORDER = _SCHEDULING + "reservation-order"

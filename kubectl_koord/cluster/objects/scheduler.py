@@ -112,6 +112,26 @@ def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
     return "1.7" if "questionObjectReference" in written else None
 
 
+def version(chosen: str, deployments: Iterable[Deployment], of_crds: str | None) -> tuple[str, str]:
+    """Return the scheduler's version, and where it is from.
+
+    Args:
+        chosen: what the user says, empty for nothing: it beats what the cluster says.
+        deployments: those that were read.
+        of_crds: the version of Koordinator's CRDs, None where they do not tell it.
+
+    """
+    if chosen:
+        return chosen, "as requested"
+    image = scheduler_image(deployments)
+    by_image = from_image(image) if image else None
+    if by_image:
+        return by_image, "from the image tag"
+    if of_crds:
+        return of_crds, "from the CRDs"
+    return NEWEST_RELEASE, "assumed: newest known release"
+
+
 def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
     """Return the image of the koord-scheduler Deployment's scheduler container."""
     for deployment in deployments:

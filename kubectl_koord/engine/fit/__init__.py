@@ -26,11 +26,12 @@ from kubectl_koord.engine.fit import (
 )
 from kubectl_koord.engine.fit.check import Check, Cluster
 from kubectl_koord.engine.fit.numa import amplified, placing, settings
-from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.refusals import PreFilterRefusal
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.view import NodeState, View
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.pods import PendingPod, Resources
 from kubectl_koord.model.storage import Claim

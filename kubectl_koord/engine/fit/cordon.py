@@ -5,10 +5,13 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import Cordoned, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    Cordoned,
+    Reason,
+)
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.selectors import Taint, tolerates
+from kubectl_koord.model.values.selectors import Taint, tolerates
 
 _CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 

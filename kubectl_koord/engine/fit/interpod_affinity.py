@@ -7,12 +7,18 @@ from typing import ClassVar, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import AntiAffinityViolated, ExistingAntiAffinityViolated, PodAffinityUnmet, Reason
-from kubectl_koord.engine.view import NodeState, Occupant, Pod, View
-from kubectl_koord.model.memo import memoised
+from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
+from kubectl_koord.engine.reasons.nodes import (
+    AntiAffinityViolated,
+    ExistingAntiAffinityViolated,
+    PodAffinityUnmet,
+    Reason,
+)
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, ReservedRoom
-from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.selectors import matches
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
 _At: TypeAlias = Callable[[str, tuple[str, str]], int]

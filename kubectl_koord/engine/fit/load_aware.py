@@ -12,8 +12,12 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import MetricExpired, Overloaded, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    MetricExpired,
+    Overloaded,
+    Reason,
+)
 from kubectl_koord.model.load import (
     AggregatedThresholds,
     ExpectedUse,
@@ -23,9 +27,9 @@ from kubectl_koord.model.load import (
     PodUsage,
     Thresholds,
 )
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
 
 _Sums: TypeAlias = dict[str, int]
 _Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds

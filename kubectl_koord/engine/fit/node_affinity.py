@@ -5,11 +5,14 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import NotSelected, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    NotSelected,
+    Reason,
+)
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodeTerm, PendingPod, PodRequirements
-from kubectl_koord.model.selectors import holds
+from kubectl_koord.model.values.selectors import holds
 
 
 class NodeAffinity(Stateless, Struct, frozen=True):

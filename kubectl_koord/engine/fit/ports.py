@@ -5,8 +5,11 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import PortTaken, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    PortTaken,
+    Reason,
+)
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 
 

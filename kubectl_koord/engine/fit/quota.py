@@ -3,7 +3,7 @@
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.model.pods import PendingPod
 
 

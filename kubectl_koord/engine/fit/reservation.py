@@ -11,10 +11,15 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.fit.node_affinity import is_selected
-from kubectl_koord.engine.reasons import BeyondReservation, NotReserved, OtherPolicy, Reason
-from kubectl_koord.engine.refusals import NoReservationMatches
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    BeyondReservation,
+    NotReserved,
+    OtherPolicy,
+    Reason,
+)
+from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
 from kubectl_koord.engine.reservations import Drawable, drawable, owned, owners_on, room_for_strangers, used_up
-from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.reservations import Reservation, ReservationUse

@@ -6,10 +6,14 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
-from kubectl_koord.engine.reasons import Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    Insufficient,
+    Reason,
+    TooManyPods,
+)
 from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, room_with, used_up
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.view import NodeState
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
 

@@ -5,11 +5,14 @@ from typing import ClassVar
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.reasons import Reason, Untolerated
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    Reason,
+    Untolerated,
+)
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.selectors import Taint, tolerates
+from kubectl_koord.model.values.selectors import Taint, tolerates
 
 _HARD = {"NoSchedule", "NoExecute"}
 

@@ -8,11 +8,16 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.node_affinity import is_selected
 from kubectl_koord.engine.fit.taints import untolerated
-from kubectl_koord.engine.reasons import Reason, SpreadLabelMissing, SpreadTooSkewed
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.reasons.nodes import (
+    Reason,
+    SpreadLabelMissing,
+    SpreadTooSkewed,
+)
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod, Spread
-from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.values.selectors import matches
 
 
 class _Counts(Struct, frozen=True):

@@ -7,12 +7,12 @@ from kubectl_koord.engine.quota.amounts import Amounts, exceeding, plus
 from kubectl_koord.engine.quota.runtimes import QuotaAmounts
 from kubectl_koord.engine.quota.sums import Pod, Sums, all_waiting, capacity, is_fixed, on_nodes, requested, waiting
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import BUILT_IN
+from kubectl_koord.model.values.memo import Identity, memoised
 
 _NONE = Sums()
 

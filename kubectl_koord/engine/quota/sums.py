@@ -8,13 +8,14 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota.amounts import add
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
-from kubectl_koord.engine.view import Occupant, View
-from kubectl_koord.model.memo import memoised
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import memoised
 
 Pod: TypeAlias = PendingPod | RunningPod
 _Kind: TypeAlias = tuple[type, str | None, str | None, int, str, bool]

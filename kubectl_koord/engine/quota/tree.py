@@ -6,11 +6,11 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, NAME_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import QuotaFault
+from kubectl_koord.model.values.memo import memoised
 
 
 class QuotaTree(Struct, frozen=True, dict=True):

@@ -7,9 +7,9 @@ from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, 
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.devices import Card, DevicesReport, DomainCards, NodeCards, Room, TypeTotal
-from kubectl_koord.wording.devices import device_name
 from kubectl_koord.wording.pages import devices as sentences
 from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.refusals.devices import device_name
 from kubectl_koord.wording.words import amount_of, domain_name
 
 _MEMORY = "koordinator.sh/gpu-memory"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kubectl_koord.engine.tree import TreeFault
-from kubectl_koord.wording.tree import fault_clause
+from kubectl_koord.wording.refusals.tree import fault_clause
 
 NOTHING_TO_SET = (
     "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, "

@@ -2,14 +2,15 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_koord.engine.reasons import Reason
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.evidence import lost_nodes, multiples
+from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.unevaluated import unevaluated_names
-from kubectl_koord.wording.words import count, layer_noun, listed, obstacle, requests
+from kubectl_koord.wording.words import count, layer_noun, listed, requests
 
 CAUSE_COMES_FIRST = "fix the cause first; whether that is enough is unknown."
 DEPENDS_ON_MEMORY = (

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.model.accelerators import CARD
 from kubectl_koord.reports.devices import Card, DevicesReport, NodeCards, TypeTotal
-from kubectl_koord.wording.devices import device_name
+from kubectl_koord.wording.refusals.devices import device_name
 from kubectl_koord.wording.words import count, listed
 
 UNKNOWN_AMOUNT = "?"

@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from kubectl_koord.model.selectors import Taint
+from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.words import paste
 
 _INSTALLED_IN = "koordinator-system"

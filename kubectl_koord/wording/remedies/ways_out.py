@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.selectors import Taint
 from kubectl_koord.model.unevaluated import Unevaluated
+from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name

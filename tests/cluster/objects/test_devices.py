@@ -17,7 +17,7 @@ from kubectl_koord.model.devices import (
     Partition,
     PartitionSpec,
 )
-from kubectl_koord.model.selectors import Requirement, Selector
+from kubectl_koord.model.values.selectors import Requirement, Selector
 from tests.build import holding
 from tests.cluster.objects.wire import Json, pod, read, thing
 

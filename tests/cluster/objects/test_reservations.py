@@ -17,8 +17,8 @@ from kubectl_koord.model.reservations import (
     ReservationTerm,
     ReservationUse,
 )
-from kubectl_koord.model.selectors import Requirement, Selector, Taint, Toleration
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.selectors import Requirement, Selector, Taint, Toleration
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, running, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"

@@ -7,11 +7,11 @@ from msgspec import structs
 
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.refusals import QuotaExceeded
+from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, PREEMPTIBLE_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
-from kubectl_koord.model.selectors import Labels
+from kubectl_koord.model.values.selectors import Labels
 from tests.build import Drawing, cluster, cpus, node, pending, running
 
 CPU, MEMORY, GPU = "cpu", "memory", "nvidia.com/gpu"

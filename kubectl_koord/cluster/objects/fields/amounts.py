@@ -2,7 +2,8 @@
 
 from typing import TypeAlias
 
-from kubectl_koord.model import pods, quantity
+from kubectl_koord.model import pods
+from kubectl_koord.model.values import quantity
 
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from kubectl_koord.cluster.objects.fields.amounts import Nano, amounts
-from kubectl_koord.model import quantity
+from kubectl_koord.model.values import quantity
 
 KEPT_BACK = "node.koordinator.sh/reservation"
 

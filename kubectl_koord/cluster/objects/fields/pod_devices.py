@@ -10,10 +10,10 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.cluster.objects.fields.selectors import Expression, LabelSelector, label_selector
-from kubectl_koord.model import quantity
 from kubectl_koord.model.allocations import DeviceAllocation
 from kubectl_koord.model.devices import DeviceAnnotation, DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.quantity import Resources
 
 _DOMAIN = "scheduling.koordinator.sh/"
 ALLOCATED = _DOMAIN + "device-allocated"

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from sys import intern
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
-from kubectl_koord.model import pods, selectors
+from kubectl_koord.model import pods
+from kubectl_koord.model.values import selectors
 
 
 class Pool:

@@ -6,7 +6,8 @@ from typing import Any
 import msgspec
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
-from kubectl_koord.model import quantity, quotas
+from kubectl_koord.model import quotas
+from kubectl_koord.model.values import quantity
 
 _OPEN_GATES = ("ElasticQuotaIgnorePodOverhead", "ElasticQuotaIgnoreTerminatingPod")
 

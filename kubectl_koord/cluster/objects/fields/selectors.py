@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from kubectl_koord.model import pods, selectors
+from kubectl_koord.model import pods
+from kubectl_koord.model.values import selectors
 
 
 class Expression(Struct, gc=False, omit_defaults=True):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from kubectl_koord.model import selectors
+from kubectl_koord.model.values import selectors
 
 
 class Taint(Struct, gc=False):

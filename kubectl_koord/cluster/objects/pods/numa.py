@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.model import numa
 from kubectl_koord.model.allocations import CPUAllocation
 from kubectl_koord.model.numa import NO_NUMA, PodNUMA
-from kubectl_koord.model.quantity import QuantityError
+from kubectl_koord.model.values.quantity import QuantityError
 
 SPEC = "scheduling.koordinator.sh/resource-spec"
 TOPOLOGY_SPEC = "scheduling.koordinator.sh/numa-topology-spec"

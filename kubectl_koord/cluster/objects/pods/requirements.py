@@ -15,13 +15,14 @@ from kubectl_koord.cluster.objects.pods.fields import (
     Volume,
 )
 from kubectl_koord.cluster.objects.pods.requests import expected_use, priority_class, requests
-from kubectl_koord.model import pods, selectors
+from kubectl_koord.model import pods
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     PodSetting,
     PodUnevaluated,
     WideningPodSetting,
 )
+from kubectl_koord.model.values import selectors
 
 _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),

@@ -10,7 +10,7 @@ from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, label_requirements
 from kubectl_koord.cluster.objects.pods import fields
 from kubectl_koord.model import pods, reservations
-from kubectl_koord.model.selectors import Toleration
+from kubectl_koord.model.values.selectors import Toleration
 
 _SCHEDULING = "scheduling.koordinator.sh/"
 _AFFINITY = _SCHEDULING + "reservation-affinity"

@@ -15,16 +15,20 @@ from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
 from kubectl_koord.engine.fit.device_share.request import DeviceRequest, request_of
-from kubectl_koord.engine.reasons import IsolationMissing, Reason, SharingUnsupported
-from kubectl_koord.engine.refusals import InvalidDevices
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.devices import (
+    IsolationMissing,
+    SharingUnsupported,
+)
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.devices import DeviceLayout, DeviceStrategy
-from kubectl_koord.model.memo import Identity, memoised
 from kubectl_koord.model.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import Identity, memoised
 
 __all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_of", "request_of", "topology_hints"]
 

@@ -13,12 +13,17 @@ from kubectl_koord.engine.fit.device_share import gpus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
 from kubectl_koord.engine.fit.device_share.cards import Cards, cards_of, is_selected
 from kubectl_koord.engine.fit.device_share.request import CARD, MEMORY, RATIO, DeviceRequest
-from kubectl_koord.engine.reasons import DevicesApart, DevicesMissing, DevicesShort, Reason
+from kubectl_koord.engine.reasons.devices import (
+    DevicesApart,
+    DevicesMissing,
+    DevicesShort,
+)
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.allocations import DeviceAllocation
 from kubectl_koord.model.devices import GPU, Device, DeviceHint, DeviceStrategy
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.quantity import Resources
-from kubectl_koord.model.selectors import matches
+from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values.selectors import matches
 
 Devices: TypeAlias = tuple[DeviceAllocation, ...]
 

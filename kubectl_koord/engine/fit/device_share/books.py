@@ -7,7 +7,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.model.allocations import Allocations, DeviceAllocation
 from kubectl_koord.model.devices import Device, DeviceLayout
 from kubectl_koord.model.pods import ReservedRoom

@@ -12,10 +12,15 @@ from kubectl_koord.engine.fit.device_share.amounts import fits, is_zero
 from kubectl_koord.engine.fit.device_share.books import total
 from kubectl_koord.engine.fit.device_share.cards import Cards
 from kubectl_koord.engine.fit.device_share.request import GPURequest
-from kubectl_koord.engine.reasons import DevicesShort, NoPartition, Reason, ScopeUnsupported
+from kubectl_koord.engine.reasons.devices import (
+    DevicesShort,
+    NoPartition,
+    ScopeUnsupported,
+)
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.devices import GPU, Device, DeviceLayout, DeviceStrategy, Partition, PartitionTable
-from kubectl_koord.model.memo import memoised
 from kubectl_koord.model.objects import Node
+from kubectl_koord.model.values.memo import memoised
 
 VENDOR = "node.koordinator.sh/gpu-vendor"
 MODEL = "node.koordinator.sh/gpu-model"

@@ -10,9 +10,10 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate, wanted_of
 from kubectl_koord.engine.fit.device_share.request import DeviceRequest
-from kubectl_koord.engine.reasons import DevicesOutsideZones, Reason
+from kubectl_koord.engine.reasons.devices import DevicesOutsideZones
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.devices import GPU, DeviceLayout
-from kubectl_koord.model.memo import memoised
+from kubectl_koord.model.values.memo import memoised
 
 _BEST = 500
 

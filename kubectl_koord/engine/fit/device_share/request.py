@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.refusals import (
+from kubectl_koord.engine.reasons.prefilter import (
     InvalidDeviceAmount,
     InvalidDevices,
     InvalidDeviceSet,
@@ -23,7 +23,7 @@ from kubectl_koord.model.devices import (
     PartitionSpec,
 )
 from kubectl_koord.model.pods import PodRequirements
-from kubectl_koord.model.quantity import Resources
+from kubectl_koord.model.values.quantity import Resources
 
 CORE = "koordinator.sh/gpu-core"
 MEMORY = "koordinator.sh/gpu-memory"

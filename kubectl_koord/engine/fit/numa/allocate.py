@@ -10,7 +10,11 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.numa.books import MILLI, Booked, free_amounts, free_cpus
 from kubectl_koord.engine.fit.numa.taking import take
 from kubectl_koord.engine.fit.numa.terms import Terms, Wants
-from kubectl_koord.engine.reasons import InsufficientInZones, NotEnoughCPUs, Reason
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import (
+    InsufficientInZones,
+    NotEnoughCPUs,
+)
 from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, members
 from kubectl_koord.model.pods import Resources
 

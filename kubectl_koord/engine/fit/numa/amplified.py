@@ -7,8 +7,13 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.books import MILLI, books
 from kubectl_koord.engine.fit.numa.terms import Terms, Wants, settled, wants_of
-from kubectl_koord.engine.reasons import InsufficientAmplifiedCPU, InvalidAmplification, NoCPUTopology, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import (
+    InsufficientAmplifiedCPU,
+    InvalidAmplification,
+    NoCPUTopology,
+)
 from kubectl_koord.model.numa import NodeNUMA, amplified
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 

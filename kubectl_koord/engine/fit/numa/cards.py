@@ -7,12 +7,12 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of, topology_hints
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints
-from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.view import NodeState
-from kubectl_koord.model.memo import Identity
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import Identity
 
 
 class CardHints(Struct, frozen=True):

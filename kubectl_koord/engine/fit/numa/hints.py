@@ -10,8 +10,12 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.numa.books import Booked
-from kubectl_koord.engine.reasons import Reason, UnalignedZones, UnsatisfiedZones
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import (
+    UnalignedZones,
+    UnsatisfiedZones,
+)
 from kubectl_koord.model.numa import NUMAPolicy, ZoneSet, set_of
 from kubectl_koord.model.pods import PendingPod
 

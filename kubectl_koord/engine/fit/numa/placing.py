@@ -12,12 +12,13 @@ from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settled, unbindable, wants_of
-from kubectl_koord.engine.reasons import NoZones, Reason
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import NoZones
 from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.memo import Identity
 from kubectl_koord.model.numa import NodeNUMA, amplified, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.values.memo import Identity
 
 _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.terms import MILLI, NOTHING_KNOWN, Terms, Wants, settled, wants_of
-from kubectl_koord.engine.reasons import Reason
-from kubectl_koord.engine.refusals import FractionalBinding, UnreadableAnnotation
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.prefilter import FractionalBinding, UnreadableAnnotation
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 
 

@@ -4,13 +4,13 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.reasons import (
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import (
     BindPolicyConflict,
     FractionalCPUs,
     NoCPUTopology,
     NUMAPolicyMismatch,
     PartialCores,
-    Reason,
 )
 from kubectl_koord.model.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
 from kubectl_koord.model.pods import PodRequirements, Resources

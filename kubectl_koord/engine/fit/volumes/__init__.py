@@ -11,9 +11,15 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
-from kubectl_koord.engine.reasons import ClaimInUse, Reason, TooManyVolumes, VolumeElsewhere
-from kubectl_koord.engine.refusals import VolumesUnbound
-from kubectl_koord.engine.view import NodeState, Occupant, View
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.reasons.nodes import (
+    ClaimInUse,
+    Reason,
+    TooManyVolumes,
+    VolumeElsewhere,
+)
+from kubectl_koord.engine.reasons.prefilter import VolumesUnbound
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, claim_names

@@ -6,12 +6,15 @@ Mirrors `FindPodVolumes` in plugins/volumebinding/binder.go.
 from collections.abc import Collection, Iterable, Mapping
 
 from kubectl_koord.engine.fit.node_affinity import term_matches
-from kubectl_koord.engine.reasons import NotEnoughStorage, NoVolumeToBind
-from kubectl_koord.engine.view import NodeState
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    NotEnoughStorage,
+    NoVolumeToBind,
+)
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodeTerm
-from kubectl_koord.model.selectors import holds, matches
 from kubectl_koord.model.storage import Claim, Storage, Volume
+from kubectl_koord.model.values.selectors import holds, matches
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

@@ -1,0 +1,1 @@
+"""What the scheduler decides before it tries a job: whether, as what, and when."""

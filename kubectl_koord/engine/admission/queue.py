@@ -1,0 +1,178 @@
+"""The order in which pending jobs are tried, and what those that go first take.
+
+Mirrors `PrioritySort.Less` in kube-scheduler's plugins/queuesort/priority_sort.go: the higher priority goes first. Of
+equal priority the one that was queued earlier does, and when that was is in no object.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempts.attempt import Attempt, needed
+from kubectl_koord.engine.slots import in_index_order, offer_slots, total
+from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
+
+_MOST_AHEAD = 64
+
+
+class Placed(Struct, frozen=True):
+    """Where a job goes, by pod, and whether these are surely its nodes."""
+
+    nodes: Mapping[str, str]
+    certain: bool
+
+
+Place: TypeAlias = Callable[[Subject, View], Placed | None]
+"""Tells where a job goes in a variant of the cluster without preemption, None where it is not placed."""
+
+
+class JobsAhead(Struct, frozen=True):
+    """The jobs that go first and would be placed now, and the cluster once they are.
+
+    A pod of which the node is undetermined is on any node there.
+
+    undetermined: the pods of which it is open what nodes they take, from the first such job on, where that may decide.
+    fixed: the cluster with the jobs before these.
+    """
+
+    names: tuple[str, ...]
+    view: View
+    undetermined: tuple[PendingPod, ...]
+    fixed: View
+
+
+class _Step(Struct, frozen=True):
+    """One job of the queue that was tried, and the cluster after it."""
+
+    subject: Subject
+    placed: Placed | None
+    view: View
+
+
+class SchedulingQueue:
+    """Pending jobs in the order in which they are tried, each tried once for all who ask."""
+
+    def __init__(self, waiting: Iterable[Subject], view: View, place: Place) -> None:
+        """Keep the jobs that wait, the cluster as it is, and how to find out where a job goes; nothing is tried yet."""
+        self._waiting = by_priority(waiting)
+        self._view = view
+        self._place = place
+        self._tried: list[_Step] = []
+
+    def ahead_of(self, subject: Subject, *, is_planned: bool) -> JobsAhead:
+        """Return what jobs of strictly higher priority take before a subject is tried: the first, if they are many.
+
+        Only jobs that would be placed as things are; those that must preempt first are left out.
+        `is_planned` is whether the subject is placed by topology.
+        """
+        steps = self._before(priority(subject))
+        placed = [step for step in steps if step.placed is not None]
+        fixed = [*takewhile(lambda step: _is_determined(step, subject, is_planned=is_planned), placed)]
+        return JobsAhead(
+            names=tuple(step.subject.key for step in placed),
+            view=steps[-1].view if steps else self._view,
+            undetermined=tuple(pod for step in placed[len(fixed) :] for pod in step.subject.pending),
+            fixed=fixed[-1].view if fixed else self._view,
+        )
+
+    def _before(self, own: int) -> list[_Step]:
+        untried = self._waiting[len(self._tried) : _MOST_AHEAD]
+        for other in takewhile(lambda other: priority(other) > own, untried):
+            self._tried.append(self._try(other))
+        return [step for step in self._tried if priority(step.subject) > own]
+
+    def _try(self, other: Subject) -> _Step:
+        view = self._tried[-1].view if self._tried else self._view
+        placed = self._place(other, view)
+        return _Step(other, placed, view if placed is None else view.with_pods(by_node(other.pending, placed.nodes)))
+
+
+def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:
+    """Tell whether it is known where a job goes, or does not matter: pods all alike, and no topology."""
+    requirements = {pod.requirements for each in (subject, step.subject) for pod in each.pending}
+    return (step.placed is not None and step.placed.certain) or (len(requirements) == 1 and not is_planned)
+
+
+def fits_wherever(subject: Subject, ahead: JobsAhead, first: Attempt, multiples: Mapping[str, int]) -> bool:
+    """Tell whether a subject is surely placed, whatever nodes the undetermined pods ahead of it take.
+
+    It is when they are too few to take, from every domain that has room, the slots that this one can
+    spare. No is no proof of the contrary.
+
+    Args:
+        subject: what is tried after the jobs ahead.
+        ahead: these jobs; some pods of theirs are undetermined.
+        first: the attempt at the subject in the cluster without the undetermined pods.
+        multiples: the pod count multiple by layer.
+
+    """
+    pods = subject.pending
+    prepared = first.prepared
+    if first.placement is None or not prepared.counts_only_room or prepared.books:
+        return False
+    if len({pod.requirements for pod in pods}) > 1 or any(
+        pod.requirements.pod_anti_affinity for pod in ahead.undetermined
+    ):
+        return False
+    most = max(_slots_taken_by(pod, pods[0]) for pod in ahead.undetermined)
+    plan = first.plan
+    if plan is None:
+        offered = total(offer_slots(ahead.fixed, ahead.fixed.names(), in_index_order(pods), first.prepared))
+        return offered - _wanted_at_once(subject) >= most * len(ahead.undetermined)
+    top = plan.tree.domains[plan.start[0]].layer
+    below = takewhile(lambda layer: layer != top, reversed(plan.tree.layers))
+    for layer in (*below, top):
+        multiple = multiples.get(layer, 1)
+        most = -(-most // multiple) * multiple
+    spare = [slots - plan.desired for slots in plan.offered]
+    return sum(few // most + 1 for few in spare if few >= 0) > len(ahead.undetermined)
+
+
+def _slots_taken_by(pod: PendingPod, member: PendingPod) -> int:
+    """Return the most offer slots that a pod can take from a node: by its requests, or by its place."""
+    asked = dict(pod.requirements.requests)
+    return max((-(-asked.get(resource, 0) // need) for resource, need in member.requirements.requests), default=1) or 1
+
+
+def _wanted_at_once(subject: Subject) -> int:
+    """Return how many pods at most must find a place together, for a subject without a plan."""
+    if isinstance(subject, PodSubject) or subject.group.is_satisfied() or len(subject.gangs) > 1:
+        return len(subject.pending)
+    return max(1, *needed(subject.group).values())
+
+
+def priority(subject: Subject) -> int:
+    """Return the priority with which a subject is tried: the highest of its pending pods."""
+    return max((pod.priority for pod in subject.pending), default=0)
+
+
+def by_priority(subjects: Iterable[Subject]) -> list[Subject]:
+    """Return subjects by priority, the highest first, and by name where it is equal."""
+    return sorted(subjects, key=lambda subject: (-priority(subject), subject.key))
+
+
+def by_priority_and_age(subjects: Iterable[Subject]) -> list[Subject]:
+    """Return subjects by priority, the highest first; of equal priority the oldest first, as if queued when created."""
+
+    def order(subject: Subject) -> tuple[int, str, str]:
+        return -priority(subject), min((pod.created for pod in subject.pending), default=""), subject.key
+
+    return sorted(subjects, key=order)
+
+
+def higher_priority(subjects: Iterable[Subject], own: int) -> tuple[Subject, ...]:
+    """Return the subjects of a priority above this one, the highest first: the first of them, if they are many."""
+    return tuple(by_priority(subject for subject in subjects if priority(subject) > own)[:_MOST_AHEAD])
+
+
+def by_node(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+    """Return which of these pods a placement puts on each node."""
+    found: dict[str, list[PendingPod]] = {}
+    for pod in pods:
+        if pod.key in placement:
+            found.setdefault(placement[pod.key], []).append(pod)
+    return found

@@ -1,0 +1,1 @@
+"""One attempt to place a job, as the scheduler makes it."""

@@ -1,0 +1,237 @@
+"""What an attempt of the scheduler at a gang is: what is tried, and what came of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
+from kubectl_koord.engine.quota.state import quota_state
+from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.reasons.devices import IsolationMissing
+from kubectl_koord.engine.reasons.nodes import (
+    Insufficient,
+    Reason,
+    TooManyPods,
+)
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
+from kubectl_koord.engine.reservations import owned
+from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.slots import Offer, in_index_order
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
+from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.storage import Claim
+from kubectl_koord.model.values.selectors import Labels
+
+Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
+Stop: TypeAlias = tuple[int, QuotaExceeded]
+"""The position of the first pod that a quota refuses, and why."""
+
+
+class JobTopology(Struct, frozen=True):
+    """The tree that a job is planned on, and what the job asks of it."""
+
+    requirements: TopologyRequirements
+    tree: Tree
+
+
+class Job(Struct, frozen=True):
+    """What is tried as one: the pending pods of a gang group, or one pod.
+
+    topology is None for a job without one; `needed` is how many pods must find a place
+    at once, by gang id; `nominated` the pending pods of the cluster that are nominated to a node;
+    `may_trigger` the members that may be taken first (all, where it is empty); `claims` the volume claims and
+    `never` the members that are planned for but never tried (of another scheduler, with a scheduling gate, being
+    deleted), by `namespace/name`; `prefilter` why all are refused before any node, None where nodes decide;
+    `pending` all pods that wait in the cluster, None where they are those of the snapshot; `reservations` are those
+    that tell members apart by who may own them.
+    """
+
+    pods: tuple[PendingPod, ...]
+    needed: Mapping[str, int]
+    topology: JobTopology | None
+    rules: Rules
+    nominated: tuple[PendingPod, ...] = ()
+    may_trigger: tuple[PendingPod, ...] = ()
+    claims: Mapping[str, Claim] = {}
+    never: frozenset[str] = frozenset()
+    prefilter: PreFilterRefusal | None = None
+    pending: tuple[PendingPod, ...] | None = None
+    reservations: tuple[Reservation, ...] = ()
+
+    @property
+    def tried(self) -> tuple[PendingPod, ...]:
+        """The members that the scheduler takes from its queue."""
+        return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
+
+    def prepared(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of one member as the trigger, with which it is filtered itself."""
+        return self._prepared(trigger, view, None)
+
+    def prepared_to_plan(self, trigger: PendingPod, view: View) -> Prepared:
+        """Return the prepared state of the trigger with which all members are counted: by index, then name."""
+        first = in_index_order(self.pods)[0] if self.topology is not None else None
+        return self._prepared(trigger, view, first)
+
+    def _prepared(self, trigger: PendingPod, view: View, first: PendingPod | None) -> Prepared:
+        nominated = of_other_jobs(self.nominated, self.pods)
+        return prepare(trigger, view, self.rules, nominated, self.claims, first, self.pending)
+
+    def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> Stop | None:
+        """Return the first of these members that a quota refuses once those before it are placed, and why."""
+        tree = quota_tree(view.snapshot)
+        if not any(tree.may_refuse(pod) for pod in in_turn):
+            return None
+        return quota_state(view, self.rules, self.pending).first_refused(in_turn)
+
+
+class FailedSeat(Struct, frozen=True):
+    """The first member (`namespace/name`) that its planned node refuses as the plan is carried out, and why.
+
+    `may_draw` tells whether any reservation is for it.
+    """
+
+    pod: str
+    node: str
+    reason: Reason | PreFilterRefusal
+    may_draw: bool = False
+
+
+class Attempt(Struct, frozen=True, dict=True):
+    """What came of one attempt.
+
+    placement: `ns/pod` to node when the job is placed (for a plain job: one possible placement).
+    node_answers: the slots of nodes, or why they refused; see `rejections`.
+    waiting: members that had found a node before the trigger failed, by node.
+    left: the members that had none. failed_seat: where the plan failed as it was carried out, or a pod could not be
+    booked on the node that it was to have, None where neither is so. aborted: by node, the reasons over which
+    the scheduler gave up the attempt. unbookable: by node that passed the filters, why it could not be booked where
+    that was looked at, whichever node was taken. prefilter: why no node was asked, None where nodes were.
+    """
+
+    trigger: PendingPod
+    prepared: Prepared
+    plan: PlacementPlan | None
+    placement: Mapping[str, str] | None
+    node_answers: Offer | Mapping[str, Reason]
+    waiting: Mapping[str, tuple[PendingPod, ...]] = {}
+    left: tuple[PendingPod, ...] = ()
+    failed_seat: FailedSeat | None = None
+    unbookable: Mapping[str, Reason] = {}
+    aborted: Mapping[str, Reason] = {}
+    prefilter: PreFilterRefusal | None = None
+
+    @property
+    def fails_at_reserve(self) -> bool:
+        """Whether a node was chosen that could then not be booked: no other is tried, and no pod is preempted."""
+        return self.plan is None and self.failed_seat is not None
+
+    @property
+    def plan_fails(self) -> bool:
+        """Whether the members do not fit beside each other, though they would alone.
+
+        Not where room is short, which a plan for another trigger counts rightly, nor where no node would do. Room of
+        reservations none counts rightly: it is there for all who are counted, and one of them may use it up.
+        """
+        seat = self.failed_seat
+        if self.plan is None or seat is None or isinstance(seat.reason, PreFilterRefusal):
+            return False
+        return seat.may_draw or not isinstance(seat.reason, Insufficient | TooManyPods)
+
+    @cached_property
+    def rejections(self) -> Mapping[str, Reason]:
+        """By node, why it refused (the trigger, for a plain job); nodes without a reason are left out."""
+        return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
+
+    @property
+    def over_quota(self) -> QuotaExceeded | None:
+        """Why a quota refuses the trigger, None where none does."""
+        reason = self.failed_seat.reason if self.failed_seat is not None else self.prefilter
+        return reason if isinstance(reason, QuotaExceeded) else None
+
+    def considered(self, view: View) -> tuple[str, ...]:
+        """Return the nodes that preemption looks at: those whose refusal does not last whoever goes.
+
+        A quota counts as such a refusal by every node; after an abort there are none.
+        """
+        if self.over_quota is not None:
+            return tuple(view.names())
+        return self._considered
+
+    @cached_property
+    def _considered(self) -> tuple[str, ...]:
+        if self.aborted:
+            return ()
+        return tuple(name for name, reason in self.rejections.items() if not reason.unresolvable)
+
+
+def triggers(job: Job) -> tuple[PendingPod, ...]:
+    """Return one member of each kind that may be the trigger, the likeliest first.
+
+    Members differ as triggers by requirements, by what their volume claims come to, by the reservations that are for
+    them, by priority, preemption policy and nomination; which of them the scheduler takes first from its queue is in
+    no object. Higher priority and larger number go first.
+    """
+    kinds: dict[tuple[object, ...], list[PendingPod]] = {}
+    for pod in job.may_trigger or job.tried:
+        kind = (*shape(pod, job.claims), owned(pod, job.reservations))
+        kinds.setdefault((*kind, pod.priority, pod.never_preempts, bool(pod.nominated)), []).append(pod)
+    ranked = sorted(kinds.values(), key=lambda pods: (-pods[0].priority, -len(pods), pods[0].key))
+    return tuple(pods[0] for pods in ranked)
+
+
+def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
+    """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+    names = claim_names(pod)
+    if not names:
+        return (pod.requirements,)
+    alike = (
+        structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
+        if (claim := claims.get(name)) is not None
+        else None
+        for name in names
+    )
+    own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
+    return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
+
+
+def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
+    """Tell whether all these pods are filtered as the trigger is."""
+    own = owned(trigger, job.reservations)
+    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
+
+
+def kind_of(job: Job, pod: PendingPod) -> Kind:
+    """Return what filters prepare from: pods that are equal in it have equal prepared states."""
+    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
+
+
+def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:
+    """Return the refusals among these over which the scheduler gives up the whole attempt (status Error)."""
+    return {name: reason for name, reason in refusals.items() if isinstance(reason, IsolationMissing)}
+
+
+def is_enough(job: Job, placed: Iterable[str]) -> bool:
+    """Tell whether every gang has as many members placed as it needs at once (`isGangValidForPermit`)."""
+    by_gang: dict[str, int] = {}
+    keys = set(placed)
+    for pod in job.tried:
+        if pod.key in keys:
+            by_gang[pod.gang] = by_gang.get(pod.gang, 0) + 1
+    return all(by_gang.get(gang, 0) >= needed for gang, needed in job.needed.items()) and bool(keys)
+
+
+def needed(group: GangGroup) -> dict[str, int]:
+    """Return how many members of each gang must be placed at once, by gang id.
+
+    `waiting-and-running` counts bound members, the other policies only those that wait.
+    """
+    return {
+        gang.key: max(0, (gang.minimum or 0) - (gang.bound if gang.match_policy == "waiting-and-running" else 0))
+        for gang in group.members
+    }

@@ -1,0 +1,200 @@
+"""An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempts.attempt import (
+    Attempt,
+    FailedSeat,
+    Job,
+    Kind,
+    aborting,
+    are_alike,
+    is_enough,
+    kind_of,
+)
+from kubectl_koord.engine.fit import Prepared, preference, preferred, rejection, reserve
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.slots import Offer, offer_slots, places
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod, claim_names
+
+Choice: TypeAlias = Callable[[Sequence[NodeState], Collection[str]], NodeState]
+"""Which of the feasible nodes a plain pod takes, of which some, by name, cannot be booked then.
+
+The scheduler scores, we try extremes.
+"""
+
+
+def emptiest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
+    """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
+    return max(states, key=_free_share)
+
+
+def fullest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
+    """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
+    return min(states, key=_free_share)
+
+
+def bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that can be booked, of all where none can."""
+    return emptiest([state for state in states if state.node.name not in unbookable] or states)
+
+
+def not_bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
+    return emptiest([state for state in states if state.node.name in unbookable] or states)
+
+
+def _free_share(state: NodeState) -> tuple[int, int]:
+    totals = dict(state.node.allocatable)
+    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
+    return min(shares, default=0), sum(shares)
+
+
+def pod_by_pod(job: Job, view: View, prepared: Prepared, choose: Choice) -> Attempt:
+    """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
+    trigger = prepared.trigger
+    if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
+        return _alike(job, view, trigger, prepared)
+    return _one_by_one(job, view, trigger, choose)
+
+
+def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Attempt:
+    """Fill the nodes with members that are alike: where each goes is open, how many fit is not.
+
+    Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
+    """
+    slots = offer_slots(view, view.names(), job.tried, prepared)
+    aborted = aborting(slots.refusals)
+    if aborted:
+        return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
+    if prepared.books:
+        slots = _places(view, slots, job.tried, prepared)
+    queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
+    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots[name].slots)]
+    stopped = job.over_quota(view, queue[: len(order) + 1])
+    allowed = queue[: stopped[0]] if stopped is not None else queue
+    placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
+    if is_enough(job, placement):
+        return Attempt(trigger, prepared, None, placement, slots)
+    waiting = _waiting(view, (pod for pod in queue if pod.key in placement), placement, prepared)
+    left = tuple(pod for pod in queue if pod.key not in placement)
+    if not left:
+        return _too_few(job, view, trigger, waiting)
+    if stopped is not None:
+        now = job.prepared(left[0], view.with_pods(waiting))
+        return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
+    # Nodes that hold all they can refuse the next pod for what the counting ended with.
+    return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def _waiting(
+    view: View, pods: Iterable[PendingPod], placement: Mapping[str, str], prepared: Prepared
+) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
+    states: dict[str, NodeState] = {}
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in pods:
+        node = placement[pod.key]
+        found: PendingPod | Reason = pod
+        if prepared.books:
+            state = states.setdefault(node, view.state(node).copy())
+            found = reserve(pod, state, prepared)
+            state.add(found if isinstance(found, PendingPod) else pod)
+        waiting[node] = (*waiting.get(node, ()), found if isinstance(found, PendingPod) else pod)
+    return waiting
+
+
+def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
+    """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
+    names = [name for name, node in offer.items() if node.slots]
+    return sorted(names, key=lambda name: (preference(view.state(name), prepared), -offer[name].slots))
+
+
+def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
+    """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
+    found = Offer((name, node) for name, node in offer.items() if not node.slots)
+    left = len(pods)
+    for name in _ranked(view, offer, prepared):
+        node = offer[name]
+        # Counting charges members to the node, where each may draw on a reservation of its own.
+        most = len(pods) if prepared.reservations else node.slots
+        found[name] = places(view.state(name), pods[:most], prepared)
+        if found[name].slots == node.slots:
+            found[name] = node
+        left -= found[name].slots
+        if left <= 0:
+            break
+    return found
+
+
+def _never(job: Job) -> tuple[PendingPod, ...]:
+    """Return the members that are never tried: preemption makes room for them, too."""
+    return tuple(pod for pod in job.pods if pod.key in job.never)
+
+
+class _Unbookable(Struct, frozen=True):
+    """A node passes the filters, and cannot then be booked."""
+
+    reason: Reason
+
+
+_Answer: TypeAlias = _Unbookable | Reason | None
+
+
+def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
+    """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
+    queue = sorted(
+        job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.requirements != trigger.requirements, pod.key)
+    )
+    waiting: dict[str, tuple[PendingPod, ...]] = {}
+    placement: dict[str, str] = {}
+    unbookable: dict[str, Reason] = {}
+    answers: dict[Kind, dict[str, _Answer]] = {}
+    now = view
+    for position, pod in enumerate(queue):
+        prepared = job.prepared(pod, now)
+        left = (*queue[position:], *_never(job))
+        if prepared.refusal is not None:
+            return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
+        lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
+        known = answers.setdefault(kind_of(job, pod), {}) if lasting else {}
+        known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
+        reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}
+        aborted = aborting(reasons)
+        if aborted or len(reasons) == len(known):
+            return Attempt(pod, prepared, None, None, reasons, waiting, left, unbookable=unbookable, aborted=aborted)
+        unbookable |= {name: one.reason for name, one in known.items() if isinstance(one, _Unbookable)}
+        feasible = [now.state(name) for name in known if name not in reasons]
+        state = choose(preferred(feasible, prepared), unbookable)
+        name = state.node.name
+        booked = reserve(pod, state, prepared)
+        if not isinstance(booked, PendingPod):
+            seat = FailedSeat(pod.key, name, booked)
+            found = {name: booked}
+            return Attempt(pod, prepared, None, None, found, waiting, left, failed_seat=seat, unbookable=unbookable)
+        waiting[name] = (*waiting.get(name, ()), booked)
+        placement[pod.key] = name
+        now = view.with_pods(waiting)
+        for of_kind in answers.values():
+            of_kind.pop(name, None)
+        if is_enough(job, placement):
+            return Attempt(trigger, job.prepared(trigger, view), None, placement, {}, unbookable=unbookable)
+    return _too_few(job, view, trigger, waiting)
+
+
+def _answer(pod: PendingPod, state: NodeState, prepared: Prepared) -> _Answer:
+    reason = rejection(pod, state, prepared)
+    if reason is not None or not prepared.may_fail_to_reserve:
+        return reason
+    booked = reserve(pod, state, prepared)
+    return None if isinstance(booked, PendingPod) else _Unbookable(booked)
+
+
+def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:
+    """Return the attempt in which every pod found a place and there are fewer than must wait at once."""
+    return Attempt(trigger, job.prepared(trigger, view), None, None, {}, waiting)

@@ -1,0 +1,1 @@
+"""Whom the scheduler preempts for a job whose attempt failed."""

@@ -1,0 +1,94 @@
+"""What it costs to empty each node, by which the scheduler chooses among domains and nodes."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.preemption.victims import NO_RESERVATIONS, victims_by_node
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.values.memo import memoised
+
+FirstOfJob: TypeAlias = Callable[[Sequence[int]], int]
+"""Which of a job's pods on a node comes first: of their priorities, given in the order of their names."""
+
+
+class VictimOrder(Struct, frozen=True):
+    """Which pod of each victim job on a node comes first for the scheduler: no object shows it, so several are tried.
+
+    It follows from the order in which its cache lists a node's pods. `usual` holds on all nodes, or on
+    all but one `node`, where it is `on_node`.
+    """
+
+    usual: FirstOfJob
+    node: str = ""
+    on_node: FirstOfJob | None = None
+
+
+by_name = VictimOrder(itemgetter(0))  # the order of a scheduler that has just started
+last_first = VictimOrder(itemgetter(-1))
+lowest_priority_first = VictimOrder(min)
+highest_priority_first = VictimOrder(max)
+VICTIM_ORDERS: tuple[VictimOrder, ...] = (by_name, last_first, lowest_priority_first, highest_priority_first)
+
+
+def single_out(node: str, *, cheap: bool) -> VictimOrder:
+    """Return the order that gives one node its lowest cost and all others their highest, or reversed."""
+    return VictimOrder(max, node, min) if cheap else VictimOrder(min, node, max)
+
+
+def node_costs(
+    view: View,
+    nodes: Iterable[str],
+    trigger: PendingPod,
+    victim_order: VictimOrder,
+    spared: frozenset[str] = NO_RESERVATIONS,
+) -> Mapping[str, int]:
+    """Return the cost of emptying each node: priority ranks summed over distinct victim jobs.
+
+    A job counts with the first of its pods. Mirrors `estimatePreemptionCost`.
+
+    Args:
+        view: the cluster; its nodes keep what was computed of them.
+        nodes: those that are considered; only their victims are ranked.
+        trigger: the pod that preempts.
+        victim_order: which pod of each job comes first on each node.
+        spared: the reservations that are no victims.
+
+    """
+    names = tuple(nodes)
+    ranks, costs = _ranked_costs(view, names, trigger.priority, spared, victim_order.usual)
+    if victim_order.on_node is None or victim_order.node not in costs:
+        return costs
+    jobs = _priorities(view, trigger.priority, spared)[victim_order.node]
+    return {**costs, victim_order.node: sum(ranks[victim_order.on_node(job)] for job in jobs)}
+
+
+@memoised
+def _ranked_costs(
+    view: View, names: tuple[str, ...], priority: int, spared: frozenset[str], first: FirstOfJob
+) -> tuple[Mapping[int, int], Mapping[str, int]]:
+    """Return the rank of each priority among the victims, and the cost of each node."""
+    jobs = _priorities(view, priority, spared)
+    levels = sorted(set[int]().union(*(job for name in names for job in jobs[name])))
+    ranks = {level: rank for rank, level in enumerate(levels)}
+    return ranks, {name: sum([ranks[first(job)] for job in jobs[name]]) for name in names}
+
+
+def _priorities(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, Sequence[Sequence[int]]]:
+    """Return, by node, the priorities of its possible victims, those of each victim job in the order of their names."""
+    return view.per_node(_priorities_on, priority, spared)
+
+
+def _priorities_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], Sequence[Sequence[int]]]:
+    victims = victims_by_node(view, priority, spared)
+
+    def on_node(name: str) -> Sequence[Sequence[int]]:
+        jobs: dict[str, list[int]] = {}
+        for victim in victims[name]:
+            jobs.setdefault(victim.job, []).append(victim.priority)
+        return tuple(jobs.values())
+
+    return on_node

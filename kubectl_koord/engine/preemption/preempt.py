@@ -1,0 +1,176 @@
+"""Job preemption: which pods one failed attempt preempts, and where it nominates the members.
+
+Mirrors coscheduling/core/preemption.go, its known faults included: costs that win ties as scores,
+members of plain gangs that are not counted against each other, and slots that stay occupied while
+victims are given back.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempts.attempt import Attempt, Job, JobTopology
+from kubectl_koord.engine.fit import rejection
+from kubectl_koord.engine.node_state import NodeState, Room
+from kubectl_koord.engine.placement import gather
+from kubectl_koord.engine.preemption.costs import VictimOrder, by_name, node_costs
+from kubectl_koord.engine.preemption.reprieve import not_reprieved
+from kubectl_koord.engine.preemption.victims import possible_by_node, possible_victims, without_victims
+from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
+from kubectl_koord.engine.tree import Domain
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
+
+Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
+"""Why one attempt preempts no pod."""
+
+
+class Preemption(Struct, frozen=True):
+    """What one attempt at preemption does.
+
+    reason: None when pods are nominated.
+    victims: the pods that are preempted, by node then name. gone: those, and pods that terminate already.
+    in_vain: the reservations that were chosen as victims: nothing deletes them, and their room stays reserved.
+    nominations: `ns/pod` to node; `domain` the chosen domain, None for plain jobs.
+    """
+
+    eligible: bool
+    reason: Refusal | None
+    victims: tuple[RunningPod, ...] = ()
+    gone: tuple[RunningPod, ...] = ()
+    in_vain: tuple[ReservedRoom, ...] = ()
+    nominations: Mapping[str, str] = {}
+    domain: Domain | None = None
+
+
+def preempt(job: Job, view: View, failed: Attempt, victim_order: VictimOrder = by_name) -> Preemption:
+    """Return what preemption does after this attempt failed.
+
+    Args:
+        job: what was tried.
+        view: the cluster as it was before the attempt.
+        failed: the attempt, with its trigger and where that failed.
+        victim_order: which pod of each job comes first on each node (decides cost ties only).
+
+    """
+    refusal = _ineligible(view, failed)
+    if refusal:
+        return Preemption(eligible=False, reason=refusal)
+    if failed.failed_seat is not None or failed.aborted:
+        return Preemption(eligible=True, reason="not-helpful")
+    now = view.with_pods(failed.waiting) if failed.waiting else view
+    considered = failed.considered(view)
+    spared = failed.prepared.reservations
+    possible = possible_by_node(now, failed.trigger.priority, spared, considered)
+    if not possible:
+        return Preemption(eligible=True, reason="no-victims")
+    # Nodes that are not considered are emptied too, and not looked at: attempts share what is computed of the rest.
+    emptied = without_victims(now, failed.trigger, spared)
+    costs = node_costs(now, possible, failed.trigger, victim_order, spared)
+    if job.topology is not None:
+        return _gathered(job, job.topology, emptied, failed, considered, possible, costs)
+    return _pod_by_pod(emptied, failed, considered, possible, costs)
+
+
+def _ineligible(view: View, failed: Attempt) -> Refusal | None:
+    """Return why no pod may be preempted now (`jobEligibleToPreemptOthers`)."""
+    if not failed.left:
+        return "no-pending-pods"
+    if failed.trigger.never_preempts:
+        return "policy-never"
+    for pod in failed.left:
+        if pod.nominated and pod.nominated in view.names() and _waits_for_victim(pod, view, failed):
+            return "terminating-victim"
+    return None
+
+
+def _waits_for_victim(pod: PendingPod, view: View, failed: Attempt) -> bool:
+    if pod.key == failed.trigger.key:
+        reason = failed.rejections.get(pod.nominated) if failed.over_quota is None else None
+        if reason is not None and reason.unresolvable:
+            return False
+    return any(victim.terminating and victim.preempted for victim in possible_victims(view, pod.nominated, pod))
+
+
+def _gathered(
+    job: Job,
+    topology: JobTopology,
+    emptied: View,
+    failed: Attempt,
+    considered: Sequence[str],
+    possible: Mapping[str, tuple[Room, ...]],
+    costs: Mapping[str, int],
+) -> Preemption:
+    ordered = in_index_order(failed.left)
+    slots = offer_slots(emptied, considered, ordered, failed.prepared)
+    found = gather(topology.tree, emptied, failed.left, topology.requirements, slots, job.rules, costs)
+    if found.assignments is None:
+        return Preemption(eligible=True, reason="not-helpful")
+    by_node = _members_by_node(failed.left, found.assignments)
+    states = {name: crowded(emptied.state(name), ordered, slots[name].slots) for name in by_node}
+    return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
+
+
+def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str]) -> dict[str, list[PendingPod]]:
+    by_node: dict[str, list[PendingPod]] = {}
+    for pod in sorted(pods, key=lambda pod: (pod.name, pod.namespace)):
+        by_node.setdefault(assignments[pod.key], []).append(pod)
+    return by_node
+
+
+def _pod_by_pod(
+    emptied: View,
+    failed: Attempt,
+    considered: Sequence[str],
+    possible: Mapping[str, tuple[Room, ...]],
+    costs: Mapping[str, int],
+) -> Preemption:
+    """Nominate each member to the cheapest node that takes it alone (`placeToSchedulePods`).
+
+    Upstream drops the copy of the node on which it put the member before: no member is counted
+    against another. A node that refused one member is not tried again for the next.
+    """
+    feasible = sorted(considered)
+    chosen = ""
+    assignments: dict[str, str] = {}
+    by_node: dict[str, list[PendingPod]] = {}
+    tried: set[object] = set()
+    for pod in failed.left:
+        kind = (pod.requirements, pod.labels, pod.namespace, pod.priority)
+        if kind not in tried:  # the nodes that are left have taken one like it
+            tried.add(kind)
+            feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
+            if not feasible:
+                return Preemption(eligible=True, reason="not-helpful")
+            chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))
+        assignments[pod.key] = chosen
+        by_node.setdefault(chosen, []).append(pod)
+    states = {name: emptied.state(name).copy() for name in by_node}
+    return _outcome(failed, assignments, by_node, states, possible, None)
+
+
+def _outcome(
+    failed: Attempt,
+    assignments: Mapping[str, str],
+    by_node: Mapping[str, Sequence[PendingPod]],
+    states: Mapping[str, NodeState],
+    possible: Mapping[str, tuple[Room, ...]],
+    domain: Domain | None,
+) -> Preemption:
+    gone = [
+        victim
+        for name in sorted(by_node)
+        for victim in not_reprieved(states[name], by_node[name], possible.get(name, ()), failed)
+    ]
+    pods = tuple(victim for victim in gone if isinstance(victim, RunningPod))
+    waiting = {pod.key: node for node, members in failed.waiting.items() for pod in members}
+    return Preemption(
+        eligible=True,
+        reason=None,
+        victims=tuple(pod for pod in pods if not pod.terminating),
+        gone=pods,
+        in_vain=tuple(victim for victim in gone if isinstance(victim, ReservedRoom)),
+        nominations={**assignments, **waiting},
+        domain=domain,
+    )

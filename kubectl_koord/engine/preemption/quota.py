@@ -1,0 +1,167 @@
+"""ElasticQuota's own preemption: the pod that failed takes the place of pods of its quota that have a lower priority.
+
+It comes after job preemption, and only where that nominates nobody. Mirrors elasticquota/preempt.go and
+`SelectCandidate` in kube-scheduler's framework/preemption/preemption.go.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.engine.attempts.attempt import Attempt, Job
+from kubectl_koord.engine.fit import rejection
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.quota.amounts import add, exceeding
+from kubectl_koord.engine.quota.state import QuotaState, quota_state
+from kubectl_koord.engine.quota.sums import is_fixed, requested
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Budget
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.quotas import DEFAULT
+from kubectl_koord.model.values.selectors import matches
+
+_OFFSET = 1 << 31
+
+
+class _Candidate(Struct, frozen=True):
+    """A node, and whom the pod would have to take the place of there; `violating` of them against a budget."""
+
+    node: str
+    victims: tuple[RunningPod, ...]
+    violating: int
+
+
+def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | None:
+    """Return whom the pod that failed preempts in its quota, None where nobody.
+
+    Args:
+        job: what was tried.
+        view: the cluster as it was before the attempt.
+        failed: the attempt, with the pod that failed as its trigger.
+
+    """
+    now = view.with_pods(failed.waiting) if failed.waiting else view
+    state = quota_state(now, job.rules, job.pending)
+    trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
+    spared = name == DEFAULT and state.tree.settings.spares_default
+    if not name or spared or name in state.tree.faults or trigger.never_preempts or _waits(now, state, failed):
+        return None
+    found = [
+        candidate
+        for node in _considered(now, failed)
+        if (candidate := _on_node(now, state, failed, node)) is not None and candidate.victims
+    ]
+    if not found:
+        return None
+    chosen = min(found, key=_cost)
+    killed = tuple(victim for victim in chosen.victims if not victim.terminating)
+    nominations = {trigger.key: chosen.node}
+    return Preemption(eligible=True, reason=None, victims=killed, gone=chosen.victims, nominations=nominations)
+
+
+def _considered(view: View, failed: Attempt) -> Iterable[str]:
+    """Return the nodes that are looked at: where a plan was not found all refuse, and none for good."""
+    if failed.plan is not None and failed.failed_seat is None:
+        return view.names()
+    return failed.considered(view)
+
+
+def _waits(view: View, state: QuotaState, failed: Attempt) -> bool:
+    """Tell whether the pod has to wait for one that terminates on its nominated node (`PodEligibleToPreemptOthers`)."""
+    node = failed.trigger.nominated
+    if node not in view.names():
+        return False
+    return any(pod.terminating for pod in _possible(view, state, failed, node, fixed_too=True))
+
+
+def _possible(
+    view: View, state: QuotaState, failed: Attempt, node: str, *, fixed_too: bool = False
+) -> list[RunningPod]:
+    """Return the pods of its quota on a node that the pod may preempt (`canPreempt`)."""
+    name = state.tree.name_of(failed.trigger)
+    return [
+        pod
+        for pod in view.occupants(node)
+        if isinstance(pod, RunningPod)
+        and pod.priority < failed.trigger.priority
+        and (fixed_too or not is_fixed(pod))
+        and state.tree.name_of(pod) == name
+    ]
+
+
+def _on_node(view: View, state: QuotaState, failed: Attempt, node: str) -> _Candidate | None:
+    """Return whom the pod would take the place of on a node, None where it would not fit all the same.
+
+    Pods are put back one by one, and stay where the pod still fits, and its quota still holds it. Both is checked for
+    each, so that one who may stay for neither reason is removed twice, which is an error (`SelectVictimsOnNode`).
+    """
+    possible = _possible(view, state, failed, node)
+    if not possible:
+        return None
+    trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
+    asked, limit = dict(trigger.requirements.requests), state.limit(name)
+    used = dict(state.used(name))
+    there = view.state(node).copy()
+    for pod in possible:
+        there.remove(pod)
+        add(used, requested(pod, name, state.tree).items(), -1)
+    if rejection(trigger, there, failed.prepared) is not None:
+        return None
+    victims: list[RunningPod] = []
+    violating, others = _by_budget(possible, view.snapshot.budgets)
+    for pod in (*violating, *others):
+        own = requested(pod, name, state.tree)
+        there.add(pod)
+        fits = rejection(trigger, there, failed.prepared) is None
+        with_it = {resource: used.get(resource, 0) + own.get(resource, 0) + need for resource, need in asked.items()}
+        without = {resource: used.get(resource, 0) + need for resource, need in asked.items()}
+        if not fits and exceeding(without, limit):
+            return None
+        if fits and not exceeding(with_it, limit):
+            add(used, own.items())
+            continue
+        there.remove(pod)
+        victims.append(pod)
+    return _Candidate(node, tuple(victims), sum(pod in violating for pod in victims))
+
+
+def _by_budget(
+    pods: Iterable[RunningPod], budgets: Iterable[Budget]
+) -> tuple[Sequence[RunningPod], Sequence[RunningPod]]:
+    """Return those whose end would violate a budget, and the others, both from the most important down."""
+    budgets = tuple(budgets)
+    left = {position: budget.allowed for position, budget in enumerate(budgets)}
+    violating: list[RunningPod] = []
+    others: list[RunningPod] = []
+    for pod in sorted(pods, key=lambda pod: (-pod.priority, _start(pod), pod.key)):
+        hit = [
+            position
+            for position, budget in enumerate(budgets)
+            if budget.namespace == pod.namespace
+            and budget.selector is not None
+            and budget.selector.requirements
+            and matches(budget.selector, dict(pod.labels))
+        ]
+        for position in hit:
+            left[position] -= 1
+        (violating if any(left[position] < 0 for position in hit) else others).append(pod)
+    return violating, others
+
+
+def _start(pod: RunningPod) -> str:
+    return pod.scheduled or pod.created
+
+
+def _cost(candidate: _Candidate) -> tuple[int, int, int, int, tuple[int, ...], str]:
+    """Return what makes one candidate better than another (`pickOneNodeForPreemption`): the least is chosen."""
+    victims = candidate.victims
+    top = max(victim.priority for victim in victims)
+    earliest = min(_start(victim) for victim in victims if victim.priority == top)
+    return (
+        candidate.violating,
+        top,
+        sum(victim.priority + _OFFSET for victim in victims),
+        len(victims),
+        tuple(-ord(letter) for letter in earliest),
+        candidate.node,
+    )

@@ -1,0 +1,54 @@
+"""Which pods and reservations of a cluster a pod may preempt."""
+
+from collections.abc import Callable, Mapping
+
+from kubectl_koord.engine.node_state import Room
+from kubectl_koord.engine.reservations import uid_of
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.values.memo import memoised
+
+NO_RESERVATIONS: frozenset[str] = frozenset()
+
+
+def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[RunningPod, ...]:
+    """Return the pods on a node that the trigger may preempt, by name (`isPreemptionAllowed`)."""
+    return tuple(pod for pod in _below(view, node, trigger.priority, NO_RESERVATIONS) if isinstance(pod, RunningPod))
+
+
+def _below(view: View, node: str, priority: int, spared: frozenset[str]) -> tuple[Room, ...]:
+    """Return the pods and reservations that may be preempted; those that the trigger draws on are not in its way."""
+    held = view.occupants(node)
+    return tuple(
+        [
+            one
+            for one in held
+            if not isinstance(one, PendingPod)
+            and one.priority < priority
+            and not one.protected
+            and not (spared and uid_of(one) in spared)
+        ]
+    )
+
+
+def without_victims(view: View, trigger: PendingPod, spared: frozenset[str] = NO_RESERVATIONS) -> View:
+    """Return the cluster without all that the trigger may preempt, save the reservations that are `spared`."""
+    return view.without_any(victims_by_node, trigger.priority, spared)
+
+
+def victims_by_node(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, tuple[Room, ...]]:
+    """Return what may be preempted on each node by a pod of this priority, in the order of the occupants."""
+    return view.per_node(_victims_on, priority, spared)
+
+
+def _victims_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], tuple[Room, ...]]:
+    return lambda name: _below(view, name, priority, spared)
+
+
+@memoised
+def possible_by_node(
+    view: View, priority: int, spared: frozenset[str], considered: tuple[str, ...]
+) -> Mapping[str, tuple[Room, ...]]:
+    """Return what may be preempted on those nodes that are considered and have any such pod or reservation."""
+    every = victims_by_node(view, priority, spared)
+    return {name: victims for name in considered if (victims := every[name])}

@@ -1,0 +1,131 @@
+"""Why a node refuses a pod, in English."""
+
+from typing import assert_never
+
+from kubectl_koord.engine.reasons import nodes, numa
+from kubectl_koord.engine.reasons.devices import DeviceReason
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.values import quantity
+from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
+from kubectl_koord.wording.refusals.numa import zone_obstacle
+from kubectl_koord.wording.words import amounts, listed, ranked, resource_name
+
+
+def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
+    """Return the filter that a reason comes from: its place in the order, and what the nodes are that pass it."""
+    if isinstance(reason, DeviceReason):
+        return 140, device_stage(reason)
+    match reason:
+        case nodes.Cordoned():
+            return 0, "not cordoned"
+        case nodes.Untolerated():
+            return 10, "with taints tolerated"
+        case nodes.NotSelected():
+            return 20, "matching its node selector and affinity"
+        case nodes.Insufficient(short=short):
+            scarce = {resource for resource, _, _ in short}
+            place, need = next((at, need) for at, need in enumerate(ranked(needs)) if need[0] in scarce)
+            return 50 + place, f"with {amounts([need])} free"
+        case nodes.TooManyPods():
+            return 40, "below their pod limit"
+        case nodes.SidecarsUnknown() | nodes.PortTaken():
+            return 30, "with its ports free" if isinstance(reason, nodes.PortTaken) else "that support sidecars"
+        case nodes.ClaimInUse() | nodes.VolumeElsewhere() | nodes.TooManyVolumes():
+            return 70, "with access to its volumes"
+        case nodes.NoVolumeToBind() | nodes.NotEnoughStorage():
+            return 70, "with access to its volumes"
+        case nodes.SpreadTooSkewed() | nodes.SpreadLabelMissing():
+            return 80, "within its topology spread"
+        case nodes.PodAffinityUnmet() | nodes.AntiAffinityViolated() | nodes.ExistingAntiAffinityViolated():
+            return 90, "allowed by pod affinity"
+        case nodes.Overloaded() | nodes.MetricExpired():
+            return 100, "below the load thresholds"
+        case nodes.NotReserved():
+            return 5, "with a reservation that matches"
+        case nodes.OtherPolicy():
+            return 94, "with reservations of the same allocate policy"
+        case nodes.BeyondReservation():
+            return 95, "with room in a reservation that matches"
+        case numa.NUMAPolicyMismatch() | numa.FractionalCPUs():
+            return 110, "whose CPU and NUMA policies allow it"
+        case numa.InvalidAmplification() | numa.InsufficientAmplifiedCPU():
+            return 120, "with amplified CPU free"
+        case (
+            numa.NoCPUTopology()
+            | numa.BindPolicyConflict()
+            | numa.PartialCores()
+            | numa.NotEnoughCPUs()
+            | numa.NoZones()
+            | numa.UnsatisfiedZones()
+            | numa.UnalignedZones()
+            | numa.InsufficientInZones()
+        ):
+            return 130, "with CPUs and NUMA zones for it"
+        case _:
+            assert_never(reason)
+
+
+def obstacle(reason: Reason) -> str:
+    """Return a reason in a few plain words, for tables and funnels."""
+    if isinstance(reason, DeviceReason):
+        return device_obstacle(reason)
+    match reason:
+        case nodes.Cordoned():
+            return "cordoned"
+        case nodes.Untolerated(taint=taint):
+            value = f"={taint.value}" if taint.value else ""
+            return f"taint {taint.key}{value}:{taint.effect}"
+        case nodes.NotSelected():
+            return "node selector or affinity"
+        case nodes.SidecarsUnknown():
+            return "sidecar containers, not supported by this version"
+        case nodes.PortTaken(port=port):
+            return f"host port {port} in use"
+        case nodes.TooManyPods(allowed=allowed):
+            return f"pod limit {allowed} reached"
+        case nodes.Insufficient(short=short):
+            return f"insufficient {listed([resource_name(resource) for resource, _, _ in short])}"
+        case nodes.ClaimInUse(claim=claim):
+            return f"volume claim {claim} is in use by another pod"
+        case nodes.VolumeElsewhere(claim=claim):
+            return f"volume of claim {claim} is not reachable"
+        case nodes.NoVolumeToBind(claim=claim):
+            return f"no volume for claim {claim} can be had here"
+        case nodes.NotEnoughStorage(claim=claim, size=size):
+            return f"less storage than the {quantity.spell('ephemeral-storage', size)} of claim {claim}"
+        case nodes.TooManyVolumes(driver=driver):
+            return f"volume limit of {driver} reached"
+        case nodes.Overloaded(resource=resource, percent=percent, threshold=threshold, aggregated=aggregated):
+            aggregate = "aggregated " if aggregated else ""
+            return f"{aggregate}{resource_name(resource)} usage {percent} % above {threshold} %"
+        case nodes.MetricExpired(updated=updated):
+            return f"NodeMetric expired, last updated {updated}" if updated else "NodeMetric expired, never updated"
+        case nodes.NotReserved():
+            return "no reservation that matches"
+        case nodes.OtherPolicy():
+            return "reservations of another allocate policy"
+        case nodes.BeyondReservation():
+            return _beyond_reservation(reason)
+        case nodes.SpreadTooSkewed(key=key):
+            return f"topology spread over {key}"
+        case nodes.SpreadLabelMissing(key=key):
+            return f"no label {key} for the topology spread"
+        case nodes.PodAffinityUnmet():
+            return "pod affinity"
+        case nodes.AntiAffinityViolated():
+            return "pod anti-affinity"
+        case nodes.ExistingAntiAffinityViolated():
+            return "anti-affinity of existing pods"
+        case _:
+            return zone_obstacle(reason)
+
+
+def _beyond_reservation(reason: nodes.BeyondReservation) -> str:
+    """Return what reservations that match are short of, alone or together with their node."""
+    if reason.of_reservation:
+        return f"too little {listed([resource_name(name) for name, _, _ in reason.of_reservation])} in its reservations"
+    if reason.full:
+        return "no pod place in its reservations"
+    short = listed([resource_name(name) for name, _, _ in reason.of_node])
+    return f"insufficient {short} with a reservation" if short else "no reservation that can be used"

@@ -1,0 +1,78 @@
+"""Why a job is refused before any node is looked at, in a sentence."""
+
+from typing import assert_never
+
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.prefilter import (
+    FractionalBinding,
+    InvalidDeviceAmount,
+    InvalidDeviceSet,
+    NoReservationMatches,
+    NoTopologyTree,
+    PreFilterRefusal,
+    QuotaExceeded,
+    TopologyNotAware,
+    UnreadableAnnotation,
+    UnreadableDeviceAnnotation,
+    VolumesUnbound,
+)
+from kubectl_koord.wording.refusals.devices import invalid_devices
+from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals.tree import fault_clause
+from kubectl_koord.wording.refusals.volumes import unbound_sentence
+from kubectl_koord.wording.words import amount_of, listed, resource_name
+
+
+def lacking(reason: Reason | PreFilterRefusal) -> str:
+    """Return in a few words why a planned node does not take a pod."""
+    return refusal_sentence(reason).rstrip(".") if isinstance(reason, PreFilterRefusal) else obstacle(reason)
+
+
+def refusal_sentence(refusal: PreFilterRefusal) -> str:
+    """Return why PreFilter refuses a job."""
+    match refusal:
+        case NoTopologyTree(fault):
+            return f"{fault_clause(fault)}."
+        case TopologyNotAware():
+            return (
+                "it has a topology spec, but awareNetworkTopology is off in the scheduler's configuration: only its"
+                " first pod is ever placed."
+            )
+        case InvalidDeviceAmount() | InvalidDeviceSet() | UnreadableDeviceAnnotation():
+            return f"{invalid_devices(refusal)}."
+        case NoReservationMatches(name=name, owned=owned):
+            wanted = f"reservation {name}" if name else "a reservation with its reservation affinity"
+            if not owned:
+                return f"it must use {wanted}, and no reservation with room is for it."
+            others = "the one that is for it does" if owned == 1 else f"the {owned} that are for it do"
+            return f"it must use {wanted}, and {others} not match."
+        case FractionalBinding(asked=asked):
+            return f"it asks to bind its CPUs, which must be whole ones, and requests {asked}m."
+        case UnreadableAnnotation(annotation=annotation):
+            return f"its annotation {annotation} cannot be read."
+        case VolumesUnbound():
+            return unbound_sentence(refusal)
+        case QuotaExceeded():
+            return _quota_exceeded(refusal)
+        case _:
+            assert_never(refusal)
+
+
+_OF_QUOTA = {
+    "runtime": "of its runtime",
+    "max": "of its maximum",
+    "min": "of its minimum, for non-preemptible pods,",
+}
+
+
+def _quota_exceeded(refusal: QuotaExceeded) -> str:
+    """Return which quota has no room, and its arithmetic: `63 GPU of its runtime 67 are used, and w-1 requests 8`."""
+    refusing, *below = refusal.path
+    place = f" (above {below[-1]})" if below else ""
+    used, limit, asked = (dict(amounts) for amounts in (refusal.used, refusal.limit, refusal.requested))
+    parts = [
+        f"{amount_of(name, used.get(name, 0))} of {amount_of(name, limit[name])} {resource_name(name)} used,"
+        f" {amount_of(name, asked.get(name, 0))} requested"
+        for name in refusal.over
+    ]
+    return f"quota {refusing}{place} has no room for {refusal.pod}: {_OF_QUOTA[refusal.kind]} {listed(parts)}."

@@ -1,0 +1,158 @@
+"""What blocks a gang or a pod before a node is looked at, as facts, in the scheduler's order."""
+
+from datetime import timedelta
+
+import pytest
+
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.admission.blockers import (
+    BeingDeleted,
+    Blocker,
+    BoundDoNotCount,
+    FinishedNeverWait,
+    Gated,
+    GroupsDiffer,
+    MixedSchedulers,
+    NoPodGroup,
+    NoSuchGangs,
+    NotInitialised,
+    OmitsItself,
+    OtherScheduler,
+    TooFewPods,
+)
+from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.prefilter import UnknownLayer
+from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, TopologyNotAware
+from kubectl_koord.engine.tree import NoTopology, build
+from kubectl_koord.model.objects import Lease
+from kubectl_koord.model.pods import GangAnnotations
+from tests.build import BLOCK, MOMENT, NODE, SPINE, Drawing, cluster
+
+FREE = cluster("s0: b0[n1 n2 n3 n4]")
+BOTH = '["default/job", "default/peer"]'
+ONE, TWO = ("default/job-0",), ("default/job-0", "default/job-1")
+OLD = Lease("koord-scheduler", "a", renewed="2026-11-20T09:00:00Z")
+MIXED = FREE.with_gang("job", 2).change_pods("job-1", scheduler="volcano")
+OF_PEER = FREE.with_gang("job", 1, groups=BOTH)
+
+
+def blockers(drawing: Drawing, name: str = "job") -> tuple[Blocker, ...]:
+    return before_trying(drawing.subject(name), drawing, build(drawing.topologies, drawing.nodes))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "blocker"),
+    [
+        (FREE.with_gang("job", 2, scheduler="x"), OtherScheduler(TWO, ("x",), ("koord-scheduler",))),
+        (MIXED, MixedSchedulers(TWO[1:], 2, ("volcano",))),
+        (FREE.with_gang("job", 1).but(leases=(OLD,)), NoLeader("koord-scheduler", "a", timedelta(hours=1))),
+        (FREE.with_gang("job", 2, terminating=True), BeingDeleted(TWO, 2, in_gang=True)),
+        (FREE.with_pod("job", terminating=True), BeingDeleted(("default/job",), 1, in_gang=False)),
+        (
+            FREE.with_gang("job", 2, gates=("b", "a")),
+            Gated(TWO, 2, in_gang=True, gates=("a", "b"), enough_others=False),
+        ),
+        (FREE.with_members(("job-0",), "job"), NoPodGroup("default/job", ONE, own=True)),
+        (
+            FREE.with_light_gang("job", 1, gang_terms=GangAnnotations("many")),
+            NotInitialised("default/job", ONE, own=True, written="many"),
+        ),
+        (FREE.with_gang("job", 2, minimum=3), TooFewPods("default/job", TWO, own=True, children=2, minimum=3)),
+        (OF_PEER, NoSuchGangs(("default/peer",))),
+        (FREE.with_gang("job", 1, groups='["default/job", "peer"]'), NoSuchGangs(("peer",))),
+        (
+            OF_PEER.with_light_gang("peer", 1, gang_terms=GangAnnotations(groups=BOTH)),
+            NotInitialised("default/peer", ("default/peer-0",), own=False, written=""),
+        ),
+        (
+            OF_PEER.with_group("peer", 2, groups=BOTH),
+            TooFewPods("default/peer", (), own=False, children=0, minimum=2),
+        ),
+        (
+            FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting").with_finished(
+                "job-9", "job", was_bound=False
+            ),
+            FinishedNeverWait("default/job", ONE, needed=2, finished=1),
+        ),
+        (
+            FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting").with_running(
+                "job-9", on="n1", gang="default/job"
+            ),
+            BoundDoNotCount("default/job", ONE, 2, bound=1, match_policy="only-waiting", complete=False),
+        ),
+        (
+            FREE.with_gang("job", 1, groups='["default/peer"]').with_gang("peer", 1, groups='["default/peer"]'),
+            OmitsItself("default/job", ("default/peer",)),
+        ),
+        (OF_PEER.with_gang("peer", 1), GroupsDiffer("default/job", ("default/peer",))),
+        (FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}), NoTopologyTree(NoTopology())),
+        (FREE.with_gang("job", 2, must_gather=SPINE).configured(aware_of_topology=False), TopologyNotAware()),
+        (FREE.with_gang("job", 1, must_gather="Rack"), UnknownLayer("Rack", (SPINE, BLOCK, NODE))),
+    ],
+)
+def test_what_blocks_a_gang_or_a_pod_is_returned_with_its_facts(drawing: Drawing, blocker: Blocker) -> None:
+    assert blockers(drawing) == (blocker,)
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        FREE.with_gang("job", 2),
+        FREE.with_pod("job"),
+        FREE.with_group("job", 4),
+        FREE.with_gang("job", 2, minimum=1).change_pods("job-1", scheduler="volcano"),
+        FREE.with_gang("job", 2, minimum=1).change_pods("job-1", terminating=True),
+        FREE.with_gang("job", 1, minimum=4, groups=BOTH).with_running("job-9", on="n1", gang="default/job"),
+        FREE.with_gang("job", 1).but(leases=(Lease("koord-scheduler", "a", renewed=MOMENT),)),
+        FREE.with_gang("job", 1, must_gather=SPINE),
+        FREE.with_gang("job", 1, must_gather=SPINE).configured(aware_of_topology=False),
+        FREE.with_gang("job", 1, must_gather="Rack").configured(aware_of_topology=False),
+        FREE.with_gang("job", 1, must_gather=SPINE).but(topologies={}).with_gap("ClusterNetworkTopology"),
+        FREE.with_gang("job", 1, minimum=2).with_gap("Pod"),
+        FREE.with_members(("job-0",), "job").with_gap("PodGroup"),
+        FREE.with_gang("job", 1, groups='["default/job", "far/peer"]').with_gap("PodGroup"),
+        FREE.with_gang("job", 1, must_gather="Rack", groups=BOTH).with_gang("peer", 1, groups=BOTH),
+    ],
+)
+def test_nothing_blocks_where_it_is_enough_or_was_not_read(drawing: Drawing) -> None:
+    assert blockers(drawing) == ()
+
+
+def test_a_gang_of_the_group_whose_pod_group_is_missing_has_no_list_either() -> None:
+    assert blockers(OF_PEER.with_members(("peer-0",), "peer")) == (
+        NoPodGroup("default/peer", ("default/peer-0",), own=False),
+        GroupsDiffer("default/job", ("default/peer",)),
+    )
+
+
+def test_what_is_open_goes_last() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=1, groups=BOTH).change_pods("job-1", gates=("a",))
+    gated = Gated(TWO[1:], 2, in_gang=True, gates=("a",), enough_others=True)
+    assert blockers(drawing) == (NoSuchGangs(("default/peer",)), gated)
+    assert [is_open(blocker) for blocker in blockers(drawing)] == [False, True]
+    assert is_open(OmitsItself("default/job", ("default/peer",)))
+
+
+def test_a_gang_that_its_own_list_omits_is_blocked_by_those_that_it_lists() -> None:
+    drawing = FREE.with_gang("job", 2, minimum=9, groups='["default/peer"]').with_gang("peer", 1, minimum=2)
+    assert blockers(drawing.change_pods("job-1", scheduler="volcano")) == (
+        TooFewPods("default/peer", ("default/peer-0",), own=False, children=1, minimum=2),
+        OmitsItself("default/job", ("default/peer",)),
+    )
+
+
+def test_each_spec_that_refuses_its_gang_is_named_once_and_none_where_another_gang_may_come_first() -> None:
+    drawing = FREE.with_gang("job", 1, must_gather="Rack", groups=BOTH)
+    row = UnknownLayer("Row", (SPINE, BLOCK, NODE))
+    rack = UnknownLayer("Rack", (SPINE, BLOCK, NODE))
+    assert blockers(drawing.with_gang("peer", 1, must_gather="Row", groups=BOTH)) == (rack, row)
+    assert blockers(drawing.with_gang("peer", 1, must_gather=SPINE, groups=BOTH)) == ()
+    assert blockers(drawing.with_gang("peer", 1, must_gather="Rack", groups=BOTH)) == (rack,)
+
+
+@pytest.mark.parametrize(("number", "code"), [(1, "replacement-waits"), (2, "surplus-pods")])
+def test_pods_beyond_those_that_run_are_surplus_and_others_replace(number: int, code: str) -> None:
+    drawing = FREE.with_gang("job", 1, minimum=2, match_policy="only-waiting")
+    for each in range(number):
+        drawing = drawing.with_running(f"job-{9 - each}", on="n1", gang="default/job")
+    assert [blocker.code for blocker in blockers(drawing)] == [code]

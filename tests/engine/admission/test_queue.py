@@ -1,0 +1,106 @@
+"""The order in which pending jobs are tried, and what those that go first take."""
+
+from collections.abc import Iterable
+
+import pytest
+
+from kubectl_koord.engine.admission.jobs import jobs
+from kubectl_koord.engine.admission.queue import (
+    JobsAhead,
+    Placed,
+    SchedulingQueue,
+    by_node,
+    by_priority_and_age,
+    fits_wherever,
+    higher_priority,
+)
+from kubectl_koord.engine.attempts.trying import attempt
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import build
+from kubectl_koord.engine.view import View, of
+from tests.build import SPINE, Drawing, cluster
+
+DRAWN = (
+    cluster("s0: b0[n1 n2]")
+    .with_pod("low", priority=1)
+    .with_pod("mid", priority=5, created="2026-11-20T09:00:00Z")
+    .with_pod("also-mid", priority=5, created="2026-11-20T09:30:00Z")
+    .with_gang("top", 2, priority=9)
+)
+NAMES = ("low", "mid", "also-mid", "top")
+
+
+def subjects(drawing: Drawing = DRAWN) -> list[Subject]:
+    return [drawing.subject(name) for name in NAMES]
+
+
+def queue(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
+    def place(subject: Subject, _view: View) -> Placed | None:
+        asked.append(subject.key)
+        if subject.key == "default/mid":
+            return None
+        return Placed(dict.fromkeys((pod.key for pod in subject.pending), "n1"), certain)
+
+    return SchedulingQueue(subjects(), of(DRAWN), place)
+
+
+def on(view: View, node: str) -> list[str]:
+    return [pod.name for pod in view.occupants(node)]
+
+
+def names(found: Iterable[Subject]) -> list[str]:
+    return [subject.key.removeprefix("default/") for subject in found]
+
+
+def test_the_highest_priority_goes_first_and_of_equals_the_oldest() -> None:
+    assert names(by_priority_and_age(subjects())) == ["top", "mid", "also-mid", "low"]
+    assert names(higher_priority(subjects(), 1)) == ["top", "also-mid", "mid"]
+    assert names(higher_priority(subjects(), 9)) == []
+
+
+def test_jobs_of_higher_priority_take_their_nodes_first_and_each_is_tried_once() -> None:
+    asked: list[str] = []
+    queued = queue(asked)
+    second = queued.ahead_of(DRAWN.subject("mid"), is_planned=False)
+    assert (second.names, on(second.view, "n1"), asked) == (("default/top",), ["top-0", "top-1"], ["default/top"])
+    last = queued.ahead_of(DRAWN.subject("low"), is_planned=False)
+    assert (last.names, on(last.view, "n1")) == (("default/top", "default/also-mid"), ["top-0", "top-1", "also-mid"])
+    assert (last.undetermined, last.fixed) == ((), last.view)
+    assert asked == ["default/top", "default/also-mid", "default/mid"]
+    first = queued.ahead_of(DRAWN.subject("top"), is_planned=False)
+    assert (first.names, on(first.view, "n1"), on(first.fixed, "n1")) == ((), [], [])
+
+
+def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
+    alike = queue([], certain=False).ahead_of(DRAWN.subject("low"), is_planned=False)
+    assert alike.undetermined == ()
+    planned = queue([], certain=False).ahead_of(DRAWN.subject("low"), is_planned=True)
+    assert [pod.name for pod in planned.undetermined] == ["top-0", "top-1", "also-mid"]
+    assert (on(planned.fixed, "n1"), on(planned.view, "n1")) == ([], ["top-0", "top-1", "also-mid"])
+
+
+def test_a_placement_is_told_by_node_and_leaves_out_pods_that_have_none() -> None:
+    first, second = DRAWN.subject("top").pending
+    assert by_node((first, second), {first.key: "n2"}) == {"n2": [first]}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "must_gather", "fits"),
+    [
+        ("n1 n2 n3", "", True),
+        ("n1 n2", "", False),
+        ("n1", "", False),
+        ("n1 n2 n3", SPINE, True),
+        ("n1 n2", SPINE, False),
+        ("n1", SPINE, False),
+    ],
+)
+def test_a_job_fits_wherever_a_pod_ahead_goes_where_a_slot_can_be_spared(
+    nodes: str, must_gather: str, *, fits: bool
+) -> None:
+    drawing = cluster(f"s0: b0[{nodes}]").with_gang("job", 2, 8, must_gather=must_gather).with_pod("high", cpu=3)
+    view, subject = of(drawing), drawing.subject("job")
+    ahead = JobsAhead(("default/high",), view, drawing.subject("high").pending, view)
+    (job,) = jobs(subject, drawing, rules("1.8"), build(drawing.topologies, drawing.nodes))
+    assert fits_wherever(subject, ahead, attempt(job, view, subject.pending[0]), {}) is fits

@@ -1,0 +1,291 @@
+"""Measured load: a node takes nobody who would lift its usage above a threshold."""
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.engine.fit import prepare, rejection
+from kubectl_koord.engine.fit.load_aware import estimate
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.reasons.nodes import (
+    Insufficient,
+    MetricExpired,
+    Overloaded,
+    Reason,
+)
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.slots import NodeSlots, offer_slots
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.load import (
+    AggregatedThresholds,
+    ExpectedUse,
+    LoadSettings,
+    NodeMetric,
+    PodUsage,
+    Thresholds,
+    UsageOverTime,
+)
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.values.quantity import Resources
+from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preempt_of, short
+
+NOW, LONG_AGO = "2026-11-20T10:00:00Z", "2026-11-20T08:00:00Z"
+FACTORS = LoadSettings().factors
+ONE_NODE = cluster("s0: b0[n1:8]")
+
+
+def cpu(milli: int) -> Resources:
+    return (("cpu", milli),)
+
+
+def use(milli: int) -> tuple[ExpectedUse, ...]:
+    """Return what makes an estimate of just so much CPU."""
+    return (ExpectedUse("cpu", 0, least=milli),)
+
+
+def measured(milli: int, **fields: object) -> Drawing:
+    """Return a node of 8 CPU that uses so much of it."""
+    return ONE_NODE.change("n1", metric=structs.replace(NodeMetric(cpu(milli), NOW), **fields))
+
+
+def with_thresholds(drawing: Drawing, **groups: object) -> Drawing:
+    return drawing.configured(load=LoadSettings(Thresholds(**groups)))  # type: ignore[arg-type]
+
+
+def refusal(drawing: Drawing, pod: PendingPod | None = None) -> Reason | None:
+    asked, view = pod or pending("p", expected=use(1000)), of(drawing)
+    return rejection(asked, view.state("n1"), prepare(asked, view, rules("1.8")))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "reason"),
+    [
+        (measured(5000), Overloaded("cpu", 75, 65)),
+        (measured(4200), None),
+        (measured(4240), Overloaded("cpu", 66, 65)),
+        (ONE_NODE, None),
+        (measured(5000, raw_allocatable=cpu(16000)), None),
+        (measured(5000).with_nodes(Node("n1", (("pods", 9),), metric=NodeMetric(cpu(5000)))), None),
+        (with_thresholds(measured(9000)), None),
+        (with_thresholds(measured(9000), whole=(("cpu", 0), ("memory", 95))), None),
+        (measured(9000, thresholds=Thresholds(whole=(("cpu", 0),))), None),
+        (measured(5000, thresholds=Thresholds(whole=(("cpu", 80),))), None),
+        (measured(4000, thresholds=Thresholds(whole=(("cpu", 50),))), Overloaded("cpu", 63, 50)),
+        (measured(9000, used=None), None),
+    ],
+)
+def test_usage_and_estimate_together_must_not_pass_the_threshold(drawing: Drawing, reason: Reason | None) -> None:
+    pod = pending("p", 0, expected=use(1000))
+    assert refusal(drawing, pod) == reason
+
+
+def test_pods_of_daemon_sets_go_wherever_they_like() -> None:
+    assert refusal(measured(9000), pending("p", expected=use(1000), of_daemon_set=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "factors", "expected"),
+    [
+        (ExpectedUse("cpu", 1000), FACTORS, 850),
+        (ExpectedUse("cpu", 0, least=250), FACTORS, 250),
+        (ExpectedUse("memory", 1), FACTORS, 1),
+        (ExpectedUse("cpu", 1000), (("cpu", 150),), 1500),
+        (ExpectedUse("cpu", 1000, 1000), (("cpu", 150),), 1000),
+    ],
+)
+def test_a_pod_is_expected_to_use_a_share_of_what_it_asks_for(
+    one: ExpectedUse, factors: tuple[tuple[str, int], ...], expected: int
+) -> None:
+    assert estimate((one,), factors) == ((one.resource, expected),)
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        (pending("p", expected=use(0)), Overloaded("cpu", 75, 50)),
+        (pending("p", expected=use(0), is_prod=False), None),
+    ],
+)
+def test_prod_pods_are_held_against_what_prod_pods_use(pod: PendingPod, reason: Reason | None) -> None:
+    drawing = measured(
+        1000,
+        updated=LONG_AGO,
+        pods=(PodUsage("default", "old", cpu(2000), is_prod=True), PodUsage("default", "other", cpu(9000))),
+    )
+    drawing = drawing.with_running("old", on="n1", expected=use(3000), scheduled="2026-11-20T07:00:00Z")
+    drawing = drawing.with_running("new", on="n1", expected=use(1000), scheduled=NOW)
+    drawing = drawing.with_running("other", on="n1", expected=use(3000), scheduled="2026-11-20T07:00:00Z")
+    drawing = drawing.with_running("low", on="n1", expected=use(9), is_prod=False, scheduled="2026-11-20T07:00:00Z")
+    assert refusal(with_thresholds(drawing, prod=(("cpu", 50),)), pod) == reason
+
+
+def test_what_the_system_uses_may_count_among_prod_pods() -> None:
+    drawing = measured(8000, system=cpu(4000), pods=(PodUsage("default", "new", cpu(400), is_prod=True),))
+    drawing = drawing.with_running("new", on="n1", expected=use(1000), scheduled=NOW)
+    settings = LoadSettings(Thresholds(prod=(("cpu", 65),)))
+    assert refusal(drawing.configured(load=settings)) is None
+    assert refusal(drawing.configured(load=structs.replace(settings, prod_includes_system=True))) == Overloaded(
+        "cpu", 75, 65
+    )
+
+
+P95 = (UsageOverTime("p95", 300, cpu(7000)), UsageOverTime("p95", 600, cpu(6000)), UsageOverTime("avg", 900, cpu(1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "percent"), [("p95", 300, 88), ("p95", 0, 75), ("p50", 0, 25), ("p95", 60, 38)]
+)
+def test_aggregated_thresholds_are_held_against_usage_over_a_time(kind: str, seconds: float, percent: int) -> None:
+    drawing = measured(2000, over_time=P95, updated=LONG_AGO, pods=(PodUsage("default", "old", cpu(5000)),))
+    drawing = drawing.with_running("old", on="n1", expected=use(3000), scheduled="2026-11-20T07:00:00Z")
+    limits = AggregatedThresholds((("cpu", 20),), kind, seconds)
+    pod = pending("p", expected=use(0))
+    assert refusal(with_thresholds(drawing, aggregated=limits), pod) == Overloaded("cpu", percent, 20, aggregated=True)
+
+
+def test_aggregated_thresholds_that_are_switched_off_take_the_place_of_those_of_the_whole_node() -> None:
+    off = AggregatedThresholds((("cpu", 0),), "p95")
+    assert refusal(measured(9000, thresholds=Thresholds(aggregated=off))) is None
+
+
+EXPIRING = LoadSettings(filters_expired=True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "updated", "reason"),
+    [
+        (LoadSettings(), LONG_AGO, None),
+        (EXPIRING, LONG_AGO, MetricExpired(LONG_AGO)),
+        (EXPIRING, "", MetricExpired("")),
+        (EXPIRING, "2026-11-20T10:00:00", MetricExpired("2026-11-20T10:00:00")),
+        (EXPIRING, "2026-11-20T09:55:01Z", None),
+        (structs.replace(EXPIRING, expiration=0), LONG_AGO, None),
+        (structs.replace(EXPIRING, passes_expired=True), LONG_AGO, None),
+    ],
+)
+def test_old_metrics_refuse_pods_where_that_is_configured(
+    settings: LoadSettings, updated: str, reason: Reason | None
+) -> None:
+    assert refusal(measured(0, updated=updated).configured(load=settings)) == reason
+
+
+@pytest.mark.parametrize(
+    ("updated", "scheduled", "settings", "percent"),
+    [
+        (NOW, "2026-11-20T09:59:30Z", LoadSettings(), 75),
+        (NOW, "2026-11-20T09:58:30Z", LoadSettings(), 50),
+        (NOW, "2026-11-20T09:58:30Z", LoadSettings(after_scheduled=100), 75),
+        (NOW, "", LoadSettings(), 75),
+        ("", "2026-11-20T09:00:00Z", LoadSettings(), 75),
+        ("0001-01-01T00:00:00Z", "2026-11-20T09:00:00Z", LoadSettings(), 50),
+    ],
+)
+def test_pods_that_the_measuring_missed_count_with_what_they_are_expected_to_use(
+    updated: str, scheduled: str, settings: LoadSettings, percent: int
+) -> None:
+    drawing = measured(4000, updated=updated, pods=(PodUsage("default", "new", cpu(1000)),))
+    drawing = drawing.with_running("new", on="n1", expected=use(3000), scheduled=scheduled)
+    limits = structs.replace(settings, thresholds=Thresholds(whole=(("cpu", 1),)))
+    assert refusal(drawing.configured(load=limits), pending("p", expected=use(0))) == Overloaded("cpu", percent, 1)
+
+
+def test_a_pod_that_is_not_reported_counts_in_full() -> None:
+    drawing = measured(4000, updated=LONG_AGO).with_running("a", on="n1", expected=use(1000), scheduled=LONG_AGO)
+    assert refusal(drawing) == Overloaded("cpu", 75, 65)
+
+
+def test_an_overloaded_node_has_no_slots_but_what_is_short_is_named_first() -> None:
+    pods = [pending("p", 2, expected=use(1000))]
+    drawing = cluster("s0: b0[n1:8 n2:1]").change("n1", "n2", metric=NodeMetric(cpu(5000)))
+    view = of(drawing)
+    found = offer_slots(view, view.names(), pods, prepare(pods[0], view, rules("1.7")))
+    assert found == {
+        "n1": NodeSlots(0, Overloaded("cpu", 75, 65)),
+        "n2": NodeSlots(0, Insufficient((("cpu", 2000, 1000),))),
+    }
+
+
+@pytest.mark.parametrize("is_prod", [True, False])
+def test_members_that_are_assumed_on_a_node_count_when_the_plan_is_carried_out(*, is_prod: bool) -> None:
+    drawing = with_thresholds(measured(4000, system=cpu(4000)), whole=(("cpu", 65),), prod=(("cpu", 20),))
+    failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, expected=use(1000), is_prod=is_prod))
+    assert failed.plan is not None
+    assert failed.plan.nodes["n1"].slots == 2
+    assert failing_pod(failed) == "default/job-1"
+
+
+@pytest.mark.parametrize(("first", "slots"), [(5000, 0), (100, 2)])
+def test_the_first_pod_s_estimate_counts_for_all_members_in_slots(first: int, slots: int) -> None:
+    drawing = ONE_NODE.change("n1", metric=NodeMetric(cpu(2000))).with_group("job", 2, topology=None)
+    drawing = drawing.with_gang("job", 2, 1, must_gather=SPINE, expected=use(1000))
+    drawing = drawing.with_pod("job-0", gang="job", expected=use(first))
+    failed = attempt_of(drawing, trigger="job-1")
+    assert failed.plan is not None
+    assert failed.plan.nodes["n1"].slots == slots
+
+
+def test_a_gang_without_topology_is_placed_one_by_one_each_counted() -> None:
+    drawing = measured(4000).with_gang("job", 2, 1, expected=use(1000))
+    failed = attempt_of(drawing)
+    assert (failed.placement, {name: len(pods) for name, pods in failed.waiting.items()}) == (None, {"n1": 1})
+    unequal = attempt_of(drawing.with_pod("job-1", gang="job", cpu=2, expected=use(1000)))
+    assert (unequal.placement, {name: len(pods) for name, pods in unequal.waiting.items()}) == (None, {"n1": 1})
+
+
+def test_a_pod_that_is_gone_is_expected_no_more_and_one_that_is_taken_away_on_trial_is() -> None:
+    drawing = measured(4000).with_running("new", on="n1", expected=use(1000))
+    view, everybody = of(drawing), {"n1": drawing.running["n1"]}
+    pod = pending("p", expected=use(1000))
+    found = {
+        name: rejection(pod, variant.state("n1"), prepare(pod, variant, rules("1.8")))
+        for name, variant in {
+            "as it is": view,
+            "on trial": view.without_any(lambda _: everybody),
+            "gone": view.without(drawing.running["n1"]),
+            "counted": view.with_pods({"n1": [pending("q", expected=use(1000))]}),
+        }.items()
+    }
+    much = Overloaded("cpu", 75, 65)
+    assert found == {"as it is": much, "on trial": much, "gone": None, "counted": much}
+
+
+def test_a_copy_of_a_node_on_which_pods_are_tried_knows_the_same_load() -> None:
+    pod, view = pending("p", expected=use(1000)), of(measured(5000))
+    prepared = prepare(pod, view, rules("1.8"))
+    assert rejection(pod, view.state("n1").copy(), prepared) == rejection(pod, view.state("n1"), prepared)
+    assert rejection(pod, NodeState(view.node("n1"), iter(())), prepared) == Overloaded("cpu", 75, 65)
+
+
+def test_preemption_against_load_hits_nobody_and_says_so() -> None:
+    drawing = cluster("s0: b0[n1 n2]").change("n1", "n2", metric=NodeMetric(cpu(6000)))
+    drawing = drawing.with_running("low", on="n1", expected=use(1000))
+    report = preempt_of(drawing.with_gang("job", 1, 1, priority=9, expected=use(1000)))
+    assert (report.reason, report.victims) == ("not-helpful", ())
+    assert [notice.message for notice in report.warnings if notice.code == "overloaded-nodes"] == [
+        "n1 refuses its pods for measured load, which preemption there does not lower at once."
+    ]
+
+
+def test_a_gang_that_load_keeps_apart_takes_one_victim_s_node_after_the_other() -> None:
+    drawing = cluster("s0: b0[n1 n2]").change("n1", "n2", metric=NodeMetric(cpu(4000)))
+    for name, low in (("n1", "a"), ("n2", "b")):
+        drawing = drawing.with_running(low, on=name, cpu=8)
+    report = preempt_of(drawing.with_gang("job", 2, 1, priority=9, expected=use(1000)))
+    assert [[victim.pod for victim in one.victims] for one in report.rounds] == [["default/a"], ["default/b"]]
+    assert (report.verdict, short(report.nominations)) == ("yes", {"job-0": "n1", "job-1": "n1"})
+
+
+def test_where_nothing_is_measured_the_filter_has_nothing_to_say() -> None:
+    pod, found_measured = pending("p"), cluster("s0: b0[n1 n2]").change("n1", metric=NodeMetric(()))
+    names = [
+        [type(check).__name__ for check in prepare(pod, of(drawing), rules("1.8")).checks]
+        for drawing in (cluster("s0: b0[n1 n2]"), with_thresholds(found_measured), found_measured)
+    ]
+    assert ["LoadAware" in found for found in names] == [False, False, True]
+
+
+def test_a_node_that_is_not_measured_takes_anybody_beside_one_that_is() -> None:
+    pod, view = pending("p"), of(cluster("s0: b0[n1 n2]").change("n1", metric=NodeMetric(cpu(8000))))
+    prepared = prepare(pod, view, rules("1.8"))
+    found = [rejection(pod, view.state(name), prepared) for name in view.names()]
+    assert found == [Overloaded("cpu", 100, 65), None]

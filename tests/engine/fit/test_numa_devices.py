@@ -1,0 +1,85 @@
+"""Zones and cards together: NodeNUMAResource asks DeviceShare which zones have the devices."""
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.engine.fit import placed, prepare
+from kubectl_koord.engine.reasons.devices import (
+    DevicesOutsideZones,
+    DevicesShort,
+)
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.numa import UnalignedZones
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.allocations import Allocations, DeviceAllocation
+from kubectl_koord.model.devices import Device, DevicePlace
+from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, NUMAPolicy, Zone
+from kubectl_koord.model.pods import PendingPod
+from tests.build import Drawing, card, running
+from tests.engine.fit.device_share.world import CORE, RATIO, asking, node_with, refusal, tree
+
+BOOKS = CPUTopology(tuple(CPU(number, number // 2, number // 8, number // 8) for number in range(16)))
+ZONES = tuple(Zone(number, (("cpu", 8000),)) for number in range(2))
+SECOND = card(4, place=DevicePlace(1, "2"))
+
+
+def zoned(policy: NUMAPolicy, *of_them: Device) -> Drawing:
+    """Return a node of two zones with a policy, and these devices."""
+    return node_with(*of_them).change("n1", numa=NodeNUMA(cpus=BOOKS, zones=ZONES, policy=policy))
+
+
+def holding(*minors: int) -> Allocations:
+    """Return what is booked for one who has these cards."""
+    return Allocations(devices=tuple(DeviceAllocation("gpu", one, ((CORE, 100), (RATIO, 100))) for one in minors))
+
+
+def got(drawing: Drawing, pod: PendingPod) -> tuple[object, list[int]]:
+    """Return the zones and cards that a pod gets."""
+    view = of(drawing)
+    found = placed(pod, view.state("n1"), prepare(pod, view, rules("1.8")))
+    assert isinstance(found, PendingPod), found
+    assert found.allocations is not None
+    zones = found.allocations.cpus and [zone for zone, _ in found.allocations.cpus.zones]
+    assert found.allocations.numa_nodes == (tuple(zones) if zones else None)
+    return zones, [one.minor for one in found.allocations.devices]
+
+
+@pytest.mark.parametrize("policy", ["Restricted", "SingleNUMANode", "BestEffort"])
+def test_a_pod_gets_cpus_and_cards_of_one_zone(policy: NUMAPolicy) -> None:
+    assert got(zoned(policy, SECOND), asking(gpu=1)) == ([1], [4])
+    free = zoned(policy, *tree())
+    assert got(free, asking(gpu=4)) == ([0], [0, 1, 2, 3])
+    full = free.but(running={"n1": (running("one", "n1", allocations=holding(0)),)})
+    assert got(full, asking(gpu=4)) == ([1], [4, 5, 6, 7])
+
+
+@pytest.mark.parametrize(
+    ("drawing", "number", "reason"),
+    [
+        (zoned("Restricted", card(0), card(1)), 1, DevicesShort("gpu", 1, 0)),
+        (zoned("SingleNUMANode", *tree()), 5, UnalignedZones("SingleNUMANode", (("cpu", (1, 2), (1, 2, 3)),))),
+        (zoned("Restricted", SECOND), 2, DevicesOutsideZones("gpu", 2, 1, unresolvable=False)),
+        (zoned("BestEffort", SECOND), 2, DevicesShort("gpu", 2, 1)),
+    ],
+)
+def test_zones_without_the_cards_do_not_do(drawing: Drawing, number: int, reason: Reason) -> None:
+    found = refusal(drawing, asking(gpu=number))
+    if isinstance(found, UnalignedZones) and isinstance(reason, UnalignedZones):
+        found = structs.replace(found, hints=tuple(one for one in found.hints if one[0] != "gpu"))
+    assert found == reason
+
+
+def test_without_devices_zones_are_chosen_for_cpus_alone() -> None:
+    no_object = zoned("Restricted").change("n1", devices=None)
+    assert got(no_object, asking(gpu=1)) == ([0], [])
+    unread = zoned("Restricted", SECOND).with_gap("Device")
+    assert got(unread, asking(gpu=1)) == ([0], [])
+
+
+def test_cards_are_given_back_with_their_zones() -> None:
+    drawing = zoned("SingleNUMANode", *tree())
+    there = (running("a", "n1", allocations=holding(0)), running("b", "n1", allocations=holding(4)))
+    full = drawing.but(running={"n1": there})
+    assert isinstance(refusal(full, asking(gpu=4)), UnalignedZones)
+    assert got(drawing.but(running={"n1": there[:1]}), asking(gpu=4)) == ([1], [4, 5, 6, 7])

@@ -1,0 +1,71 @@
+"""Sentences for facts that seldom occur; the others are asserted with the answers that hold them."""
+
+from datetime import timedelta
+
+import pytest
+
+from kubectl_koord.engine.admission.blockers import Blocker, FinishedNeverWait
+from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.oddities import (
+    ForeignGangMarker,
+    MinimumZero,
+    Oddity,
+    SomeOfOtherScheduler,
+    StalePhase,
+)
+from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
+
+
+@pytest.mark.parametrize(
+    ("blocker", "sentence"),
+    [
+        (
+            NoLeader("koord-scheduler", "", timedelta(hours=3)),
+            (
+                "koord-scheduler is not active: lease koord-scheduler (no holder) was last renewed 3h ago; an active"
+                " scheduler renews it every few seconds."
+            ),
+        ),
+        (
+            NoLeader("koord-scheduler", "a_1", timedelta(seconds=90)),
+            (
+                "koord-scheduler is not active: lease koord-scheduler (held by a_1) was last renewed 90s ago; an active"
+                " scheduler renews it every few seconds."
+            ),
+        ),
+        (
+            FinishedNeverWait("train/job", ("train/job-0",), needed=2, finished=1),
+            "train/job has 1 pending pod, but needs 2 at once: finished pods (1) count as members but never wait.",
+        ),
+    ],
+)
+def test_what_blocks_is_told_in_a_sentence(blocker: Blocker, sentence: str) -> None:
+    assert blocker_sentence(blocker) == sentence
+
+
+@pytest.mark.parametrize(
+    ("oddity", "sentence"),
+    [
+        (
+            SomeOfOtherScheduler(("train/job-0", "train/job-1"), 3, ("volcano",)),
+            "2 of its 3 pending pods have schedulerName volcano (train/job-0 and train/job-1).",
+        ),
+        (
+            ForeignGangMarker("train/job-0", "volcano.sh/job-name"),
+            (
+                "Koordinator ignores volcano.sh/job-name: train/job-0 is scheduled alone, not in a gang (Koordinator's"
+                " label is pod-group.scheduling.sigs.k8s.io)."
+            ),
+        ),
+        (
+            MinimumZero("train/job"),
+            "train/job has minimum 0: its pods never wait for each other, and its PodGroup stays in phase Pending.",
+        ),
+        (
+            StalePhase("train/job", "Failed"),
+            "phase Failed of PodGroup train/job is from an earlier run: it is stale and has no effect.",
+        ),
+    ],
+)
+def test_what_is_odd_is_told_in_a_sentence(oddity: Oddity, sentence: str) -> None:
+    assert oddity_sentence(oddity) == sentence
