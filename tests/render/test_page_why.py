@@ -171,3 +171,8 @@ def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:
     page = text(replace(WHY, must_gather="SpinelLayer", cause=cause), style=PIPE)
     assert "; MustGather SpinelLayer. Evaluated as Koordinator 1.8" in page
     assert "spinel" not in page
+
+
+def test_where_no_nodes_were_counted_the_last_line_tells_what_each_pod_requests() -> None:
+    last = text(replace(WHY, funnel=None), style=PIPE).splitlines()[-1]
+    assert "Each pod requests 8 CPU" in last
