@@ -22,7 +22,7 @@ Options of every command, before or after the verb:
   --snapshot FILE            read what kubectl get -o json printed (-: stdin)
   --demo                     read the embedded demo cluster
   --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
-  -o, --output json|yaml     print JSON or YAML
+  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=
   --color auto|always|never  when to use colour
   --request-timeout 10s      limit of a request (default: 30 s of silence)
   -n, --context, --kubeconfig, --as, --server, ...  the same as in kubectl

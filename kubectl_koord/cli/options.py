@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kubectl_koord.errors import KoordError
 
-FORMATS = ("json", "yaml")
+FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
 _WITH_VALUE = {
@@ -16,8 +16,9 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+_TYPE_AND_NAME = 2
 ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
-GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
+GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
@@ -28,6 +29,11 @@ class Globals(NamedTuple):
     version: str = ""
     output: str = ""
     colour: str = "auto"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is printed as text for people."""
+        return self.output in {"", "wide"}
 
     @property
     def is_live(self) -> bool:
@@ -72,6 +78,24 @@ def name_given(name: str | None) -> str:
     return name or ""
 
 
+def one_name(words: Sequence[str] | None) -> str:
+    """Return the name that one word gives, or two, its type and itself, as in `podgroup x`; "" for none.
+
+    Raises:
+        KoordError: for an empty word, and for more than one name.
+
+    """
+    given = [name_given(word) for word in words or ()]
+    if len(given) == _TYPE_AND_NAME and "/" not in given[0]:
+        from kubectl_koord.simulation.subjects import is_kind
+
+        if is_kind(given[0]):
+            return "/".join(given)
+    if len(given) > 1:
+        raise KoordError(f"error: one name at a time, not {len(given)}: {', '.join(given)}")
+    return "".join(given)
+
+
 def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
     flag, equals, value = word.partition("=")
     if word.startswith("-o") and not word.startswith("--") and len(word) > len("-o"):
@@ -91,9 +115,14 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
     output, colour = _last(found["output"]), _last(found["colour"]) or "auto"
     if version and version not in VERSIONS:
         raise KoordError(f"error: --koordinator-version {version!r} is not one of {', '.join(VERSIONS)}")
-    if output and output not in FORMATS:
+    form, equals, argument = output.partition("=")
+    if output and form + equals not in FORMATS:
         unknown = f"unable to match a printer suitable for the output format {output!r}"
         raise KoordError(f"error: {unknown}, allowed formats are: {','.join(FORMATS)}")
+    if equals:
+        from kubectl_koord.cli.output.formats import check
+
+        check(form, argument)
     if colour not in COLOURS:
         raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
     if demo and found["snapshot"]:
