@@ -24,6 +24,8 @@ NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
 GLOBAL_FLAGS = {
     "--snapshot": True,
     "--demo": False,
+    "--recursive": False,
+    "-R": False,
     "--koordinator-version": True,
     "--output": True,
     "-o": True,

@@ -16,6 +16,7 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+_RECURSIVE = ("-R", "--recursive")
 _TYPE_AND_NAME = 2
 ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
 GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
@@ -29,6 +30,7 @@ class Globals(NamedTuple):
     version: str = ""
     output: str = ""
     colour: str = "auto"
+    recursive: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -49,7 +51,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
 
     """
     found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": []}
-    demo = False
+    demo = recursive = False
     rest: list[str] = []
     words = iter(argv)
     for word in words:
@@ -57,13 +59,15 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             rest += [word, *words]
         elif word == "--demo":
             demo = True
+        elif word in _RECURSIVE:
+            recursive = True
         elif word == _DRY_RUN:
             rest.append(f"{_DRY_RUN}=client")
         elif option := _option(word, words):
             found[option[0]].append(option[1])
         else:
             rest.append(word)
-    return _checked(found, demo=demo), rest
+    return _checked(found, demo=demo)._replace(recursive=recursive), rest
 
 
 def name_given(name: str | None) -> str:

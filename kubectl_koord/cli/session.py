@@ -66,7 +66,7 @@ class Session:
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
-                return source.from_files(self.options.snapshots, self.options.version, seen)
+                return source.from_files(self._files(), self.options.version, seen)
             if self.options.is_text:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
@@ -88,7 +88,12 @@ class Session:
 
         if self.options.demo:
             return source.demo(self.options.version, traced=True)
-        return source.from_files(self.options.snapshots, self.options.version, traced=True)
+        return source.from_files(self._files(), self.options.version, traced=True)
+
+    def _files(self) -> tuple[str, ...]:
+        from kubectl_koord.cluster.folders import files_of
+
+        return files_of(self.options.snapshots, recursive=self.options.recursive)
 
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
