@@ -91,6 +91,20 @@ VERBS: "Mapping[str, Verb]" = {
         },
         words=("gang",),
     ),
+    "gangs": Verb(
+        "list gangs: what is wanted, bound and pending, and how far they are spread",
+        module="gangs",
+        live=True,
+        flags={
+            "--all-namespaces": False,
+            "-A": False,
+            "--pending": False,
+            "--selector": True,
+            "-l": True,
+            **_OF_LISTS,
+            "--all": False,
+        },
+    ),
     "preempt": Verb(
         "show which pods the scheduler would preempt",
         module="preempt",

@@ -10,6 +10,7 @@ import msgspec
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
@@ -18,6 +19,7 @@ from kubectl_koord.reports.topology import TopologyReport
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | GangsReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -36,6 +38,7 @@ _ABOUT_US = Explanation | Explanations | VersionReport
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    GangsReport: "Gangs",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",

@@ -154,9 +154,22 @@ def selected(snapshot: Snapshot, subjects: Iterable[Subject], selector: Selector
     )
 
 
+def has_labels(snapshot: Snapshot, gang: Gang, selector: Selector) -> bool:
+    """Tell whether a gang's PodGroup, or a pending pod of it, has such labels."""
+    return any(matches(selector, dict(one)) for one in _labels_of(snapshot, gang.key, gang.pending))
+
+
 def _labels(snapshot: Snapshot, subject: Subject) -> Iterator[Labels]:
-    yield from (snapshot.pod_groups[key].labels for key in subject.gangs if key in snapshot.pod_groups)
+    for key in subject.gangs:
+        yield from _labels_of(snapshot, key, ())
     yield from (pod.labels for pod in subject.pending)
+
+
+def _labels_of(snapshot: Snapshot, key: str, pending: Iterable[PendingPod]) -> Iterator[Labels]:
+    group = snapshot.pod_groups.get(key)
+    if group is not None:
+        yield group.labels
+    yield from (pod.labels for pod in pending)
 
 
 @memoised

@@ -16,6 +16,7 @@ from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
@@ -24,7 +25,11 @@ from kubectl_koord.reports.topology import TopologyReport
 R = TypeVar("R", bound=Report)
 
 POD_GROUPS = "podgroup.scheduling.sigs.k8s.io"
-_LISTED: Mapping[type[Report], str] = {PendingGangsReport: "items", DevicesReport: "nodes"}
+_LISTED: Mapping[type[Report], str] = {
+    PendingGangsReport: "items",
+    GangsReport: "items",
+    DevicesReport: "nodes",
+}
 """The field of each listing that holds what it lists."""
 _NONE = "<none>"
 
@@ -73,6 +78,8 @@ def names(report: Report) -> tuple[str, ...]:
     match report:
         case PendingGangsReport():
             found = [name for item in report.items for name in _of_gang(item)]
+        case GangsReport():
+            found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
         case WhyReport():
             found = list(_of_gang(report))
         case DevicesReport():
