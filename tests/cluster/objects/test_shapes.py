@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.pods import HostPort, NodeTerm, PodRequirements, PodTerm, Resources, Spread
+from kubectl_koord.model.pods import HostPort, PodRequirements, PodTerm, Resources, Spread
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
     PodSetting,
     PodUnevaluated,
     WideningPodSetting,
 )
-from kubectl_koord.model.values.selectors import Requirement, Selector, Toleration
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Toleration
 from tests.cluster.objects.wire import Json, pending
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
