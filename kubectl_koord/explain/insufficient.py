@@ -60,14 +60,15 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
 
 
 def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
-    """Return which resource claims nodes cannot serve that would take the pod otherwise, None where there is none."""
+    """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
     found = [reason for reason in first.rejections.values() if isinstance(reason, ClaimReason)]
     if not found:
         return None
-    claims = sorted({reason.claim for reason in found})
-    obstacles = [words for words, _ in Counter(map(claim_obstacle, found)).most_common()]
-    message = not_allocated(claims, len(found), len(simulation.view.names()), obstacles)
-    return about_pods("claims-unallocated", message, (first.trigger,))
+    lost = sorted(Counter(map(claim_obstacle, found)).items(), key=lambda item: (-item[1], item[0]))
+    message = not_allocated(lost, len(simulation.view.names()))
+    return about_pods(
+        "claims-unallocated", message, tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
+    )
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:

@@ -59,6 +59,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
     koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
     their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
+    `has_resource_claims` tells whether it may hold devices that are allocated by claims.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
@@ -80,6 +81,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     reservation: ReservationUse | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
+    has_resource_claims: bool = False
 
 
 class RunningPod(Struct, frozen=True, gc=False):

@@ -105,7 +105,7 @@ class OpenClaim(_Unevaluated, frozen=True, gc=False):
 
 
 class IdleClaim(_Unevaluated, frozen=True, gc=False):
-    """A resource claim that is allocated and used by no other pod: the scheduler may release it, and allocate it anew."""
+    """A resource claim that is allocated, and that no other pod uses: the scheduler may release it."""
 
     may_admit: ClassVar[bool] = True
     name: str

@@ -99,7 +99,7 @@ def _name(item: Unevaluated) -> str:
             told = f" {detail}" if detail else ""
             return f"resource claim {name} ({_CLAIM_FEATURES[feature]}{told})"
         case IdleClaim(name):
-            return f"resource claim {name} (no other pod uses it: the scheduler may release it and allocate it anew)"
+            return f"resource claim {name} (no other pod uses it: the scheduler may release it)"
         case IncompletePool(driver, pool):
             return f"device pool {pool} of driver {driver} (not all of its ResourceSlices are there)"
         case UnreadDevices(kind):

@@ -4,7 +4,7 @@ The fields are those of v1 and v1beta2; v1beta1, which writes some of them one l
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -12,7 +12,9 @@ from kubectl_koord.cluster.objects.fields.device_selectors import CELSelector, d
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta, namespace
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelector, node_terms
 from kubectl_koord.model import resource_claims as model
-from kubectl_koord.model.unevaluated import ClaimFeature
+
+if TYPE_CHECKING:
+    from kubectl_koord.model.unevaluated import ClaimFeature
 
 _EVERY = "All"
 _REPELLING = {"NoSchedule", "NoExecute"}
@@ -51,7 +53,7 @@ class ClaimDevices(Struct, gc=False):
     constraints: list[dict[str, Any]] | None = None
 
 
-class ClaimSpec(Struct, gc=False):
+class ResourceClaimSpec(Struct, gc=False):
     """spec of a ResourceClaim."""
 
     devices: ClaimDevices = field(default_factory=ClaimDevices)
@@ -85,7 +87,7 @@ class Consumer(Struct, gc=False):
     uid: str = ""
 
 
-class ClaimStatus(Struct, gc=False, rename="camel"):
+class ResourceClaimStatus(Struct, gc=False, rename="camel"):
     """status of a ResourceClaim."""
 
     allocation: Allocation | None = None
@@ -96,8 +98,8 @@ class ResourceClaim(Struct, gc=False):
     """One ResourceClaim."""
 
     metadata: Meta
-    spec: ClaimSpec = field(default_factory=ClaimSpec)
-    status: ClaimStatus = field(default_factory=ClaimStatus)
+    spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
+    status: ResourceClaimStatus = field(default_factory=ResourceClaimStatus)
 
 
 class ClassSpec(Struct, gc=False):
@@ -238,11 +240,10 @@ def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
         ("binding-conditions", told.binding_conditions),
         ("shared-device", told.allow_multiple_allocations),
     ]
+    selector = where.node_selector
     return model.ClaimableDevice(
         id=(spec.driver, spec.pool.name, written.name),
-        place=model.DevicePlace(
-            where.node_name or "", node_terms(where.node_selector) if where.node_selector else None
-        ),
+        place=model.DevicePlace(where.node_name or "", node_terms(selector) if selector else None),
         attributes=tuple(_attributes(spec.driver, told.attributes or {})),
         open=tuple(feature for feature, used in features if used),
     )

@@ -208,9 +208,12 @@ def _alike(claim: PodClaim) -> ResourceClaim | None:
 
 
 def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
-    """Tell whether all these pods are filtered as the trigger is."""
+    """Tell whether all these pods are filtered as the trigger is: none is with resource claims of its own."""
     own = owned(trigger, job.reservations)
-    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
+    return all(
+        pod.requirements == trigger.requirements and not pod.resource_claims and owned(pod, job.reservations) == own
+        for pod in pods
+    )
 
 
 def kind_of(job: Job, pod: PendingPod) -> Kind:

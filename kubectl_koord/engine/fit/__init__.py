@@ -89,7 +89,7 @@ class Prepared(Struct, frozen=True):
     @property
     def books(self) -> bool:
         """Whether what is booked on a node counts: members that are placed there then count for the next one."""
-        return any(check.depends_on == "books" for check in self.checks)
+        return any(check.depends_on in {"books", "claims"} for check in self.checks)
 
     @property
     def may_fail_to_reserve(self) -> bool:
@@ -106,10 +106,9 @@ class Prepared(Struct, frozen=True):
         return structs.replace(self, trigger=trigger, nominated={})
 
     def without_pods(self, trigger: PendingPod) -> "Prepared":
-        """Return the same for a changed trigger without the checks that depend on who is on a node."""
-        return structs.replace(
-            self.alone(trigger), checks=tuple(check for check in self.checks if check.depends_on != "pods")
-        )
+        """Return the same for a changed trigger without the checks that depend on who is on a node or on claims."""
+        kept = tuple(check for check in self.checks if check.depends_on not in {"claims", "pods"})
+        return structs.replace(self.alone(trigger), checks=kept)
 
 
 def prepare(

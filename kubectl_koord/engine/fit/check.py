@@ -13,11 +13,12 @@ from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.storage import Claim
 
-DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
+DependsOn: TypeAlias = Literal["node", "room", "books", "claims", "pods"]
 """What of a node can change an answer.
 
 `node`: the node alone. `room`: its free resources and pod places. `books`: what plugins have booked there
-(cards, CPUs, load), which members that are put on a node to count do not change. `pods`: who is on it.
+(cards, CPUs, load), which members that are put on a node to count do not change. `claims`: the devices that resource
+claims hold, which change with neither these members nor the pods of the node. `pods`: who is on it.
 """
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class NotEnoughDevices(Struct, frozen=True):
-    """The node cannot supply a request of a claim: so many devices are wanted, and of those that match so many are free.
+    """The node cannot supply a request of a claim: how many devices are wanted, and how many that match are free.
 
     The scheduler says "cannot allocate all claims". Where `every` device is wanted, `wanted` is how many match.
     """

@@ -13,12 +13,12 @@ def claim_obstacle(reason: ClaimReason) -> str:
     """Return why a node cannot serve a claim, in a few plain words."""
     match reason:
         case ClaimElsewhere(claim):
-            return f"devices of resource claim {claim} are elsewhere"
+            return f"resource claim {claim} (allocated on other nodes)"
         case NotEnoughDevices(claim, request, wanted, free, every=True):
-            told = f"{free} of {wanted} free, all are wanted" if wanted else "none match"
-            return f"devices for request {request} of resource claim {claim}: {told}"
+            told = f"all {count(wanted, 'device')}, {free} free" if wanted else "all devices that match, none does"
+            return f"resource claim {claim} (request {request} wants {told})"
         case NotEnoughDevices(claim, request, wanted, free):
-            return f"devices for request {request} of resource claim {claim}: {free} free, {wanted} wanted"
+            return f"resource claim {claim} (request {request} wants {count(wanted, 'device')}, {free} free)"
         case _:
             assert_never(reason)
 
@@ -63,8 +63,7 @@ def claims_sentence(refusal: ClaimsUnallocated) -> str:
             assert_never(refusal.fault)
 
 
-def not_allocated(claims: Sequence[str], refusing: int, nodes: int, obstacles: Sequence[str]) -> str:
-    """Return on how many nodes claims cannot be allocated or used, and why."""
-    noun = "resource claim" if len(claims) == 1 else "resource claims"
-    more = f" (and {count(len(obstacles) - 1, 'other reason')})" if len(obstacles) > 1 else ""
-    return f"{refusing} of {count(nodes, 'node')} cannot serve {noun} {listed(claims)}: {obstacles[0]}{more}."
+def not_allocated(obstacles: Sequence[tuple[str, int]], nodes: int) -> str:
+    """Return which claims so many nodes cannot serve, the most frequent reason first."""
+    parts = [f"{number} of {count(nodes, 'node')} cannot serve {words}" for words, number in obstacles]
+    return f"{listed(parts)}."

@@ -116,7 +116,7 @@ class Gate(Struct, gc=False, omit_defaults=True):
     name: str = ""
 
 
-class ResourceClaim(Struct, gc=False, omit_defaults=True, rename="camel"):
+class PodResourceClaim(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec.resourceClaims[]."""
 
     name: str = ""
@@ -140,10 +140,10 @@ class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     topology_spread_constraints: list[SpreadConstraint] | None = None
     scheduling_gates: list[Gate] | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[ResourceClaim] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
 
 
-class ResourceClaimStatus(Struct, gc=False, rename="camel"):
+class MadeResourceClaim(Struct, gc=False, rename="camel"):
     """status.resourceClaimStatuses[]: the claim that was made from a template; none where none is needed."""
 
     name: str = ""
@@ -157,7 +157,7 @@ class PodStatus(Struct, gc=False, rename="camel"):
     qos_class: str | None = None
     nominated_node_name: str | None = None
     conditions: list[Condition] | None = None
-    resource_claim_statuses: list[ResourceClaimStatus] | None = None
+    resource_claim_statuses: list[MadeResourceClaim] | None = None
 
 
 class Pod(Struct, gc=False):

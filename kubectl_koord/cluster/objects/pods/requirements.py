@@ -101,6 +101,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
+        has_resource_claims=bool(spec.resource_claims),
         numa=numa.asked(
             pod.metadata.annotations or {},
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),

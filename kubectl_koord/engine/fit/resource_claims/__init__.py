@@ -31,7 +31,7 @@ class ResourceClaims(Stateless, Struct, frozen=True):
     `taken` are the devices that other claims hold.
     """
 
-    depends_on: ClassVar[DependsOn] = "pods"
+    depends_on: ClassVar[DependsOn] = "claims"
     allocated: tuple[ResourceClaim, ...]
     requests: tuple[Wanted, ...]
     taken: frozenset[DeviceId]

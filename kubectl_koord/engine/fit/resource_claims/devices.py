@@ -30,8 +30,11 @@ _LIFTED: frozenset[ClaimFeature] = frozenset({"admin-access", "prioritized-list"
 """Of a request that uses one of these it is open which devices it takes, and whether they must be free."""
 
 
-class Candidates(Struct, frozen=True):
-    """The devices that selectors match: those of one node by its name, and those that several nodes can use."""
+class Candidates(Struct, frozen=True, eq=False):
+    """The devices that selectors match: those of one node by its name, and those that several nodes can use.
+
+    Computed once for the same selectors, and equal to itself alone.
+    """
 
     by_node: Mapping[str, tuple[ClaimableDevice, ...]]
     shared: tuple[ClaimableDevice, ...]

@@ -8,7 +8,13 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.resource_claims.devices import Selectors, is_match, selectors_of
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.resource_claims import DeviceRequest, DynamicResources, PodClaim, ResourceClaim
+from kubectl_koord.model.resource_claims import (
+    ClaimableDevice,
+    DeviceRequest,
+    DynamicResources,
+    PodClaim,
+    ResourceClaim,
+)
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (
     ClaimFeature,
@@ -71,7 +77,6 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
     yield from (UnreadDevices(kind) for kind in KINDS if not snapshot.sees(kind))
     for found in (one.found for one in pod.resource_claims if one.found is not None):
         if not found.allocated:
-            yield from (IncompletePool(*pool) for pool in snapshot.dynamic_resources.incomplete)
             yield from (OpenClaim(found.name, feature) for feature in found.open)
             for request in found.requests:
                 yield from _of_request(found.name, request, snapshot)
@@ -79,13 +84,20 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
             yield IdleClaim(found.name)
 
 
-def _of_request(claim: str, request: DeviceRequest, snapshot: Snapshot) -> Iterator[OpenClaim]:
-    """Yield what a request uses, and what the devices use that it may get."""
+def _of_request(claim: str, request: DeviceRequest, snapshot: Snapshot) -> Iterator[Unevaluated]:
+    """Yield what a request uses, and what the devices and pools use from which it may be served."""
     yield from (OpenClaim(claim, feature) for feature in request.open)
     selectors = selectors_of(request, snapshot.dynamic_resources)
+    pools = (pool for pool in snapshot.dynamic_resources.incomplete if is_match(_any_of(pool), selectors) is not False)
+    yield from (IncompletePool(*pool) for pool in pools)
     plain = tuple(one for one in selectors if one.tests is not None)
     yield from (OpenClaim(claim, "selector", one.expression) for one in selectors if one.tests is None)
     yield from (OpenClaim(claim, feature) for feature in _features(snapshot.dynamic_resources, plain))
+
+
+def _any_of(pool: tuple[str, str]) -> ClaimableDevice:
+    """Return a device of a pool of which nothing else is known."""
+    return ClaimableDevice((*pool, ""))
 
 
 @memoised
