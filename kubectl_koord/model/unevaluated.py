@@ -92,6 +92,7 @@ ClaimFeature: TypeAlias = Literal[
     "counters",
     "taints",
     "binding-conditions",
+    "users",
 ]
 """What a resource claim, or a device that it may get, uses beyond classes, counts and plain selectors."""
 

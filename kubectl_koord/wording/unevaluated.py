@@ -49,6 +49,7 @@ _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "counters": "partitionable devices",
     "taints": "device taints",
     "binding-conditions": "devices with binding conditions",
+    "users": "as many pods use it as may",
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "no-parent": "its parent does not exist",

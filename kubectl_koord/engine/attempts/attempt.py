@@ -29,7 +29,8 @@ from kubectl_koord.model.resource_claims import PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Labels
 
-Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
+_Claims: TypeAlias = tuple[ResourceClaim | None, ...]
+Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str], _Claims]
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
 
@@ -218,7 +219,8 @@ def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool
 
 def kind_of(job: Job, pod: PendingPod) -> Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
+    claims = tuple(_alike(claim) for claim in pod.resource_claims)
+    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations), claims)
 
 
 def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:

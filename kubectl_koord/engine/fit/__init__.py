@@ -101,6 +101,11 @@ class Prepared(Struct, frozen=True):
         """Whether members that are placed change what is prepared for the next one."""
         return any(check.follows_members(self.trigger.requirements) for check in self.checks)
 
+    @property
+    def follows_members_elsewhere(self) -> bool:
+        """Whether members that are placed change that for other nodes than their own."""
+        return any(check.follows_members_elsewhere(self.trigger.requirements) for check in self.checks)
+
     def alone(self, trigger: PendingPod) -> "Prepared":
         """Return the same for a changed trigger, as if nobody else were nominated."""
         return structs.replace(self, trigger=trigger, nominated={})

@@ -60,6 +60,9 @@ class Check(Protocol):
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell whether members that were placed on any node change what is prepared for the next one."""
 
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell whether they change it for other nodes than their own."""
+
     def may_fail_to_reserve(self) -> bool:
         """Tell whether a node that this filter lets pass may have nothing to book."""
 
@@ -90,6 +93,10 @@ class Stateless:
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that they do not."""
         return False
+
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell that they do wherever they do at all."""
+        return self.follows_members(trigger)
 
     def may_fail_to_reserve(self) -> bool:
         """Tell that it has all that it let pass."""

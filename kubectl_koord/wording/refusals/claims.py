@@ -52,8 +52,6 @@ def claims_sentence(refusal: ClaimsUnallocated) -> str:
                 f"request {refusal.request} of resource claim {claim} names DeviceClass {refusal.about},"
                 " which does not exist."
             )
-        case "in-use":
-            return f"resource claim {claim} is used by as many pods as may use one."
         case "being-allocated":
             return (
                 f"resource claim {claim} is being allocated for another pod that waits to be bound;"

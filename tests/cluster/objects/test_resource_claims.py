@@ -121,7 +121,7 @@ def test_an_allocated_claim_holds_its_devices_where_they_are() -> None:
         "reservedFor": [{"resource": "pods", "name": "q", "uid": "u2"}, {"name": "p", "uid": "u1"}],
     }
     owners = [{"kind": "Pod", "name": "p", "uid": "u1", "controller": True}]
-    meta = {"ownerReferences": owners, "deletionTimestamp": "2026-11-20T10:00:00Z"}
+    meta: Json = {"ownerReferences": owners, "deletionTimestamp": "2026-11-20T10:00:00Z"}
     anywhere = claim("any", status={"allocation": {}})
     snapshot = read(claiming({"name": "own", "resourceClaimName": "c"}), claim(status=status, **meta), anywhere)
     assert claims_of(snapshot)[0].found == ResourceClaim(

@@ -54,8 +54,8 @@ def claim(name: str = "c", *requests: DeviceRequest, **fields: object) -> PodCla
     return PodClaim("own", f"default/{name}", found=found)
 
 
-def claiming(*claims: PodClaim, name: str = "p", **fields: object) -> PendingPod:
-    return pending(name, resource_claims=claims, **fields)
+def claiming(*claims: PodClaim, **fields: object) -> PendingPod:
+    return structs.replace(pending("p", resource_claims=claims), **fields)
 
 
 def refusals(drawing: Drawing, *claims: PodClaim) -> dict[str, Reason | None]:
@@ -73,9 +73,9 @@ def given(drawing: Drawing, *claims: PodClaim, node: str = "n1") -> dict[str, tu
     return dict(booked.allocations.resource_claims)
 
 
-def gang(drawing: Drawing, *claims: PodClaim, **fields: object) -> Drawing:
+def gang(drawing: Drawing, *claims: PodClaim) -> Drawing:
     """Add a gang that must gather, one member for each claim."""
-    drawn = drawing.with_gang("job", len(claims), 2, must_gather=SPINE, **fields)
+    drawn = drawing.with_gang("job", len(claims), 2, must_gather=SPINE)
     for number, one in enumerate(claims):
         drawn = drawn.change_pods(f"job-{number}", resource_claims=(one,))
     return drawn
@@ -134,26 +134,12 @@ def test_what_a_pod_asks_for_is_served_together_and_requests_give_way_to_each_ot
     }
 
 
-@pytest.mark.parametrize(
-    ("claim_", "fault", "drawing"),
-    [
-        (claim("c"), ("no-class", "gpu", "r"), TWO),
-        (claim("c", allocated=True, reserved=tuple(map(str, range(256)))), ("in-use",), TWO),
-    ],
-)
-def test_a_claim_that_no_node_can_serve_is_refused_before_any_is_asked(
-    claim_: PodClaim, fault: tuple[str, ...], drawing: Drawing
-) -> None:
-    expected = ClaimsUnallocated("default/p", "default/c", *fault)  # type: ignore[arg-type]
-    assert prepare(claiming(claim_), of(drawing), rules("1.8")).refusal == expected
-    cause = why_of(drawing.with_pods(claiming(claim_)), "p").cause
+def test_a_claim_whose_class_does_not_exist_is_refused_before_any_node_is_asked() -> None:
+    expected = ClaimsUnallocated("default/p", "default/c", "no-class", "gpu", "r")
+    assert prepare(claiming(claim()), of(TWO), rules("1.8")).refusal == expected
+    cause = why_of(TWO.with_pods(claiming(claim())), "p").cause
     assert cause is not None
     assert (cause.code, cause.pods) == ("claims-unallocated", ("default/p",))
-
-
-def test_a_pod_for_which_a_claim_is_reserved_may_use_it_however_many_do() -> None:
-    full = claim("c", allocated=True, reserved=(*map(str, range(256)), "u"))
-    assert prepare(claiming(full, uid="u"), of(TWO), rules("1.8")).refusal is None
 
 
 @pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
@@ -239,6 +225,13 @@ def test_members_without_topology_take_devices_one_after_the_other() -> None:
     assert why_of(short_of).verdict == "no"
 
 
+def test_members_without_topology_do_not_get_a_device_twice_that_several_nodes_can_use() -> None:
+    drawing = with_devices(TWO, device("n1", place=DevicePlace())).with_gang("job", 2, 1)
+    drawing = drawing.change_pods("job-0", resource_claims=(claim("a"),))
+    drawing = drawing.change_pods("job-1", resource_claims=(claim("b"),))
+    assert why_of(drawing).verdict == "no"
+
+
 def test_no_pod_is_preempted_for_devices() -> None:
     drawing = TAKEN.with_running("low", on="n1", cpu=1).with_pods(claiming(claim(), priority=9))
     report = preempt_of(drawing, "p")
@@ -300,6 +293,11 @@ OPEN = with_devices(TWO, device("n1"), device("n2"))
             "device pool x of driver gpu.example.com (not all of its ResourceSlices are there)",
         ),
         (OPEN, claim(allocated=True), ""),
+        (
+            OPEN,
+            claim(allocated=True, reserved=tuple(map(str, range(256)))),
+            "resource claim default/c (as many pods use it as may)",
+        ),
         (OPEN, claim(allocated=True, terms=ON_N2, reserved=("other",)), ""),
         (
             OPEN,

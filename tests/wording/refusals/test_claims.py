@@ -50,11 +50,12 @@ def test_what_a_pod_waits_for_before_it_is_tried(fault: ClaimFault, words: str) 
             ClaimsUnallocated("ns/p", "ns/c", "no-class", "gpu", "r"),
             "request r of resource claim ns/c names DeviceClass gpu, which does not exist.",
         ),
-        (ClaimsUnallocated("ns/p", "ns/c", "in-use"), "resource claim ns/c is used by as many pods as may use one."),
         (
             ClaimsUnallocated("ns/p", "ns/c", "being-allocated"),
-            "resource claim ns/c is being allocated for another pod that waits to be bound; pods that are bound"
-            " together cannot share a claim that is not allocated yet.",
+            (
+                "resource claim ns/c is being allocated for another pod that waits to be bound; pods that are bound"
+                " together cannot share a claim that is not allocated yet."
+            ),
         ),
     ],
 )

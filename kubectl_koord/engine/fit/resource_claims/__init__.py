@@ -21,9 +21,6 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.resource_claims import DeviceId, ResourceClaim
 from kubectl_koord.model.snapshot import Snapshot
 
-_MOST_USERS = 256
-"""How many pods may use a claim at once (`ResourceClaimReservedForMaxSize`)."""
-
 
 class ResourceClaims(Stateless, Struct, frozen=True):
     """The filter: `allocated` and `requests` are the trigger's claims that are allocated, and what the others ask for.
@@ -39,6 +36,10 @@ class ResourceClaims(Stateless, Struct, frozen=True):
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed takes devices."""
         return True
+
+    def follows_members_elsewhere(self, _trigger: PodRequirements) -> bool:
+        """Tell whether several nodes can use the same device."""
+        return any(one.candidates.shared for one in self.requests)
 
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node cannot supply what is asked for, or allocated devices are elsewhere."""
@@ -82,8 +83,7 @@ def _refusal(
 ) -> ClaimsUnallocated | None:
     """Return why a claim cannot be used on any node (`PreFilter`)."""
     if claim.allocated:
-        is_full = len(claim.reserved) >= _MOST_USERS and trigger.uid not in claim.reserved
-        return ClaimsUnallocated(trigger.key, claim.name, "in-use") if is_full else None
+        return None
     if claim.name in in_flight:
         return ClaimsUnallocated(trigger.key, claim.name, "being-allocated")
     if not snapshot.sees("DeviceClass"):

@@ -27,6 +27,9 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.model.values.memo import memoised
 
 ClaimFault: TypeAlias = Literal["not-made", "missing", "being-deleted", "not-owner"]
+_MOST_USERS = 256
+"""How many pods may use a claim at once (`ResourceClaimReservedForMaxSize`): binding more fails."""
+
 KINDS = ("ResourceClaim", "DeviceClass", "ResourceSlice")
 """What decides about resource claims."""
 
@@ -80,7 +83,10 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
             yield from (OpenClaim(found.name, feature) for feature in found.open)
             for request in found.requests:
                 yield from _of_request(found.name, request, snapshot)
-        elif found.terms is not None and set(found.reserved) <= {pod.uid}:
+            continue
+        if len(found.reserved) >= _MOST_USERS and pod.uid not in found.reserved:
+            yield OpenClaim(found.name, "users")
+        if found.terms is not None and set(found.reserved) <= {pod.uid}:
             yield IdleClaim(found.name)
 
 
