@@ -21,6 +21,9 @@ class Selector(Struct, frozen=True, gc=False):
     requirements: tuple[Requirement, ...] = ()
 
 
+EVERYTHING = Selector()
+
+
 class NodeTerm(Struct, frozen=True, gc=False):
     """One term of a required node affinity: label expressions and field (metadata.name) ones."""
 
