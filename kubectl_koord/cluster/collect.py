@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster import kinds, pod_claims
 from kubectl_koord.cluster.kinds import Kind
 from kubectl_koord.cluster.objects import (
     metrics,
@@ -29,7 +29,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.reservations import Reservation
-from kubectl_koord.model.resource_claims import DynamicResources, PodClaim
+from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -210,7 +210,7 @@ class Collector:
         running, waiting, finished = self._pods.sorted()
         gaps = tuple(gaps)
         if self.has_resource_claims:
-            waiting = self._with_resource_claims(waiting, gaps)
+            waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
         deployments = list(self.values(kinds.DEPLOYMENT).values())
@@ -242,7 +242,7 @@ class Collector:
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
             dynamic_resources=self._dynamic_resources(),
-            gaps=tuple(sorted(filter(_is_lack, gaps), key=lambda gap: gap.kind)),
+            gaps=tuple(sorted(filter(pod_claims.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,
@@ -284,20 +284,6 @@ class Collector:
             capacities=tuple(one for _, one in sorted(self.values(kinds.STORAGE_CAPACITY).items())),
         )
 
-    def _with_resource_claims(
-        self, waiting: Iterable[pods.PendingPod], gaps: Iterable[Gap]
-    ) -> tuple[pods.PendingPod, ...]:
-        """Return the pods with their ResourceClaims; without any where the API does not serve these."""
-        if any(gap.kind == kinds.RESOURCE_CLAIM.name and gap.code == "missing" for gap in gaps):
-            return tuple(structs.replace(pod, resource_claims=()) for pod in waiting)
-        known = self.values(kinds.RESOURCE_CLAIM)
-        return tuple(
-            structs.replace(pod, resource_claims=tuple(_found(claim, known) for claim in pod.resource_claims))
-            if pod.resource_claims
-            else pod
-            for pod in waiting
-        )
-
     def _dynamic_resources(self) -> DynamicResources:
         claims = self.values(kinds.RESOURCE_CLAIM).values()
         slices = self.values(kinds.RESOURCE_SLICE).values()
@@ -325,16 +311,6 @@ class Collector:
         found = (reservations.reserve_pod(one, moment, self._pool, waiting_too=waits) for one in written)
         # Claims are those of real pods: there are none for what a reservation stands for.
         return _by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
-
-
-def _is_lack(gap: Gap) -> bool:
-    """Tell whether anything may be there that was not read: a cluster that serves no ResourceClaims has none."""
-    return gap.kind not in kinds.CLAIM_KINDS or gap.code != "missing"
-
-
-def _found(claim: PodClaim, known: Mapping[str, resource_claims.ClaimOfCluster]) -> PodClaim:
-    found = known.get(claim.claim)
-    return claim if found is None else structs.replace(claim, found=found.claim)
 
 
 def _by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:
