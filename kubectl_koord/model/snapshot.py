@@ -13,6 +13,7 @@ from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, Po
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.resource_claims import NO_DEVICES, DynamicResources
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -68,7 +69,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
-    only where a question needs it.
+    only where a question needs it. `dynamic_resources` is what resource claims are allocated from, read only where a
+    pending pod has one.
     """
 
     moment: str
@@ -85,6 +87,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reserve_pods: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
+    dynamic_resources: DynamicResources = NO_DEVICES
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()

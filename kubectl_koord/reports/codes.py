@@ -28,6 +28,7 @@ CauseCode: TypeAlias = Literal[
     "invalid-request",
     "no-matching-reservation",
     "volumes-unbound",
+    "claims-unallocated",
     "plan-not-executable",
     "insufficient-slots",
     "multiple-mismatch",

@@ -20,7 +20,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
 from kubectl_koord.model import pods, reservations
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.values.selectors import Requirement
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 
 _SCHEDULING = "scheduling.koordinator.sh/"
 _ORDER = _SCHEDULING + "reservation-order"
@@ -190,8 +190,8 @@ def _pinned(requirements: pods.PodRequirements, node: str | None) -> pods.PodReq
     if not node:
         return requirements
     pin = Requirement("metadata.name", "In", (node,))
-    terms = requirements.affinity or (pods.NodeTerm(),)
-    pinned = tuple(pods.NodeTerm(term.labels, (*term.fields, pin)) for term in terms)
+    terms = requirements.affinity or (NodeTerm(),)
+    pinned = tuple(NodeTerm(term.labels, (*term.fields, pin)) for term in terms)
     return structs.replace(requirements, affinity=pinned)
 
 

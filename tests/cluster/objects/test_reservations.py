@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.pods import NodeTerm, PodRequirements, ReservedRoom
+from kubectl_koord.model.pods import PodRequirements, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -18,7 +18,7 @@ from kubectl_koord.model.reservations import (
     ReservationUse,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.selectors import Requirement, Selector, Taint, Toleration
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Taint, Toleration
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, running, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"
