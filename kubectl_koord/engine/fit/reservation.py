@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit import device_share
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.fit.node_affinity import is_selected
+from kubectl_koord.engine.fit.numa import placing
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
     BeyondReservation,
@@ -160,19 +161,21 @@ class SamePolicy(Stateless, Struct, frozen=True):
 class Booking(Stateless, Struct, frozen=True):
     """Which reservation a pod takes that has found its node, and which nodes it prefers for theirs.
 
-    `devices` tells which of them have the devices that it asks for, None where it asks for none.
+    `devices` tells which of them have the devices that it asks for, `zones` which have CPUs and NUMA zones; they are
+    None where it asks for none.
     """
 
     depends_on: ClassVar[DependsOn] = "books"
     of: _Reservations
     devices: device_share.Nomination | None = None
+    zones: placing.Placing | None = None
 
     def reject(self, _pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> None:
         """Refuse nothing."""
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the reservation that is taken, if any."""
-        taken = self._taken(state, pod.requirements.requests)
+        taken = self._taken(pod, state)
         return structs.replace(booked, reservation=taken.uid) if taken else booked
 
     def preference(self, state: NodeState) -> tuple[int, int]:
@@ -180,9 +183,9 @@ class Booking(Stateless, Struct, frozen=True):
         orders = [one.order for one in self.of.named(state)]
         return (0 if any(orders) else 1 if orders else 2), min((order for order in orders if order), default=0)
 
-    def _taken(self, state: NodeState, asked: Resources) -> Reservation | None:
+    def _taken(self, pod: PendingPod, state: NodeState) -> Reservation | None:
         """Return the reservation of the lowest order, else the one that is used up most (`NominateReservation`)."""
-        every = self.of.named(state)
+        every, asked = self.of.named(state), pod.requirements.requests
         if len(every) == 1 and self.of.use.affinity is not None:
             return every[0]
         fitting = [
@@ -191,6 +194,7 @@ class Booking(Stateless, Struct, frozen=True):
             if not self.of.short_of_node(one, state, asked)
             and _short_of_reservation(one, state, asked) == ((), False)
             and (self.devices is None or self.devices.gives(state, one.uid))
+            and (self.zones is None or self.zones.gives(pod, state, one.uid))
         ]
         return min(fitting, key=lambda one: (one.order or _MOST, -_score(one, state, asked), one.name), default=None)
 
@@ -246,7 +250,7 @@ def prepare_booking(trigger: PendingPod, cluster: Cluster) -> Booking | None:
     found = _prepared(trigger, cluster)
     if found is None or found.use.ignores:
         return None
-    return Booking(found, device_share.nomination(trigger, cluster))
+    return Booking(found, device_share.nomination(trigger, cluster), placing.prepare(trigger, cluster))
 
 
 def _prepared(trigger: PendingPod, cluster: Cluster) -> _Reservations | None:
