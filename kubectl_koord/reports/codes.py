@@ -76,6 +76,7 @@ _Odd: TypeAlias = Literal[
     "mixed-policies",
     "reservation-members",
     "reservation-preempts",
+    "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
     "owners-forgotten",

@@ -14,6 +14,7 @@ from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
+from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -123,7 +124,9 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
         requirements=pods.PodRequirements(tuple((name, n) for name, n in reservation.size if name != "pods")),
         priority=_priority(written),
         allocations=Allocations(
-            devices=pod_devices.allocated(written.metadata.annotations), reservation=reservation.uid
+            devices=pod_devices.allocated(written.metadata.annotations),
+            cpus=numa.allocated(written.metadata.annotations),
+            reservation=reservation.uid,
         ),
         resources=reservation.resources,
         job=shared.job,
