@@ -74,7 +74,9 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
             no_way_out="" if proven or brief else sentences.CAUSE_COMES_FIRST,
         )
     if blind:
-        return report_of(simulation, warnings, verdict="unknown", cause=_not_readable(blind))
+        without_slots = (Notice("slots-not-shown", sentences.slots_not_counted(blind)),)
+        seen = (*warnings, *(without_slots if simulation.has_topology else ()))
+        return report_of(simulation, seen, verdict="unknown", cause=_not_readable(blind))
     return _tried(simulation, warnings, brief=brief)
 
 
@@ -121,6 +123,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     ):
         return _replacement(simulation, subject.group, outcomes[0], warnings)
     unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
+    attempts = tuple(outcome.first for outcome in outcomes)
     verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
         left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
@@ -129,7 +132,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
             message = sentences.place_may_be_taken(unread)
-            return report_of(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
+            unseen = Cause("not-readable", message)
+            return report_of(simulation, warnings, verdict="unknown", cause=unseen, attempts=attempts, brief=brief)
     likeliest = outcomes[0]
     others = alternatives_of(simulation, outcomes)
     cause = retry.waits(simulation) if verdict == "yes" else _cause(simulation, outcomes, unevaluated, verdict)
@@ -152,7 +156,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         ),
         verdict=verdict,
         cause=cause,
-        first=likeliest.first,
+        attempts=attempts,
         brief=brief,
         placement=placed,
         alternatives=others,
@@ -215,7 +219,7 @@ def _replacement(simulation: Simulation, group: GangGroup, outcome: Outcome, war
         warnings,
         verdict="unknown",
         cause=about_pods(code, sentences.DEPENDS_ON_MEMORY, pods),
-        first=outcome.first,
+        attempts=(outcome.first,),
         alternatives=(
             WhyAlternative(sentences.SCHEDULER_REMEMBERS, "yes"),
             WhyAlternative(sentences.SCHEDULER_FORGOT, "no", cause=waits),
@@ -237,7 +241,7 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
         warnings,
         verdict="no" if left.certain else "unknown",
         cause=about_pods(code, message, simulation.subject.pending),
-        first=left.outcome.first,
+        attempts=(left.outcome.first,),
         funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=found.ways,
         no_way_out=found.why_none,

@@ -68,6 +68,7 @@ _Odd: TypeAlias = Literal[
     "virtual-domains",
     "stale-status",
     "slots-not-shown",
+    "slots-incomplete",
     "contended",
     "ignores-budgets",
     "overloaded-nodes",
