@@ -28,6 +28,8 @@ class Rules(Struct, frozen=True):
     places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
     forgets_owners: a scheduler that starts may read a running owner before its reservation, and then does not know
         that it draws on it.
+    forgets_cpus: a scheduler that starts may read a running pod before its node's NodeResourceTopology, and then takes
+        its CPUs and its part of zones for free.
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
@@ -44,6 +46,7 @@ class Rules(Struct, frozen=True):
     spends_reservations: bool
     places_waiting_reservations: bool
     forgets_owners: bool
+    forgets_cpus: bool
     looks_up_reservations: bool
 
 
@@ -62,6 +65,7 @@ _RULES = {
         spends_reservations=True,
         places_waiting_reservations=True,
         forgets_owners=False,
+        forgets_cpus=False,
         looks_up_reservations=False,
     ),
     "1.8": Rules(
@@ -78,6 +82,7 @@ _RULES = {
         spends_reservations=False,
         places_waiting_reservations=False,
         forgets_owners=False,
+        forgets_cpus=False,
         looks_up_reservations=False,
     ),
     "main": Rules(
@@ -94,6 +99,7 @@ _RULES = {
         spends_reservations=False,
         places_waiting_reservations=False,
         forgets_owners=True,
+        forgets_cpus=True,
         looks_up_reservations=True,
     ),
 }

@@ -5,14 +5,22 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
+from kubectl_koord.diagnosis import (
+    admission,
+    contention,
+    coverage,
+    evidence,
+    overview,
+    quota,
+    reservations,
+    visibility,
+)
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.oddities import is_satisfied_by_earlier_pods
-from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.explain import insufficient
+from kubectl_koord.explain import insufficient, surprises
 from kubectl_koord.explain.alternatives import alternatives_of
 from kubectl_koord.explain.insufficient import about_pods
 from kubectl_koord.explain.pending_report import report_of
@@ -152,7 +160,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
-            *(_contended(simulation, likeliest.first) if not brief else ()),
+            *(surprises.notices(simulation, outcomes, verdict) if not brief else ()),
         ),
         verdict=verdict,
         cause=cause,
@@ -164,18 +172,6 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         unblock=found.ways,
         no_way_out=found.why_none,
     )
-
-
-def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
-    """Yield which jobs want the place that the subject would have, or what becomes free for it."""
-    if first.placement is None:
-        before = [other.key for other in contention.higher_priority_jobs(simulation)]
-        if before:
-            yield Notice("contended", sentences.goes_first(before))
-        return
-    others = contention.equals(simulation, first.placement)
-    if others:
-        yield Notice("contended", sentences.same_place(others))
 
 
 def _ways_out(simulation: Simulation, failed: Outcome) -> ways_out.Found:
