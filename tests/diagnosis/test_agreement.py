@@ -87,3 +87,24 @@ def test_what_was_said_before_any_node_holds_while_it_is_the_cause(
     said: str, drawing: Drawing, name: str, *, expected: bool | None
 ) -> None:
     assert agrees(drawing, said, name) is expected
+
+
+QUOTA = "Insufficient quotas, quotaName: {}, runtime: cpu:2, used: cpu:0, pod's request: cpu:9, exceedDimensions: [cpu]"
+
+
+@pytest.mark.parametrize(("name", "expected"), [("default", True), ("other", None)])
+def test_a_quota_that_still_refuses_is_still_told(name: str, *, expected: bool | None) -> None:
+    limited = LONE.with_quota("default", max=(("cpu", 2000),))
+    assert why_of(limited, "pod/p").cause is not None
+    assert agrees(limited, QUOTA.format(name), "pod/p") is expected
+
+
+def test_words_about_nodes_no_longer_hold_for_what_would_be_placed() -> None:
+    free = cluster("s0: b0[n1 n2 n3]").with_pod("p", cpu=1)
+    assert agrees(free, "0/3 nodes are available: 3 Insufficient cpu.", "pod/p") is False
+
+
+def test_slots_are_not_compared_where_there_are_none_to_compare_with() -> None:
+    nowhere = cluster("s0: b0[n1 n2 n3]").with_gang("job", 4, 8, must_gather="NoLayer")
+    assert agrees(nowhere, PLAN.format(4, TABLE.format(1, 1)), "job") is None
+    assert agrees(nowhere, PLAN.format(4, ""), "job") is True
