@@ -80,7 +80,8 @@ def report_of(
 def _of_subject(subject: Subject) -> dict[str, object]:
     """Return the fields of the report that a gang and a lone pod fill each in its own way."""
     if isinstance(subject, GangSubject):
-        return {"bound_pods": subject.group.bound, "min_member": subject.group.own.minimum or 0}
+        own = subject.group.own
+        return {"bound_pods": subject.group.bound, "min_member": own.minimum or 0, "defined_by": own.defined_by}
     pod = subject.pod
     is_bound = isinstance(pod, RunningPod) or (isinstance(pod, FinishedPod) and pod.was_bound)
     node = pod.node if isinstance(pod, RunningPod) else ""

@@ -142,8 +142,9 @@ def members(codes: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+CAUSES = members(CauseCode)
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Causes", members(CauseCode)),
+    ("Causes", CAUSES),
     ("Reasons of preempt", members(ReasonCode)),
     ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
     ("Ways out", members(ActionCode)),

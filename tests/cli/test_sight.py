@@ -43,6 +43,7 @@ VERBS = (
     Verb(("devices", "a0"), (0, "yes"), ("Device",), ("Node",)),
     Verb(("devices", "a9"), FAILED, (), ("Node",)),
     Verb(("devices", "--domain", "spine-a"), (0, "yes"), ("Device",), ("Node", "ClusterNetworkTopology")),
+    Verb(("gangs",), (0, "yes"), ("Node", "Pod", "PodGroup")),
     Verb(("topo", "--whole-cards"), (0, "yes"), ("Node", "ClusterNetworkTopology")),
     Verb(("topo", "--resource", "cpu"), (0, "yes"), ("ClusterNetworkTopology",), ("Node",)),
     Verb(("why-pending",), (0, "yes"), ("Node", "Pod", "PodGroup")),

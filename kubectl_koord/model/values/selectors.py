@@ -21,6 +21,9 @@ class Selector(Struct, frozen=True, gc=False):
     requirements: tuple[Requirement, ...] = ()
 
 
+EVERYTHING = Selector()
+
+
 class Toleration(Struct, frozen=True, gc=False):
     """One toleration of a pod; empty key with Exists tolerates every taint."""
 
