@@ -18,6 +18,7 @@ from kubectl_koord.reports.common import Notice
 from kubectl_koord.simulation.simulation import Simulation, next_attempt
 from kubectl_koord.wording import bookings as words
 
+_FEWEST = 2  # pods that can have the same
 _WHOLE = {"koordinator.sh/gpu-core": 100, "koordinator.sh/gpu-memory-ratio": 100, "koordinator.sh/rdma": 100}
 _WHOLE |= {"koordinator.sh/fpga": 100}
 
@@ -42,20 +43,25 @@ def _wants_devices(subject: Subject) -> bool:
 
 
 def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
-    for node, pods in sorted(snapshot.running.items()):
+    for node in sorted(snapshot.running):
+        booked = [(pod, pod.allocations.cpus) for pod in snapshot.running[node]]
+        bound = [(pod, cpus.cpus) for pod, cpus in booked if cpus is not None]
         holders: dict[int, list[str]] = {}
-        for pod in pods:
-            for cpu in pod.allocations.cpus.cpus if pod.allocations.cpus is not None else ():
+        for pod, numbers in bound if len(bound) >= _FEWEST else ():
+            for cpu in numbers:
                 holders.setdefault(cpu, []).append(pod.key)
         shared: dict[tuple[str, ...], list[int]] = {}
         for cpu, names in sorted(holders.items()):
             if len(names) > 1:
                 shared.setdefault(tuple(sorted(names)), []).append(cpu)
-        yield from (words.HeldTwice(node, "cpu", tuple(numbers), names) for names, numbers in shared.items())
+        yield from (words.HeldTwice(node, "cpu", tuple(cpus), names) for names, cpus in shared.items())
 
 
 def _devices_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
-    for node, pods in sorted(snapshot.running.items()):
+    for node in sorted(snapshot.running):
+        pods = [pod for pod in snapshot.running[node] if pod.allocations.devices]
+        if len(pods) < _FEWEST:
+            continue
         holders: dict[tuple[str, int], list[RunningPod]] = {}
         for pod in pods:
             for one in pod.allocations.devices:
