@@ -19,7 +19,7 @@ CODES = {
 
 def told(drawing: Drawing) -> list[tuple[str, str]]:
     every = (*why_of(drawing).warnings, *preempt_of(drawing).warnings)
-    return [(one.code, one.message) for one in every if one.code in CODES]
+    return list(dict.fromkeys((one.code, one.message) for one in every if one.code in CODES))
 
 
 def test_a_pending_reservation_that_counts_as_a_member_is_told() -> None:

@@ -35,7 +35,8 @@ _FEWEST_CAUSES = 10
 _USUAL_WIDTH = 80
 # What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
 _LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
-_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing", "slots-not-shown"}
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing"}
+_OF_SLOTS = {"slots-not-shown", "slots-incomplete"}  # which lists do not show
 
 
 def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
@@ -132,7 +133,7 @@ def _cut(size: int, lines: int) -> int:
 
 def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
-    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT | _OF_SLOTS
     found: dict[str, dict[str, Notice]] = {}
     for item in report.items:
         for notice in item.warnings:
