@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
+from kubectl_koord.engine.fit.resource_claims import readiness
+from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
@@ -69,7 +70,7 @@ def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
         kinds.append("PodGroup")
         if _has_spec(subject.group):
             kinds.append("ClusterNetworkTopology")
-    kinds += volume_kinds(subject, snapshot)
+    kinds += (*volume_kinds(subject, snapshot), *claim_kinds(subject, snapshot))
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
     if snapshot.numa_settings or any(pod.requirements.numa != NO_NUMA for pod in subject.pending):
@@ -85,6 +86,11 @@ def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     claims = [snapshot.claims[name] for name in sorted(names) if name in snapshot.claims]
     unbound = _OF_UNBOUND if any(not claim.volume for claim in claims) else ()
     return tuple(dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume", "CSINode", *unbound)))
+
+
+def claim_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the kinds that decide about the resource claims of the subject's pods."""
+    return readiness.KINDS if any(uses_claims(pod, snapshot) for pod in subject.pending) else ()
 
 
 def _has_spec(group: GangGroup) -> bool:
@@ -103,9 +109,9 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ..
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        ignored = () if rules(snapshot.config.version).knows_resource_claims else (PodSetting("resource-claims"),)
-        yield from (one for one in pod.requirements.unevaluated if one not in ignored)
+        yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
+        yield from open_claims(pod, snapshot)
         devices = request_of(pod.requirements)
         if isinstance(devices, DeviceRequest) and devices.needs_template:
             yield PodSetting("npu-template")

@@ -28,6 +28,8 @@ class Rules(Struct, frozen=True):
     places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
     forgets_owners: a scheduler that starts may read a running owner before its reservation, and then does not know
         that it draws on it.
+    returns_owners_of_zones: CPUs and zones that owners of a reservation have count once for a pod that matches it and
+        draws on the rest of the node; and one that lacks CPUs or zones for a pod is not taken.
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
@@ -45,6 +47,7 @@ class Rules(Struct, frozen=True):
     places_waiting_reservations: bool
     forgets_owners: bool
     looks_up_reservations: bool
+    returns_owners_of_zones: bool
 
 
 _RULES = {
@@ -63,6 +66,7 @@ _RULES = {
         places_waiting_reservations=True,
         forgets_owners=False,
         looks_up_reservations=False,
+        returns_owners_of_zones=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -79,6 +83,7 @@ _RULES = {
         places_waiting_reservations=False,
         forgets_owners=False,
         looks_up_reservations=False,
+        returns_owners_of_zones=False,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -95,6 +100,7 @@ _RULES = {
         places_waiting_reservations=False,
         forgets_owners=True,
         looks_up_reservations=True,
+        returns_owners_of_zones=True,
     ),
 }
 

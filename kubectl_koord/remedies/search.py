@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.engine.admission.before_trying import before_trying
-from kubectl_koord.engine.admission.queue import by_node
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
@@ -28,7 +27,7 @@ from kubectl_koord.reports.edits import (
 )
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
+from kubectl_koord.simulation.simulation import Cluster, Simulation, every_outcome, next_attempt, open_outcomes, seats
 from kubectl_koord.wording.remedies.ways_out import Change
 
 T = TypeVar("T")
@@ -219,8 +218,8 @@ class Search:
         if not self.works(edits):
             return None
         before = contention.jobs_ahead(simulation).view
-        assignments = next(outcome.first.placement for outcome in open_outcomes(simulation, before, preemption=False))
-        placed = by_node(simulation.subject.pending, assignments or {})
+        then = Cluster(simulation.snapshot, before, simulation.tree).simulation(simulation.subject)
+        placed = seats(then, open_outcomes(then, preemption=False)[0])
         return before.with_pods(placed), tuple(placed)
 
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:

@@ -236,6 +236,42 @@ def test_a_document_of_another_kind_is_no_empty_list(
     assert koord(*words) == (2, "", f"error: the server's list of Node cannot be read: {what}\n")
 
 
+def with_a_resource_claim() -> list[Object]:
+    """Return the cluster with a gang whose pod has a resource claim, which is allocated."""
+    using = pod("using-0", "using", cpu="1")
+    using["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpu", "namespace": "default"},
+        "status": {"allocation": {}},
+    }
+    return [*objects(), pod_group("using", 1), using, claim]
+
+
+def test_an_answer_about_a_pod_with_a_resource_claim_rests_on_what_decides_about_it(
+    koord: Run, serving: Callable[..., ApiServer]
+) -> None:
+    api = serving(with_a_resource_claim())
+    words = ("why-pending", "using", "-o", "json")
+    assert ended(koord(*words)) == (0, "yes")
+    for kind in kinds.CLAIM_KINDS:
+        api.rules[:] = [forbidden(RESOURCE[kind])]
+        done = koord(*words)
+        assert ended(done) == REFUSED
+        assert kind in said(done)
+        assert why_not(forbidden, RESOURCE[kind]) in said(done)
+    api.rules[:] = [not_served(RESOURCE[kind]) for kind in kinds.CLAIM_KINDS]
+    done = koord(*words)
+    assert ended(done) == (0, "yes")
+    assert not any(kind in said(done) for kind in kinds.CLAIM_KINDS)
+
+
+def test_kinds_of_resource_claims_are_listed_only_where_a_pod_has_one(koord: Run, api: ApiServer) -> None:
+    koord("why-pending")
+    assert not [request for request in api.log if "resource.k8s.io" in request.path]
+
+
 def without_koordinator(api: ApiServer) -> None:
     api.rules.append(
         Rule(r"/apis/(scheduling|slo)\.(koordinator\.sh|sigs\.k8s\.io)/.*", 404, raw=b"404 page not found\n")

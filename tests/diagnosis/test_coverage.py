@@ -22,7 +22,7 @@ GPU = FREE.change("n1", "n2", allocatable=(*cpus(8, nvidia_gpu=8), ("pods", 110)
 GPU = GPU.with_members(("job-0", "job-1"), "job", requests=cpus(1, nvidia_gpu=1))
 DATA = "default/data"
 NPU = (("huawei.com/npu-core", 4), ("koordinator.sh/gpu-memory-ratio", 50))
-CLAIMS = PodSetting("resource-claims")
+HINT = PodSetting("scheduling-hint")
 CLAIMING = FREE.with_members(("job-0",), "job", claims=("data",))
 HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
 
@@ -31,7 +31,7 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
     ("drawing", "what"),
     [
         (FREE.change_pods("job-1"), ""),
-        (FREE.with_members(("job-1",), "job", unevaluated=(CLAIMS,)), "resource claims"),
+        (FREE.with_members(("job-1",), "job", unevaluated=(HINT,)), "scheduling hint"),
         (FREE.with_quota("default"), ""),
         (FREE.with_quota("default", parent="gone"), "quota default (its parent does not exist)"),
         (FREE.with_quota("other", parent="gone"), ""),
@@ -96,7 +96,7 @@ def test_a_no_stays_a_no() -> None:
 
 @pytest.mark.parametrize(
     ("item", "verdict"),
-    [(WideningPodSetting("pod-level-resources"), "unknown"), (PodSetting("resource-claims"), "no")],
+    [(WideningPodSetting("pod-level-resources"), "unknown"), (HINT, "no")],
 )
 def test_some_things_could_also_turn_a_no_into_a_yes(item: Unevaluated, verdict: str) -> None:
     report = why_of(FREE.with_members(("job-0",), "job", cpu=9, unevaluated=(item,)))
@@ -108,17 +108,11 @@ def test_an_answer_names_what_it_rests_on() -> None:
 
 
 def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
-    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=(CLAIMS,))
+    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=(HINT,))
     report = why_of(drawing)
     assert report.domains == ()
-    words = "slots depend on resource claims, which is not evaluated."
+    words = "slots depend on scheduling hint, which is not evaluated."
     assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]
-
-
-@pytest.mark.parametrize(("version", "verdict"), [("1.7", "yes"), ("1.8", "unknown"), ("main", "unknown")])
-def test_resource_claims_are_ignored_by_1_7(version: str, verdict: str) -> None:
-    drawing = cluster("s0: b0[n1]").with_pod("p", unevaluated=(PodSetting("resource-claims"),)).version(version)
-    assert why_of(drawing, "p").verdict == verdict
 
 
 @pytest.mark.parametrize(
