@@ -172,6 +172,26 @@ def test_a_reservation_holds_room_until_it_expires(fields: Json) -> None:
     assert len(held(**fields).reserved) == 1
 
 
+@pytest.mark.parametrize(
+    ("fields", "expires"),
+    [
+        ({"expires": "2999-01-01T01:00:00+01:00"}, "2999-01-01T01:00:00+01:00"),
+        ({"ttl": "24h", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, "2999-01-01T00:00:00Z"),
+        ({"ttl": "0s", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, ""),
+        ({"ttl": "24h"}, ""),
+        ({"expires": "soon"}, ""),
+    ],
+)
+def test_when_a_reservation_expires_is_told_where_it_is_known(fields: Json, expires: str) -> None:
+    (reservation,) = held(**fields).reservations
+    assert (reservation.expires, reservation.terminating) == (expires, False)
+
+
+def test_a_reservation_that_is_being_deleted_says_so() -> None:
+    (reservation,) = held(meta={"deletionTimestamp": "2999-01-01T00:00:00Z"}).reservations
+    assert reservation.terminating
+
+
 def test_a_reservation_for_one_owner_ends_when_it_has_one() -> None:
     owner = pod("p", nodeName="n1", annotations={SCHEDULING + "reservation-allocated": '{"name": "x", "uid": "r"}'})
     assert held(owner).reserved == ()
