@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.remedies import cluster, gang, moves, pods, quotas, reservations
 from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
+from kubectl_koord.remedies.ways import cluster, gang, moves, pods, quotas, reservations
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted

@@ -9,7 +9,8 @@ from kubectl_koord.model.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.remedies import pods, selection
+from kubectl_koord.remedies import selection
+from kubectl_koord.remedies.ways import pods
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.edits import DeletePod, MovePod
 from kubectl_koord.reports.ways_out import WayOut

@@ -2,10 +2,11 @@
 
 import pytest
 
-from kubectl_koord.remedies import cluster as cluster_remedies
-from kubectl_koord.remedies import gang, moves, pods, ways_out
 from kubectl_koord.remedies import search as search_module
+from kubectl_koord.remedies import ways_out
 from kubectl_koord.remedies.search import Search, SearchBudget, largest
+from kubectl_koord.remedies.ways import cluster as cluster_remedies
+from kubectl_koord.remedies.ways import gang, moves, pods
 from kubectl_koord.reports.edits import DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import next_attempt, simulate

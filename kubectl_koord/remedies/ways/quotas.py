@@ -16,9 +16,9 @@ from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, Quota
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.costs import PodCosts
-from kubectl_koord.remedies.quota_limits import Limits, least
 from kubectl_koord.remedies.running_pods import eviction, harmed
 from kubectl_koord.remedies.search import Search
+from kubectl_koord.remedies.ways.quota_limits import Limits, least
 from kubectl_koord.reports.edits import UseQuota
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import counting_in, deleted
