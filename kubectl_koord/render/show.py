@@ -8,7 +8,7 @@ from msgspec import Struct
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.lines import VERDICT_STYLE
-from kubectl_koord.render.pages import change, devices, manual, pending, preempt, topo, why, why_preempted
+from kubectl_koord.render.pages import change, devices, manual, pending, preempt, quota, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
@@ -20,6 +20,7 @@ from kubectl_koord.reports.explanation import Explanation, Explanations
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 
 _NO_TERMINAL_WIDTH = 80
@@ -129,6 +130,8 @@ def _page(report: Report, options: TopoOptions, shown: Shown) -> list[Block]:
             page = topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
         case DevicesReport():
             page = devices.blocks(report, shown)
+        case QuotaTreeReport():
+            page = quota.blocks(report, shown)
         case WhyReport():
             page = why.blocks(report, shown)
         case PendingGangsReport():

@@ -13,11 +13,13 @@ from kubectl_koord.reports.explanation import Explanation, Explanations
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | QuotaTreeReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -32,6 +34,7 @@ API_VERSION = "kubectl-koord/v1alpha1"
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    QuotaTreeReport: "QuotaTree",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
