@@ -1,6 +1,7 @@
 """The report of `why-pending` about one subject, put together from its verdict, its cause and the attempt."""
 
 from kubectl_koord.diagnosis import coverage, evidence, overview
+from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.subjects import GangSubject, Subject
@@ -56,6 +57,9 @@ def report_of(
     }
     if first is not None and first.prefilter is None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
+    refusal = first.over_quota if first is not None and cause is not None and cause.code == "quota" else None
+    if refusal is not None and not brief:
+        fields["quota_holders"] = holding.holders(holding.state_of(simulation.view), refusal)
     waiting, waiting_for = overview.asked_for(pending)
     code = cause.code if cause is not None else None
     says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict, code)

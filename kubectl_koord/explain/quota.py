@@ -18,7 +18,7 @@ from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.quota import HeldBack, QuotaPod, QuotaRow, QuotaTreeReport, Share
-from kubectl_koord.wording.answers import quotas as sentences
+from kubectl_koord.wording import quotas as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 
 _Shares: TypeAlias = tuple[tuple[Share, ...], tuple[Share, ...]]
@@ -72,8 +72,9 @@ def quotas(
     state = holding.state_of(view)
     shares = _shares(state)
     shown = {name} if name else wanted
-    held = tuple(one for one in holding.of_all(state, snapshot) if one.quota in shown)
-    own = pods.pods_of(state, snapshot, name, held) if name else ()
+    refused = {quota: some for quota, some in holding.held_of(state, snapshot).items() if quota in shown}
+    held = holding.reported(refused, state, snapshot)
+    own = pods.pods_of(state, snapshot, name, refused.get(name, ())) if name else ()
     is_all = not name and not namespace
     return structs.replace(
         report,
@@ -216,7 +217,8 @@ def _row(
         }
         if quota.heads_tree and tree.tree_of(quota):
             computed["total"] = spelled(state.total(quota.tree))
-    below = [child.name for (_, parent), some in tree.children.items() if parent == name for child in some]
+    trees = {tree.tree_of(quota)} if name != ROOT else {of_tree for of_tree, _ in tree.children}
+    below = [child.name for of_tree in trees for child in tree.children.get((of_tree, name), ())]
     return QuotaRow(
         name=name,
         parent=quota.parent,

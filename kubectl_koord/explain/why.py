@@ -6,12 +6,14 @@ from typing import TypeAlias
 from msgspec import structs
 
 from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
+from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.oddities import is_satisfied_by_earlier_pods
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.view import of
 from kubectl_koord.explain import insufficient
 from kubectl_koord.explain.alternatives import alternatives_of
 from kubectl_koord.explain.insufficient import about_pods
@@ -103,6 +105,7 @@ def every_pending(snapshot: Snapshot, namespace: str = "") -> PendingGangsReport
         causes=overview.by_cause(items),
         contending=contention.contentions(cluster, startable),
         message=could_not_be_read(unread) if unread else "",
+        held_back=holding.of_namespace(of(snapshot), namespace),
     )
 
 

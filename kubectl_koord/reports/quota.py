@@ -36,7 +36,6 @@ class Hold(Struct, frozen=True, rename="camel"):
     of: int
     resources: tuple[str, ...]
     requests: Spelled
-    message: str
     lone_pod: bool = False
 
 

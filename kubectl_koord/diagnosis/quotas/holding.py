@@ -1,5 +1,6 @@
 """What quotas keep from being placed, and who has what they lack."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from kubectl_koord.diagnosis import visibility
@@ -15,7 +16,6 @@ from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.quota import HeldBack, Hold, Share, Spelled
-from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 from kubectl_koord.wording.words import main_amounts
 
 
@@ -35,27 +35,33 @@ def tried(pods: Iterable[PendingPod], snapshot: Snapshot) -> tuple[PendingPod, .
     return tuple(pod for pod in pods if not pod.gates and not pod.terminating and pod.scheduler in profiles)
 
 
+def held_of(state: QuotaState, snapshot: Snapshot) -> Mapping[str, tuple[Held, ...]]:
+    """Return by quota the pods that it refuses, among those that the scheduler tries."""
+    return held_back(state, tried(snapshot.pending, snapshot))
+
+
 def of_namespace(view: View, namespace: str = "") -> tuple[HeldBack, ...]:
     """Return which quotas hold back what of the gangs of a namespace, of all for none; nothing where that is open."""
     snapshot = view.snapshot
     limited = any(quota_tree(snapshot).may_refuse(pod) for pod in snapshot.pending)
     if not limited or visibility.unread(snapshot, "quotas"):
         return ()
-    found = held_back(state_of(view), tried(snapshot.pending, snapshot))
+    state = state_of(view)
+    found = held_of(state, snapshot)
     here = {
         name: tuple(held for held in some if not namespace or held.pod.namespace == namespace)
         for name, some in found.items()
     }
-    return tuple(_of_quota(name, some, snapshot) for name, some in here.items() if some)
+    return reported(here, state, snapshot)
 
 
-def of_all(state: QuotaState, snapshot: Snapshot) -> tuple[HeldBack, ...]:
-    """Return which quotas hold back what."""
-    found = held_back(state, tried(snapshot.pending, snapshot))
-    return tuple(_of_quota(name, some, snapshot) for name, some in found.items())
+def reported(found: Mapping[str, tuple[Held, ...]], state: QuotaState, snapshot: Snapshot) -> tuple[HeldBack, ...]:
+    """Return which quotas hold back what, by gang."""
+    waiting = Counter((state.tree.name_of(pod), pod.gang) for pod in snapshot.pending) if found else Counter()
+    return tuple(_of_quota(name, some, waiting) for name, some in found.items() if some)
 
 
-def _of_quota(name: str, held: tuple[Held, ...], snapshot: Snapshot) -> HeldBack:
+def _of_quota(name: str, held: tuple[Held, ...], waiting: Mapping[tuple[str, str], int]) -> HeldBack:
     gangs: dict[str, list[Held]] = {}
     for one in held:
         gangs.setdefault(one.pod.gang or one.pod.key, []).append(one)
@@ -63,21 +69,19 @@ def _of_quota(name: str, held: tuple[Held, ...], snapshot: Snapshot) -> HeldBack
     return HeldBack(
         quota=name,
         requests=spelled(total),
-        gangs=tuple(_hold(gang, some, name, snapshot) for gang, some in sorted(gangs.items())),
+        gangs=tuple(_hold(gang, some, waiting[name, some[0].pod.gang]) for gang, some in sorted(gangs.items())),
         waiting_for=main_amounts(total),
     )
 
 
-def _hold(gang: str, held: list[Held], quota: str, snapshot: Snapshot) -> Hold:
-    tree, lone = quota_tree(snapshot), not held[0].pod.gang
-    first = held[0].refusal
+def _hold(gang: str, held: list[Held], waiting: int) -> Hold:
+    lone = not held[0].pod.gang
     return Hold(
         gang=gang,
         pods=tuple(sorted(one.pod.key for one in held)),
-        of=1 if lone else sum(pod.gang == gang and tree.name_of(pod) == quota for pod in snapshot.pending),
+        of=1 if lone else waiting,
         resources=tuple(sorted({resource for one in held for resource in one.refusal.over})),
         requests=spelled(_requests(held)),
-        message=refusal_sentence(first),
         lone_pod=lone,
     )
 

@@ -3,19 +3,21 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_koord.diagnosis.quotas.holding import spelled
+from kubectl_koord.engine.quota.holding import Held
 from kubectl_koord.engine.quota.revoking import is_on, over_used, revoked
 from kubectl_koord.engine.quota.state import QuotaState
 from kubectl_koord.engine.quota.sums import Pod, is_fixed, requested
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.quota import Eviction, HeldBack, OverUse, QuotaPod
-from kubectl_koord.wording.answers import quotas as sentences
+from kubectl_koord.reports.quota import Eviction, OverUse, QuotaPod
+from kubectl_koord.wording import quotas as sentences
+from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 
 
-def pods_of(state: QuotaState, snapshot: Snapshot, name: str, held: Iterable[HeldBack]) -> tuple[QuotaPod, ...]:
+def pods_of(state: QuotaState, snapshot: Snapshot, name: str, held: Iterable[Held]) -> tuple[QuotaPod, ...]:
     """Return the pods that count against a quota itself: those that request most first."""
-    lacking = {pod: hold.message for one in held for hold in one.gangs for pod in hold.pods}
+    lacking = {one.pod.key: refusal_sentence(one.refusal) for one in held}
     waiting = [pod for pod in snapshot.pending if state.tree.name_of(pod) == name]
     pods: list[Pod] = [*_running(state, snapshot, {name}).get(name, ()), *waiting]
     size = {pod.key: requested(pod, name, state.tree) for pod in pods}
@@ -55,11 +57,13 @@ def _running(state: QuotaState, snapshot: Snapshot, names: Collection[str]) -> M
 
 
 def over_use(state: QuotaState, snapshot: Snapshot, names: Collection[str]) -> OverUse:
-    """Return whether the over-use controller runs, and whom of these quotas it would evict, or would if it ran.
+    """Return whether the over-use controller runs, and whom of these quotas it evicts.
 
-    It waits until a quota was above its runtime for a time, which no object shows.
+    Of a single quota whom it would evict is told where it does not run, too. It waits until a quota was above its
+    runtime for a time, which no object shows.
     """
-    over = {name: resources for name, resources in over_used(state).items() if name in names}
+    told = names if is_on(state) or len(names) == 1 else ()
+    over = {name: resources for name, resources in over_used(state).items() if name in told}
     running = _running(state, snapshot, over) if over else {}
     evicts = []
     for name, resources in over.items():

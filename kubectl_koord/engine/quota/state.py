@@ -118,9 +118,8 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         Of the other quotas it knows what they may use, and not what they use.
         """
         self.limit(name)
-        counting = {quota.name for quota in self._counting(name)}
         state = QuotaState(self.tree, {name: self.own.get(name, _NONE)}, self.nodes, self.rules)
-        state.__dict__["_sums"] = {key: sums for key, sums in self._sums.items() if key in counting}
+        state.__dict__["_sums"] = {quota.name: self._sums.get(quota.name, _NONE) for quota in self._counting(name)}
         state.__dict__["_known_runtimes"] = self._known_runtimes
         state.__dict__["_child_requests"] = self._child_requests
         return state

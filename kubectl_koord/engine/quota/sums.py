@@ -76,10 +76,11 @@ def _by_labels(pods: Iterable[Occupant]) -> Iterable[Alike]:
         if isinstance(pod, ReservedRoom):
             continue
         kind = (id(pod.labels), id(pod.requirements), pod.namespace, type(pod), pod.terminating)
-        if kind in numbers:
-            numbers[kind] += 1
-        else:
+        known = numbers.get(kind)
+        if known is None:
             examples[kind], numbers[kind] = pod, 1
+        else:
+            numbers[kind] = known + 1
     return (Alike(pod, numbers[kind]) for kind, pod in examples.items())
 
 

@@ -7,7 +7,7 @@ from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Style, 
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.quota import Headroom, QuotaPod, QuotaRow, QuotaTreeReport, Share
-from kubectl_koord.wording.answers import quotas
+from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages import quota as sentences
 from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import amount_of, resource_name
@@ -59,7 +59,7 @@ def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
     page: list[Block] = [Line(report.message, style)]
     held, rest = parted(report.held_back, shown.few)
     page += [Line(quotas.held(one), "bad") for one in held]
-    page += [more_line(sentences.more_quotas(len(rest)))] if rest else []
+    page += [more_line(quotas.more_quotas(len(rest)))] if rest else []
     if report.headroom is not None:
         page += [Gap(), *_headroom(report.headroom)]
     if report.quotas:
@@ -105,7 +105,7 @@ def _tree(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     yield Line(sentences.counted(report), "dim")
     yield slim(Tree(_TREE, tuple(_quota(quota, report) for quota in first)))
     if rest:
-        yield more_line(sentences.more_quotas(len(rest)))
+        yield more_line(quotas.more_quotas(len(rest)))
 
 
 def _quota(quota: QuotaRow, report: QuotaTreeReport) -> Row:

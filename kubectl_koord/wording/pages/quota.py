@@ -26,11 +26,6 @@ def more_findings(number: int) -> str:
     return and_more(count(number, "more finding"))
 
 
-def more_quotas(number: int) -> str:
-    """Return how many more quotas there are."""
-    return and_more(count(number, "more quota"))
-
-
 def evicts(one: Eviction, *, on: bool) -> str:
     """Return which pods of a quota the over-use controller evicts, or would."""
     what = f"{one.quota} uses more than its runtime ({listed([resource_name(name) for name in one.resources])})"

@@ -121,3 +121,8 @@ def unlimited(gang: str) -> str:
 def depends_on(names: str) -> str:
     """Return what decides and is not evaluated."""
     return f"that depends on {names}, which is not evaluated"
+
+
+def more_quotas(number: int) -> str:
+    """Return how many more quotas there are."""
+    return f"... and {count(number, 'more quota')} (--all shows them)"
