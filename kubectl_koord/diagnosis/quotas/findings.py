@@ -161,9 +161,8 @@ def _by_pods(view: View, state: QuotaState) -> Iterator[Finding]:
 def _by_amounts(state: QuotaState) -> Iterator[Finding]:
     tree = state.tree
     for name, resources in over_used(state).items():
-        for resource in resources:
-            message = sentences.over_used(resource, state.used(name)[resource], state.runtime(name)[resource])
-            yield _finding("warning", "quota-over-used", name, message)
+        used = tuple((resource, state.used(name)[resource]) for resource in resources)
+        yield _finding("warning", "quota-over-used", name, sentences.over_used(used, state.runtime(name)))
     for (of, parent), children in tree.children.items():
         if parent != ROOT:
             continue

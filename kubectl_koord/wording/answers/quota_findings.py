@@ -23,7 +23,7 @@ REMEDIES: Mapping[QuotaFindingCode, str] = {
     "quota-min-above-total": "Lower minimums, or add nodes: until then each gets its part.",
     "quota-pods-in-parent": "Move the pods to a quota below it: its runtime goes to those below, whatever they leave.",
     "quota-unknown": "Create the quota, or correct the label: until then the pods count against the default quota.",
-    "quota-over-used": "Wait until its pods end, or raise min: no further pod is admitted until then.",
+    "quota-over-used": "Wait until pods end, or raise min: until then no pod of its own is admitted.",
     "quota-used-differs": "Nothing, if it is the same a second later: pods that wait in Permit count there, too.",
     "quota-runtime-differs": "Nothing, if it is the same 10 seconds later; else check the scheduler's configuration.",
 }
@@ -130,10 +130,12 @@ def unknown_quota(pods: int, example: str, quota: str) -> str:
     return f"{count(pods, 'pod')} (such as {example}) {'names' if pods == 1 else 'name'} it, it does not exist: {then}."
 
 
-def over_used(resource: str, used: int, runtime: int) -> str:
-    """Return that a quota uses more than it may."""
-    name = resource_name(resource)
-    return f"it uses {amount_of(resource, used)} {name}, its runtime is {amount_of(resource, runtime)}."
+def over_used(used: Resources, runtime: Mapping[str, int]) -> str:
+    """Return that a quota uses more than it may, of these resources."""
+    parts = [
+        f"{amount_of(name, number)} of {amount_of(name, runtime[name])} {resource_name(name)}" for name, number in used
+    ]
+    return f"it uses more than its runtime: {listed(parts)}."
 
 
 def differs(resource: str, field: str, written: int, computed: int) -> str:

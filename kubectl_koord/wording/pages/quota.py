@@ -31,9 +31,8 @@ def evicts(one: Eviction, *, on: bool) -> str:
     what = f"{one.quota} uses more than its runtime ({listed([resource_name(name) for name in one.resources])})"
     if not one.pods:
         return f"{what}: it has no pods of its own that may be evicted."
-    would = "are evicted if it lasts" if on else "would be evicted if the controller was on"
-    names = [pod.pod for pod in one.pods]
-    return f"{what}: {listed(names)} {would}."
+    when = "evicted if that lasts" if on else "would be evicted if the controller was on"
+    return f"{what}; {when}: {listed([pod.pod for pod in one.pods])}."
 
 
 def notes(quota: QuotaRow) -> str:
