@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.quota import HeldBack, Share
-from kubectl_koord.wording.words import amount_of, count, listed, main_amounts, resource_name
+from kubectl_koord.wording.words import AmountForm, amount_of, count, listed, main_amounts, resource_name
 
 NO_QUOTAS = "No ElasticQuota exists: no pod is limited by a quota."
 NOTHING_HELD_BACK = "No quota holds back any pod."
@@ -16,10 +16,18 @@ ON = (
 )
 
 
+def counted(resource: str, written: str, form: AmountForm = "rounded") -> str:
+    """Return an amount that is spelled as a quantity as people count it, and anything else as it is."""
+    try:
+        number = quantity.amount(resource, quantity.parse(written))
+    except quantity.QuantityError:
+        return written
+    return amount_of(resource, number, form)
+
+
 def spelled_amount(resource: str, written: str) -> str:
-    """Return an amount that is spelled as a quantity as people count it: `8 GPU`."""
-    number = quantity.amount(resource, quantity.parse(written))
-    return f"{amount_of(resource, number)} {resource_name(resource)}"
+    """Return an amount that is spelled as a quantity with what it is of: `8 GPU`."""
+    return f"{counted(resource, written, 'exact')} {resource_name(resource)}"
 
 
 def held_together(held: Sequence[HeldBack]) -> str:

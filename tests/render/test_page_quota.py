@@ -86,11 +86,17 @@ Evaluated as Koordinator 1.8 (from the image tag)
 
 def test_of_many_the_first_are_shown_and_how_many_more_there_are() -> None:
     page = text(
-        replace(QUOTA, held_back=QUOTAS.held_back * 2, findings=QUOTAS.findings * 2, pods=QUOTA.pods * 2),
+        replace(
+            QUOTA,
+            held_back=QUOTAS.held_back * 2,
+            findings=QUOTAS.findings * 2,
+            pods=QUOTA.pods * 2,
+            quotas=(replace(QUOTAS.quotas[2], lent=QUOTAS.quotas[3].lent * 2, borrowed=()), *QUOTAS.quotas[:3]),
+        ),
         style=PIPE,
         shown=Shown(lines=1, rows=1, few=0),
     )
-    for more in ("4 more quotas", "3 more quotas", "4 more findings", "1 more (", "3 more pods"):
+    for more in ("4 more quotas", "3 more quotas", "4 more findings", "3 more (", "3 more pods"):
         assert f"... and {more}" in page
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.model.values import quantity
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Style, Table, Tree, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
@@ -10,7 +9,7 @@ from kubectl_koord.reports.quota import Headroom, QuotaPod, QuotaRow, QuotaTreeR
 from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages import quota as sentences
 from kubectl_koord.wording.pages.common import more
-from kubectl_koord.wording.words import amount_of, resource_name
+from kubectl_koord.wording.words import resource_name
 
 _TREE = (
     Column("QUOTA"),
@@ -87,8 +86,8 @@ def _headroom(headroom: Headroom) -> Iterator[Block]:
                 (
                     level.quota,
                     resource_name(level.resource) if level.resource else "",
-                    _amount(level.resource, level.used) if level.resource else "",
-                    _amount(level.resource, level.limit) if level.resource else "",
+                    quotas.counted(level.resource, level.used) if level.resource else "",
+                    quotas.counted(level.resource, level.limit) if level.resource else "",
                     "" if level.members is None else str(level.members),
                     "" if level.checked else sentences.NOT_CHECKED,
                 )
@@ -145,16 +144,12 @@ def _of_one(quota: QuotaRow) -> Iterator[Row]:
 
 
 def _cell(amounts: Mapping[str, str] | None, resource: str) -> str:
-    return _amount(resource, amounts[resource]) if amounts and resource in amounts else ""
-
-
-def _amount(resource: str, written: str) -> str:
-    return amount_of(resource, quantity.amount(resource, quantity.parse(written)), "rounded")
+    return quotas.counted(resource, amounts[resource]) if amounts and resource in amounts else ""
 
 
 def _share(shares: tuple[Share, ...], resource: str) -> str:
     found = next((share for share in shares if share.resource == resource), None)
-    return "" if found is None else ("" if found.exact else "<= ") + _amount(resource, found.amount)
+    return "" if found is None else ("" if found.exact else "<= ") + quotas.counted(resource, found.amount)
 
 
 def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
