@@ -128,7 +128,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
     most of it in words, `waiting_since` when the first of them was made.
     `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
-    `node` is where a lone pod is that is not pending, empty for a finished one.
+    `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
+    a `PodGroup`, `pods` by their annotations, empty for none of both.
     """
 
     verdict: Verdict
@@ -159,6 +160,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     nodes: tuple[NodeReason, ...] = ()
     node: str = ""
     quota_holders: tuple[Share, ...] = ()
+    defined_by: str = ""
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

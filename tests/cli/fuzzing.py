@@ -39,6 +39,7 @@ _COMMANDS = (
     ("topo", "--whole-cards"),
     ("devices",),
     ("quota",),
+    ("gangs", "-o", "wide"),
     ("why-pending",),
     ("why-pending", "-A", "-o", "yaml"),
     ("why-pending", "job"),

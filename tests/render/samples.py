@@ -493,9 +493,9 @@ REPORTS: dict[str, Report] = {
     "devices": DEVICES,
     "odd devices": ODD_DEVICES,
     "no devices": NO_DEVICES,
-    "quotas": replace(QUOTAS, held_back=(), findings=(), over_use=None, headroom=None, quotas=QUOTAS.quotas[:3]),
+    "quotas": replace(QUOTAS, held_back=(), findings=(), over_use=None, headroom=None, quotas=QUOTAS.quotas[2:3]),
     "one quota": replace(
-        QUOTA, held_back=(), findings=(), over_use=None, quotas=(replace(_QUOTA, borrowed=()),), pods=QUOTA.pods[1:]
+        QUOTA, held_back=(), findings=(), over_use=None, quotas=(replace(_QUOTA, borrowed=()),), pods=QUOTA.pods[:1]
     ),
     "no quotas": NO_QUOTAS,
     "why": WHY,
