@@ -7,6 +7,7 @@ from kubectl_koord.diagnosis.quotas.headroom import headroom_of
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.quota import counted_as, names, quotas, resource_names
 from kubectl_koord.explain.topo import topo
+from kubectl_koord.explain.why import every_pending
 from kubectl_koord.model.quotas import DEFAULT, NAME_LABEL, ROOT, SYSTEM, QuotaSettings
 from kubectl_koord.reports.quota import ChainLevel, QuotaTreeReport, Share
 from kubectl_koord.wording.pages.preempt import next_step
@@ -271,3 +272,25 @@ def test_preempt_names_the_quota_that_refuses_whatever_is_freed() -> None:
     assert (report.verdict, report.refusing_quota) == ("no", "a")
     assert next_step(report) == "Preemption frees nodes, and quota a refuses the gang: see why it is pending."
     assert preempt_of(BASE.with_gang("job", 2, 4)).refusing_quota == ""
+
+
+def test_the_listing_of_pending_gangs_says_what_quotas_hold_back_of_its_namespace() -> None:
+    drawing = quota(BASE, "a", 0, 5).with_gang("job", 2, 4, labels=of_quota("a"))
+    (held,) = every_pending(drawing).held_back
+    assert (held.quota, held.waiting_for) == ("a", "4 CPU")
+    assert every_pending(drawing, "other").held_back == ()
+    assert every_pending(drawing.with_gap("ElasticQuota")).held_back == ()
+    assert every_pending(BASE.with_gang("job", 2, 4)).held_back == ()
+
+
+def test_quotas_that_are_as_they_should_be_give_no_findings() -> None:
+    drawing = quota(BASE, "a", 0, 5, namespaces=("n",), used=cpus(1), runtime=cpus(2)).with_quota(DEFAULT)
+    for name in ("x", "y"):
+        drawing = drawing.with_running(f"n/{name}", on="n1", cpu=1)
+    assert codes(quotas(drawing.but(quotas=tuple(structs.replace(q, used=None) for q in drawing.quotas)))) == []
+    assert len(quotas(drawing, "a").pods) == 2
+
+
+def test_nobody_is_named_where_nobody_has_what_is_lacking() -> None:
+    drawing = quota(quota(BASE, "p", 0, 6), "a", 0, 16, parent="p").with_gang("job", 2, 4, labels=of_quota("a"))
+    assert why_of(drawing).quota_holders == ()

@@ -119,3 +119,9 @@ def test_other_pages_say_what_quotas_hold_back_and_admit() -> None:
     assert "\nQuotas admit 1 of 2 pending pods of train/job.\n" in text(
         replace(TOPO_FOR, headroom=QUOTAS.headroom), style=PIPE
     )
+
+
+def test_headroom_without_a_chain_is_one_line() -> None:
+    assert QUOTAS.headroom is not None
+    page = shown(replace(QUOTAS, headroom=replace(QUOTAS.headroom, chain=())))
+    assert "Quotas admit 1 of 2 pending pods of train/job.\n\nCounted" in page

@@ -116,7 +116,7 @@ def test_the_least_important_pods_are_evicted_and_spared_where_the_quota_stays_w
 
 
 def test_non_preemptible_pods_are_never_evicted_and_later_ones_go_first() -> None:
-    drawing = quota(sized(20), "a", 0, 4)
+    drawing = quota(sized(20), "a", 0, 2)
     pods = tuple(
         running(name, "n1", 3, labels=((NAME_LABEL, "a"), *extra), scheduled=at)
         for name, at, extra in (
