@@ -2,6 +2,7 @@
 
 from kubectl_koord.diagnosis import coverage, evidence, overview
 from kubectl_koord.diagnosis.agreement import Computed
+from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.subjects import GangSubject, Subject
@@ -53,6 +54,9 @@ def report_of(
     }
     if first is not None and first.prefilter is None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
+    refusal = first.over_quota if first is not None and cause is not None and cause.code == "quota" else None
+    if refusal is not None and not brief:
+        fields["quota_holders"] = holding.holders(holding.state_of(simulation.view), refusal)
     waiting, waiting_for = overview.asked_for(pending)
     code = cause.code if cause is not None else None
     computed = Computed(simulation, verdict, code, attempts, not left_out)

@@ -124,6 +124,7 @@ def _from_outcomes(
         rounds=likeliest.rounds,
         message=_message(simulation, outcome, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
+        refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
     )
 
 

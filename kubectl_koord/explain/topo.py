@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.diagnosis import cards, coverage, visibility
+from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
@@ -81,6 +82,7 @@ def topo(
         desired_offer_slot=_desired(snapshot, subject),
         message=could_not_be_read(unread) if verdict == "unknown" else "",
         whole=whole,
+        headroom=headroom_of(subject, view) if subject is not None and limits_any(subject, snapshot) else None,
     )
 
 

@@ -1,6 +1,6 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from msgspec import structs
@@ -10,7 +10,6 @@ from kubectl_koord.diagnosis import (
     contention,
     coverage,
     evidence,
-    overview,
     quota,
     reservations,
     visibility,
@@ -26,13 +25,11 @@ from kubectl_koord.explain.insufficient import about_pods
 from kubectl_koord.explain.pending_report import report_of
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated, WideningPodSetting
-from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import Cause, PendingGangsReport, PlanFailure, WhyAlternative, WhyReport
+from kubectl_koord.reports.pending import Cause, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import Cluster, Simulation, cluster_of, next_attempt, simulate
-from kubectl_koord.simulation.subjects import pending_subjects, selected
 from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
@@ -96,39 +93,6 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
     simulation = simulate(snapshot, subject)
     likeliest = next(iter(next_attempt(simulation)), None)
     return structs.replace(report, nodes=evidence.by_node(simulation, likeliest.first)) if likeliest else report
-
-
-def every_pending(
-    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, causes: Collection[str] = ()
-) -> PendingGangsReport:
-    """Return one report per gang group or lone pod with pending pods, in name order.
-
-    Args:
-        snapshot: the cluster.
-        namespace: where the pods are, empty for everywhere.
-        selector: which labels the PodGroup or a pending pod has.
-        causes: the codes of causes to which the list is restricted; none for all.
-
-    """
-    cluster = cluster_of(snapshot)
-    subjects = pending_subjects(snapshot, namespace)
-    subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
-    items = tuple(why(snapshot, subject, brief=True, sharing=cluster) for subject in subjects)
-    if causes:
-        items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
-        subjects = tuple(subject for subject in subjects if subject.key in {item.gang for item in items})
-    startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
-    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
-    unread = visibility.unread(snapshot, "listing", namespace)
-    return PendingGangsReport(
-        verdict="unknown" if unread else "yes",
-        basis=coverage.basis(snapshot),
-        warnings=warnings,
-        items=items,
-        causes=overview.by_cause(items),
-        contending=contention.contentions(cluster, startable),
-        message=could_not_be_read(unread) if unread else "",
-    )
 
 
 def _not_readable(gaps: tuple[Gap, ...]) -> Cause:

@@ -26,6 +26,8 @@ class Quota(Struct, frozen=True, gc=False):
     root (`heads_tree`) has the `total` to share; `beside_default` leaves that to the default tree, too. `namespaces`
     are those whose pods belong to it. `admission` limits what the webhook lets in, `profile` names what made the
     quota; `guaranteed`, `runtime` and `used` are what the scheduler last wrote, None where it wrote nothing.
+    Only the webhook looks at `strict`, the resources of which the maximum must not fall below what is used, and at
+    `forced`, which spares the quota checks of sums. `unreadable` are its annotations that cannot be read.
     """
 
     namespace: str
@@ -47,6 +49,9 @@ class Quota(Struct, frozen=True, gc=False):
     runtime: Resources | None = None
     used: Resources | None = None
     weighs_max: bool = False
+    strict: tuple[str, ...] = ()
+    forced: bool = False
+    unreadable: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -67,7 +67,22 @@ def quota(written: Quota) -> quotas.Quota:
         runtime=_listed(annotations, "runtime"),
         used=None if written.status.used is None else limits(written.status.used),
         weighs_max=not is_weighted,
+        strict=_names(annotations.get(f"{_PREFIX}max-strict-check-resource-keys", "")),
+        forced=labels.get(f"{_PREFIX}allow-force-update") == "true",
+        unreadable=_unreadable(annotations),
     )
+
+
+def _unreadable(annotations: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the annotations that somebody sets and that hold no JSON of their kind."""
+    lists = (key for key in ("admission", "shared-weight", "total-resource") if _listed(annotations, key) is None)
+    names = (key for key in ("max-strict-check-resource-keys", "namespaces") if _is_no_list(annotations, key))
+    return tuple(_PREFIX + key for key in (*lists, *names) if annotations.get(_PREFIX + key))
+
+
+def _is_no_list(annotations: Mapping[str, str], key: str) -> bool:
+    written = annotations.get(_PREFIX + key, "")
+    return not _names(written) and written.strip() != "[]"
 
 
 def _listed(annotations: Mapping[str, str], key: str) -> quantity.Resources | None:

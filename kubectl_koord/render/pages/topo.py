@@ -26,6 +26,8 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
 
     """
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
+    if report.headroom is not None:
+        page.append(Line(report.headroom.message, "" if report.headroom.admits == report.headroom.pods else "warn"))
     if report.domains:
         page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
         page += [block for line in _out_of_use(report) for block in (Gap(), line)]
