@@ -147,8 +147,8 @@ def heading(kubectl: str) -> list[str]:
         "",
         "`make bench`: one machine, a loopback server with ready-made answers, our commands and kubectl's in turn.",
         "Times are medians, ratios medians of pairs within one round, memory the most that any run took.",
-        "Ratios travel to other machines, seconds do not. Clusters are made by `benchmarks/generate.py`, with few shapes",
-        "of pods; where it says diverse by `benchmarks/diverse`, where labels, owners, settings and jobs differ.",
+        "Ratios travel to other machines, seconds do not. Clusters are made by `benchmarks/generate.py`, with few",
+        "shapes of pods; where it says diverse by `benchmarks/diverse`, where labels, owners and jobs differ.",
         "",
         ", ".join(
             (
