@@ -201,6 +201,7 @@ VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim]
     "persistentvolumeclaims",
     whole_name,
     "volumes",
+    storage.lean_claim,
     narrows=True,
 )
 VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
@@ -210,6 +211,7 @@ VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
     "persistentvolumes",
     bare_name,
     "volumes",
+    storage.lean_volume,
 )
 STORAGE_CLASS = Kind(
     "StorageClass",
@@ -240,8 +242,8 @@ STORAGE_CAPACITY = Kind(
     provisioning.storage_capacity,
     in_files=False,
 )
-CSI_NODE: Kind[storage.CSINode, storage.CSINode] = Kind(
-    "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
+CSI_NODE = Kind(
+    "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
 )
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 

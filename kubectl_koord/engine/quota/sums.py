@@ -12,7 +12,7 @@ from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota.amounts import add
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.pods import AnyLabels, PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
@@ -63,13 +63,16 @@ def _count(found: dict[str, Sums], pods: Iterable[Occupant], tree: QuotaTree, si
     """
     numbers: dict[_Kind, int] = {}
     examples: dict[_Kind, Pod] = {}
+    said: dict[AnyLabels, tuple[str | None, str | None]] = {}
     for pod in pods:
         if isinstance(pod, ReservedRoom):
             continue
         # Pods share their requirements: what those of one quota add is found out once for all that have the same.
-        labels = dict(pod.labels)
-        name, fixed = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
-        kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
+        told = said.get(pod.labels)
+        if told is None:
+            labels = dict(pod.labels)
+            told = said[pod.labels] = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
+        kind = (type(pod), *told, id(pod.requirements), pod.namespace, pod.terminating)
         if kind not in numbers:
             numbers[kind], examples[kind] = 0, pod
         numbers[kind] += 1

@@ -117,7 +117,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         condition=_scheduled_condition(written.status.conditions),
         created=meta.creation_timestamp or "",
         owner=owner(meta),
-        labels=shared.labels,
+        labels=pool.labels(meta.labels),
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
