@@ -67,7 +67,7 @@ def live(
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = Collector(PodPool(keeps_labels=POD_GROUP.name in kinds), seen)
+    collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
     if POD_GROUP.name in kinds and collector.has_claims:

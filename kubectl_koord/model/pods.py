@@ -98,8 +98,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
     API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
     `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
-    that the pod is itself (operating mode), empty for all but a few. `labels` are empty where only the topology was
-    asked for.
+    that the pod is itself (operating mode), empty for all but a few. `labels`, `owner`, `created` and `scheduled` are
+    empty where nothing but the topology or devices was asked for.
     """
 
     namespace: str

@@ -35,3 +35,16 @@ def packed(values: Iterable[object]) -> bytes | None:
         return _encode(tuple(values))
     except OverflowError:
         return None
+
+
+class PackedStrings(Packed, frozen=True, gc=False):
+    """Texts."""
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each."""
+        return iter(_strings(self.content))
+
+
+def packed_strings(texts: tuple[str, ...]) -> PackedStrings:
+    """Return texts as bytes."""
+    return PackedStrings(_encode(texts))

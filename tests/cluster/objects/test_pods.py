@@ -250,13 +250,14 @@ def test_pods_with_equal_labels_share_them() -> None:
     assert first.labels.names is other.labels.names
 
 
-def test_without_labels_the_topology_of_a_cluster_is_read_the_same() -> None:
+def test_a_pod_without_details_is_the_same_but_for_labels_owner_and_times() -> None:
     labels = {
         "scheduling.koordinator.sh/questioned-object-key": "x",
         "scheduling.koordinator.sh/disable-preemptible": "true",
         "koordinator.sh/qosClass": "BE",
     }
-    written = msgspec.convert(pod("a", labels=labels, nodeName="n1"), Pod)
-    whole, lean = (decode.pod(written, PodPool(keeps_labels=keeps)) for keeps in (True, False))
+    times: Json = {"creationTimestamp": "2026-11-20T09:00:00Z", "ownerReferences": [{"kind": "Set", "name": "s"}]}
+    written = msgspec.convert(pod("a", labels=labels, nodeName="n1", **times), Pod)
+    whole, lean = (decode.pod(written, PodPool(details=keeps)) for keeps in (True, False))
     assert isinstance(whole, RunningPod)
-    assert lean == structs.replace(whole, labels=())
+    assert lean == structs.replace(whole, labels=(), owner="", created="", scheduled="")

@@ -32,20 +32,22 @@ class PodLabels(msgspec.Struct, frozen=True, gc=False):
 class PodPool(Pool):
     """Also the requirements of pods, and what their labels say."""
 
-    def __init__(self, *, keeps_labels: bool = True) -> None:
+    def __init__(self, *, details: bool = True) -> None:
         """Start with nothing seen.
 
         Args:
-            keeps_labels: whether labels of pods are kept; what they say is found out in any case.
+            details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
+                found out in any case.
 
         """
         super().__init__()
-        self._keeps_labels = keeps_labels
+        self.details = details
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._pod_labels: dict[tuple[str, ...], dict[bytes, PodLabels]] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._unlabelled: dict[PodLabels, PodLabels] = {}
+        self._qos: dict[Qos, Qos] = {}
         self._allocations: dict[Allocations, Allocations] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
@@ -78,7 +80,7 @@ class PodPool(Pool):
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
         """Return what a pod's labels say, one object for all equal ones."""
         labels = written or {}
-        if not self._keeps_labels:
+        if not self.details:
             return self._said((), labels)
         names, values = tuple(labels), list(labels.values())
         alike = self._pod_labels.get(names)
@@ -91,7 +93,9 @@ class PodPool(Pool):
         return found
 
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
-        new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos_of(labels))
+        qos = qos_of(labels)
+        qos = self._qos.setdefault(qos, qos)
+        new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
         return new if kept else self._unlabelled.setdefault(new, new)
 
     def _packed(self, names: tuple[str, ...], content: bytes, values: list[str | None]) -> pods.AnyLabels:
