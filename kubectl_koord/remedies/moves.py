@@ -21,9 +21,14 @@ _MOST_COUNTED = 6_000
 
 
 def move_one(search: Search) -> Iterator[WayOut]:
-    """Yield single running pods that fit on another node and are all that is in the way."""
+    """Yield single running pods that fit on another node and are all that is in the way.
+
+    None with resource claims: where their devices could be had anew is not looked at.
+    """
     moved = 0
     for pod, short in _blocking(search):
+        if pod.requirements.has_resource_claims:
+            continue
         to, assignments = _elsewhere(search, pod)
         edits: tuple[Edit, ...] = (MovePod(pod.key, pod.node, to),)
         if to and search.works(edits):

@@ -1,7 +1,8 @@
 """Remedies that end running pods: as few as may be of lower priority, or of any."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -122,19 +123,11 @@ def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:
     if pods and search.works(deleted(pods)):
         return pods
     ranked = sorted((pieces[-1] for pieces in plan.pieces.values() if pieces), key=lambda piece: -piece.gain)
-    few = list(_while_few(ranked, most))
+    together = accumulate(len(piece.pods) for piece in ranked)
+    few = [piece for piece, pods_so_far in zip(ranked, together, strict=True) if pods_so_far <= most]
     edits = search.fewest([(piece.gain, deleted(piece.pods)) for piece in few], plan.short.missing)
     gone = {edit.pod for edit in edits if isinstance(edit, DeletePod)}
     return tuple(pod for piece in few for pod in piece.pods if pod.key in gone)
-
-
-def _while_few(pieces: Iterable[FreedPods], most: int) -> Iterator[FreedPods]:
-    """Yield pieces as long as they hold no more than so many pods together."""
-    for piece in pieces:
-        most -= len(piece.pods)
-        if most < 0:
-            return
-        yield piece
 
 
 def _free(search: Search, short: Shortage, pods: Sequence[RunningPod], kind: str) -> WayOut:

@@ -5,7 +5,6 @@ from functools import cached_property
 
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.engine.admission.before_trying import before_trying
-from kubectl_koord.engine.admission.queue import by_node
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
@@ -14,7 +13,7 @@ from kubectl_koord.remedies.slot_count import SlotCount, placed_members
 from kubectl_koord.reports.edits import Edit
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
+from kubectl_koord.simulation.simulation import Cluster, Simulation, every_outcome, next_attempt, open_outcomes, seats
 
 _NODES_IN_ALL = 400_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
@@ -175,8 +174,8 @@ class Search:
         if not self.works(edits):
             return None
         before = contention.jobs_ahead(simulation).view
-        assignments = next(outcome.first.placement for outcome in open_outcomes(simulation, before, preemption=False))
-        placed = by_node(simulation.subject.pending, assignments or {})
+        then = Cluster(simulation.snapshot, before, simulation.tree).simulation(simulation.subject)
+        placed = seats(then, open_outcomes(then, preemption=False)[0])
         return before.with_pods(placed), tuple(placed)
 
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:

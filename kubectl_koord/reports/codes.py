@@ -28,6 +28,7 @@ CauseCode: TypeAlias = Literal[
     "invalid-request",
     "no-matching-reservation",
     "volumes-unbound",
+    "claims-unallocated",
     "plan-not-executable",
     "insufficient-slots",
     "multiple-mismatch",
@@ -68,16 +69,21 @@ _Odd: TypeAlias = Literal[
     "virtual-domains",
     "stale-status",
     "slots-not-shown",
+    "slots-incomplete",
     "contended",
     "ignores-budgets",
     "overloaded-nodes",
     "wasted-victims",
+    "daemon-set-victims",
     "mixed-policies",
     "reservation-members",
     "reservation-preempts",
+    "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
     "owners-forgotten",
+    "cpus-forgotten",
+    "doubly-booked",
     "not-evaluated",
     "lease-missing",
     "member-by-name",
@@ -138,8 +144,9 @@ def members(codes: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+CAUSES = members(CauseCode)
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Causes", members(CauseCode)),
+    ("Causes", CAUSES),
     ("Reasons of preempt", members(ReasonCode)),
     ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
     ("Ways out", members(ActionCode)),

@@ -124,8 +124,9 @@ def wanting_room_alone(simulation: Simulation) -> Simulation:
 
 
 def room_alone(pod: PendingPod) -> PendingPod:
-    """Return the pod with its requests alone: no selector, affinity, ports, volumes or spread."""
-    return structs.replace(pod, requirements=PodRequirements(requests=pod.requirements.requests))
+    """Return the pod with its requests alone: no selector, affinity, ports, volumes, resource claims or spread."""
+    alone = PodRequirements(requests=pod.requirements.requests)
+    return structs.replace(pod, requirements=alone, resource_claims=())
 
 
 def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePodGroup) -> Simulation:

@@ -2,6 +2,7 @@
 
 from functools import reduce
 
+import pytest
 from hypothesis import given
 from msgspec import structs
 
@@ -75,6 +76,7 @@ def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> PodRequirements:
     return structs.replace(pod.requirements, requests=requests)
 
 
+@pytest.mark.measured
 @given(clusters(ALONE))
 def test_every_way_out_makes_the_answer_yes(drawing: Drawing) -> None:
     for way in why_of(drawing).unblock:
@@ -95,6 +97,7 @@ def test_a_yes_needs_no_preemption(drawing: Drawing) -> None:
         assert preempt(drawing, subject).reason in {"not-needed", "no-pending-pods"}
 
 
+@pytest.mark.measured
 @given(clusters(ALONE))
 def test_once_the_victims_of_every_round_are_gone_the_gang_is_placed(drawing: Drawing) -> None:
     report = preempt_of(drawing)

@@ -14,6 +14,8 @@ from kubectl_koord.simulation.subjects import again
 from tests.conformance import CASES, PLAIN, VERSIONS, Case, names_of, read_cases, snapshot_of, subject_of
 from tests.edits import edited
 
+pytestmark = pytest.mark.no_cover
+
 FAMILIES = names_of(CASES)
 
 

@@ -14,13 +14,14 @@ from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
+from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
 from kubectl_koord.model import pods, reservations
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.values.selectors import Requirement
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 
 _SCHEDULING = "scheduling.koordinator.sh/"
 _ORDER = _SCHEDULING + "reservation-order"
@@ -123,7 +124,9 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
         requirements=pods.PodRequirements(tuple((name, n) for name, n in reservation.size if name != "pods")),
         priority=_priority(written),
         allocations=Allocations(
-            devices=pod_devices.allocated(written.metadata.annotations), reservation=reservation.uid
+            devices=pod_devices.allocated(written.metadata.annotations),
+            cpus=numa.allocated(written.metadata.annotations),
+            reservation=reservation.uid,
         ),
         resources=reservation.resources,
         job=shared.job,
@@ -190,8 +193,8 @@ def _pinned(requirements: pods.PodRequirements, node: str | None) -> pods.PodReq
     if not node:
         return requirements
     pin = Requirement("metadata.name", "In", (node,))
-    terms = requirements.affinity or (pods.NodeTerm(),)
-    pinned = tuple(pods.NodeTerm(term.labels, (*term.fields, pin)) for term in terms)
+    terms = requirements.affinity or (NodeTerm(),)
+    pinned = tuple(NodeTerm(term.labels, (*term.fields, pin)) for term in terms)
     return structs.replace(requirements, affinity=pinned)
 
 

@@ -11,6 +11,7 @@ from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSe
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import pods, storage
 from kubectl_koord.model.values.memo import Identity
+from kubectl_koord.model.values.selectors import NodeTerm
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -143,7 +144,7 @@ def _affinity(text: bytes) -> VolumeAffinity:
 
 
 @lru_cache(_MOST)
-def _terms(affinity: Identity[NodeSelector]) -> tuple[pods.NodeTerm, ...]:
+def _terms(affinity: Identity[NodeSelector]) -> tuple[NodeTerm, ...]:
     return node_terms(affinity.value)
 
 

@@ -161,7 +161,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
-        lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
+        lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         known = answers.setdefault(kind_of(job, pod), {}) if lasting else {}
         known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
         reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}

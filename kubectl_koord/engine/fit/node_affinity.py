@@ -11,8 +11,8 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
 )
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import NodeTerm, PendingPod, PodRequirements
-from kubectl_koord.model.values.selectors import holds
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.values.selectors import NodeTerm, holds
 
 
 class NodeAffinity(Stateless, Struct, frozen=True):

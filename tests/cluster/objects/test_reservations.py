@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.pods import NodeTerm, PodRequirements, ReservedRoom
+from kubectl_koord.model.allocations import NOTHING, Allocations, CPUAllocation
+from kubectl_koord.model.pods import PodRequirements, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -18,7 +18,7 @@ from kubectl_koord.model.reservations import (
     ReservationUse,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.selectors import Requirement, Selector, Taint, Toleration
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Taint, Toleration
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, running, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"
@@ -95,6 +95,13 @@ def test_a_reservation_is_read_as_a_whole() -> None:
         job="j",
     )
     assert (found.reservations, found.reserved) == ((reservation,), (room,))
+
+
+def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -> None:
+    status = '{"cpuset": "0-1", "numaNodeResources": [{"node": 1, "resources": {"cpu": "2"}}]}'
+    found = held(meta={"annotations": {SCHEDULING + "resource-status": status}})
+    cpus = CPUAllocation((0, 1), ((1, (("cpu", 2000),)),))
+    assert [room.allocations for room in found.reserved] == [Allocations(cpus=cpus, reservation="r")]
 
 
 @pytest.mark.parametrize(
