@@ -68,7 +68,7 @@ def opened(node: Node) -> Node:
 def recreated(pod: RunningPod) -> PendingPod:
     """Return a running pod as it would wait for a node, were it created anew."""
     return PendingPod(
-        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
+        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=tuple(pod.labels), selector=pod.selector
     )
 
 

@@ -16,6 +16,7 @@ from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
 
 Pod: TypeAlias = PendingPod | RunningPod
 _Kind: TypeAlias = tuple[type, str | None, str | None, int, str, bool]
@@ -88,8 +89,7 @@ def _merged(parts: Iterable[Alike]) -> tuple[Alike, ...]:
     found: dict[_Kind, Alike] = {}
     for each in parts:
         pod = each.example
-        labels = dict(pod.labels)
-        name, fixed = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
+        name, fixed = picked(pod.labels, NAME_LABEL, PREEMPTIBLE_LABEL)
         kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
         found[kind] = Alike(pod, each.number + (found[kind].number if kind in found else 0))
     return tuple(found.values())
