@@ -11,8 +11,14 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-IN_WHEEL = ("kubectl_koord/py.typed", "kubectl_koord/cluster/demo.json", "kubectl_koord/reports/manual.toml")
-FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "quota"))
+IN_WHEEL = (
+    "kubectl_koord/py.typed",
+    "kubectl_koord/cluster/demo.json",
+    "kubectl_koord/reports/manual.toml",
+    "kubectl_koord/render/web/page.css",
+    "kubectl_koord/render/web/tree.css",
+)
+FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "quota"), ("topo", "--demo", "-o", "svg"))
 
 
 def check(folder: Path) -> None:

@@ -27,7 +27,7 @@ from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.render.show import OutputStyle, TopoOptions, text
+from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
@@ -123,6 +123,10 @@ def golden() -> dict[Path, str]:
             path = GOLDEN / f"{cluster}.{name}.txt"
             screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
             files[path] = files.get(path, "") + screen
+    demo = source.demo("1.8")
+    job = _subject(demo, "train/one-short")
+    files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
+    files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))
     return files
 
 
@@ -165,7 +169,7 @@ def main() -> None:
     files[PAGE] = page(files)
     if parser.parse_args().write:
         GOLDEN.mkdir(exist_ok=True)
-        for path in set(GOLDEN.glob("*.txt")) - set(files):
+        for path in set(GOLDEN.iterdir()) - set(files):
             path.unlink()
         for path, content in files.items():
             path.write_text(content, encoding="utf-8")

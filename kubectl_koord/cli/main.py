@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_koord import leaving
 from kubectl_koord.cli import verbs
-from kubectl_koord.cli.options import take_globals
+from kubectl_koord.cli.options import check_output, take_globals
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -66,6 +66,7 @@ def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
     name = verbs.named(words)
+    check_output(chosen, name if name in verbs.VERBS else "")
     leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
     reads = name in verbs.VERBS and verbs.VERBS[name].live
     needs_cluster = chosen.is_live and reads and not _HELP & set(words)

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from kubectl_koord.errors import KoordError
 
-FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=")
+FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
+DOCUMENTS = ("html", "svg")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
 _WITH_VALUE = {
@@ -38,6 +39,11 @@ class Globals(NamedTuple):
         return self.output in {"", "wide"}
 
     @property
+    def is_page(self) -> bool:
+        """Whether the answer is laid out for people: as text, as an HTML page, as a picture."""
+        return self.is_text or self.output in DOCUMENTS
+
+    @property
     def is_live(self) -> bool:
         """Whether the cluster itself is read."""
         return not self.snapshots and not self.demo
@@ -68,6 +74,17 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
         else:
             rest.append(word)
     return _checked(found, demo=demo)._replace(recursive=recursive), rest
+
+
+def check_output(chosen: Globals, verb: str) -> None:
+    """Refuse a format that a verb does not have.
+
+    Raises:
+        KoordError: naming the verb that has it.
+
+    """
+    if chosen.output == "svg" and verb and verb != "topo":
+        raise KoordError("error: -o svg is for topo")
 
 
 def name_given(name: str | None) -> str:

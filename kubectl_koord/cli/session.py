@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.options import DOCUMENTS, Globals
 from kubectl_koord.cli.output.listing import WHOLE
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
@@ -67,7 +67,7 @@ class Session:
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 return source.from_files(self._files(), self.options.version, seen)
-            if self.options.is_text:
+            if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
 
@@ -183,10 +183,12 @@ class Session:
         from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
-        report = self.listing.applied(report, as_text=self.options.is_text)
+        report = self.listing.applied(report, as_text=self.options.is_page)
         if self.options.is_text:
             shown = EVERYTHING if self.everything else None
             text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=self._columns())
+        elif self.options.output in DOCUMENTS:
+            text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=self._columns())
         elif more_follow and self.options.output in {"json", "yaml"}:
             is_json = self.options.output == "json"
             text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)

@@ -35,7 +35,9 @@ from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 from kubectl_koord.wording.answers.version import version_lines
+from kubectl_koord.wording.basis import read_at
 
+_OF_NO_CLUSTER = Explanation | Explanations | VersionReport
 _NO_TERMINAL_WIDTH = 80
 _WHOLE = (ChangePlan, Explanation, Explanations, VersionReport)  # nothing in them is ever left out
 
@@ -80,6 +82,31 @@ def text(
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
     page = printed(_page(report, topo_options or TopoOptions(), shown, columns), columns)
     return _written(page, style, height=height, names=shown.few)
+
+
+def to_hand_on(report: Report, form: str, *, topo_options: TopoOptions | None = None, columns: Columns = USUAL) -> str:
+    """Return the report as a document that is whole in itself: all there is, and the moment at which it was so.
+
+    Args:
+        report: what to show; a tree for a picture.
+        form: `html` or `svg`.
+        topo_options: what only `topo` can be asked.
+        columns: which columns listings have.
+
+    """
+    options = topo_options or TopoOptions()
+    page = [*printed(_page(report, options, EVERYTHING, columns), columns), *_read(report)]
+    if form == "svg" and isinstance(report, TopologyReport):
+        from kubectl_koord.render.web.svg import to_svg  # noqa: PLC0415 - needed for this format alone
+
+        return to_svg(page, report, depth=options.depth, nodes=options.nodes)
+    from kubectl_koord.render.web.html import to_html  # noqa: PLC0415
+
+    return to_html(page)
+
+
+def _read(report: Report) -> list[Block]:
+    return [] if isinstance(report, _OF_NO_CLUSTER) else [Line(read_at(report.basis), "dim")]
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:

@@ -30,6 +30,8 @@ Examples:
   # Also why each node does not fit, or the scheduler's own messages
   kubectl koord why-pending job --nodes
   kubectl koord why-pending job --raw
+  # As a page to hand on
+  kubectl koord why-pending job -o html > job.html
   # Also every change, as it happens
   kubectl koord why-pending job -w
   # Wait; exit code 0 scheduled, 1 timed out, 2 failed
