@@ -6,7 +6,9 @@ from xml.etree import ElementTree as ET
 import pytest
 from msgspec.structs import replace
 
+from kubectl_koord.render.document import Line
 from kubectl_koord.render.show import TopoOptions, text, to_hand_on
+from kubectl_koord.render.web.svg import to_svg
 from kubectl_koord.reports.common import DomainName
 from kubectl_koord.reports.topology import DomainRow, NodeRow, TopologyReport
 from tests.render.planting import planted_everywhere, planted_one_by_one
@@ -119,8 +121,8 @@ def test_without_a_tree_the_picture_says_why() -> None:
 
 
 def test_a_long_sentence_is_broken_and_at_last_cut() -> None:
-    unknown = replace(NO_TOPO, verdict="unknown", message="may not " * 400)
-    heads = [each for each in parsed(svg(unknown)).iter(f"{SVG}text") if each.get("class") == "warn head"]
+    picture = to_svg([Line("may not " * 400, "warn")], NO_TOPO, depth=None, nodes=False)
+    heads = [each for each in parsed(picture).iter(f"{SVG}text") if each.get("class") == "warn head"]
     assert len(heads) == 5
     assert (heads[-1].text or "").endswith("[...]")
 
