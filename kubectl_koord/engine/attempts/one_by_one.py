@@ -111,6 +111,8 @@ def _waiting(
 def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
     """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
     counts = offer.counts
+    if not prepared.reservations:
+        return sorted(counts, key=counts.__getitem__, reverse=True)
     return sorted(counts, key=lambda name: (preference(view.state(name), prepared), -counts[name]))
 
 
@@ -128,7 +130,7 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
         left -= found[name].slots
         if left <= 0:
             break
-    names = dict.fromkeys((*(name for name in offer if not offer.counts[name]), *found)).keys()
+    names = dict.fromkeys((*(name for name in offer if name not in offer.counts), *found)).keys()
     counts = Counts((name, node.slots) for name, node in found.items() if node.slots)
     return Offer(names, counts, lambda name: found[name] if name in found else offer[name])
 
