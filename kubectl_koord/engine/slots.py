@@ -210,10 +210,9 @@ def _refused(view: View, prepared: Prepared) -> Iterator[Refused]:
     for check in prepared.checks:
         refused = check.refused(view, trigger, passing)
         passing &= ~refused
-        for part in check.alike(view, trigger, refused):
-            reason = check.reject(trigger, view.state(first_of(view, part)), trigger.requirements)
-            if reason is not None:
-                yield Refused(reason, part.bit_count())
+        parts = check.alike(view, trigger, refused)
+        found = ((check.reject(trigger, view.state(first_of(view, one)), trigger.requirements), one) for one in parts)
+        yield from (Refused(reason, part.bit_count()) for reason, part in found if reason is not None)
 
 
 def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:

@@ -123,10 +123,6 @@ class ByClass(Stateless):
 
     __slots__ = ()
 
-    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        raise NotImplementedError
-
     def refused(self: "_Classifying", view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod, asking one of each class."""
         found = 0
@@ -142,7 +138,8 @@ class ByClass(Stateless):
 
 
 class _Classifying(Check, Protocol):
-    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]: ...
+    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
 
 
 def how_many(need: Resources, each: Resources, free: Mapping[str, int], most: int) -> int:

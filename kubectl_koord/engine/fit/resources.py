@@ -81,10 +81,9 @@ def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
     chosen = selector(view, nodes)
     counts: Iterator[int] = compress(column(view, _places), chosen)
-    for resource, amount in each:
-        if amount:
-            of_resource = compress(column(view, _free, resource), chosen)
-            counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
+    for resource, amount in ((resource, amount) for resource, amount in each if amount):
+        of_resource = compress(column(view, _free, resource), chosen)
+        counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
     return counts
 
 
