@@ -55,6 +55,9 @@ RESOURCES = (
     Resource("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", namespaced=True),
+    Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", namespaced=True),
+    Resource("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
+    Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False),
     Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
 )
 

@@ -29,9 +29,10 @@ def check(folder: Path) -> None:
     with tarfile.open(source) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {"LICENSE", "README.md", "CHANGELOG.md", "completions/kubectl-koord.bash", *IN_WHEEL} <= inside, inside
-    _run(sys.executable, "-m", "venv", str(folder / "venv"))
+    _run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
     programs = folder / "venv" / "bin"
-    _run(str(programs / "python"), "-m", "pip", "install", "--quiet", "--constraint", lock, str(wheel))
+    pip = (sys.executable, "-m", "pip", "--python", str(programs / "python"))
+    _run(*pip, "install", "--no-compile", "--quiet", "--constraint", lock, str(wheel))  # compiled where imported
     for words in FIRST_COMMANDS:
         assert _run(str(programs / "kubectl-koord"), *words), words
     assert _run(str(programs / "kubectl_complete-koord"), "to").startswith("topo\t")

@@ -19,6 +19,7 @@ from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
+from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import every_pending, why, with_nodes
@@ -74,6 +75,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices --demo", devices(snapshot), plain
     yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
+    yield "gangs --demo", gangs(snapshot), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):

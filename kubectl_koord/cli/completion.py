@@ -24,6 +24,8 @@ NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
 GLOBAL_FLAGS = {
     "--snapshot": True,
     "--demo": False,
+    "--recursive": False,
+    "-R": False,
     "--koordinator-version": True,
     "--output": True,
     "-o": True,
@@ -168,12 +170,20 @@ def _codes() -> list[str]:
     return [code for _, group in codes.GROUPS for code in group]
 
 
+def _causes() -> tuple[str, ...]:
+    from kubectl_koord.reports.codes import CAUSES
+
+    return CAUSES
+
+
 def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
+    if flag == "--cause":
+        return _starting(value, _causes()), NO_FILES
     if flag == "--dry-run" and line.verb:
         return _starting(value, VERBS[line.verb].dry_runs), NO_FILES
     static = _STATIC.get(flag, ())

@@ -15,7 +15,7 @@ from kubectl_koord.cluster.api.connection import request_timeout
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watching.watch import ClusterWatch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubectl_koord.explain.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.reports.pending import WhyReport
+    from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
@@ -82,7 +82,7 @@ def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
         _Gang(session, cluster, name, options).follow()
 
 
-def follow_listing(session: "Session", namespace: str) -> None:
+def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snapshot], PendingGangsReport]") -> None:
     """Print the listing of pending gangs, and who begins to wait, waits for another cause, or waits no more.
 
     Raises:
@@ -91,18 +91,17 @@ def follow_listing(session: "Session", namespace: str) -> None:
     """
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.progress import listing_changes
-    from kubectl_koord.explain.why import every_pending
 
     with session.watch(kinds.GANG_KINDS) as cluster:
         first = _first_snapshot(cluster)
-        told = every_pending(first, namespace)
+        told = listing(first)
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):
             raise nowhere
         session.show(told, more_follow=True)
         ear = _ChangeListener(cluster, None)
         while ear.wait():
             snapshot = cluster.snapshot()
-            report = every_pending(snapshot, namespace)
+            report = listing(snapshot)
             if news := listing_changes(snapshot, told, report):
                 _tell(session, news, report)
                 told = report
@@ -170,7 +169,7 @@ class _Gang:
         from kubectl_koord.explain.progress import outcome
         from kubectl_koord.render import show
 
-        if not self._session.options.output:
+        if self._session.options.is_text:
             said = outcome(report, reached=reached, waited=self._options.timeout)
             write(show.sentence(said, "yes" if reached else "no", style=self._session.style()))
         elif not self._options.watch:
@@ -181,7 +180,7 @@ def _tell(session: "Session", news: "Sequence[ProgressNote]", report: "Report") 
     """Print what has changed: a line each, or the whole report as a document."""
     from kubectl_koord.render import show
 
-    if session.options.output:
+    if not session.options.is_text:
         session.show(report, more_follow=True)
         return
     now = datetime.now(UTC).astimezone().strftime("%H:%M:%S")

@@ -89,14 +89,24 @@ def _completed(words: Sequence[str]) -> int:
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.api.connect import connect
 
-    return connect(connection, writes=verbs.may_send(words), notify=_waiting)
+    transport = connect(connection, writes=verbs.may_send(words), notify=_waiting)
+    from kubectl_koord.cluster.api.observed import ObservedTransport
+
+    return ObservedTransport(transport, _tell, connection.verbosity)
 
 
 def _waiting(what: str) -> None:
-    """Tell that the API server lets us wait; on a terminal in the place of what is shown while objects come."""
+    """Tell that the API server lets us wait."""
+    _tell(f"Waiting for the API server ({what}) ...")
+
+
+def _tell(line: str) -> None:
+    """Write a line beside the answer; on a terminal in the place of what is shown while objects come."""
+    from kubectl_koord.render.escape import harmless
+
     with contextlib.suppress(OSError):
         erase = "\r\x1b[K" if sys.stderr.isatty() else ""
-        sys.stderr.write(f"{erase}Waiting for the API server ({what}) ...\n")
+        sys.stderr.write(f"{erase}{harmless(line)}\n")
         sys.stderr.flush()
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from kubectl_koord.errors import KoordError
 
-FORMATS = ("json", "yaml")
+FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
 _WITH_VALUE = {
@@ -16,8 +16,10 @@ _WITH_VALUE = {
     "--color": "colour",
 }
 _DRY_RUN = "--dry-run"
+_RECURSIVE = ("-R", "--recursive")
+_TYPE_AND_NAME = 2
 ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
-GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME or KIND/NAMESPACE/NAME."
+GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
@@ -28,6 +30,12 @@ class Globals(NamedTuple):
     version: str = ""
     output: str = ""
     colour: str = "auto"
+    recursive: bool = False
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the answer is printed as text for people."""
+        return self.output in {"", "wide"}
 
     @property
     def is_live(self) -> bool:
@@ -43,7 +51,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
 
     """
     found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": []}
-    demo = False
+    demo = recursive = False
     rest: list[str] = []
     words = iter(argv)
     for word in words:
@@ -51,13 +59,15 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             rest += [word, *words]
         elif word == "--demo":
             demo = True
+        elif word in _RECURSIVE:
+            recursive = True
         elif word == _DRY_RUN:
             rest.append(f"{_DRY_RUN}=client")
         elif option := _option(word, words):
             found[option[0]].append(option[1])
         else:
             rest.append(word)
-    return _checked(found, demo=demo), rest
+    return _checked(found, demo=demo)._replace(recursive=recursive), rest
 
 
 def name_given(name: str | None) -> str:
@@ -70,6 +80,24 @@ def name_given(name: str | None) -> str:
     if name == "":
         raise KoordError("error: resource name may not be empty")
     return name or ""
+
+
+def one_name(words: Sequence[str] | None) -> str:
+    """Return the name that one word gives, or two, its type and itself, as in `podgroup x`; "" for none.
+
+    Raises:
+        KoordError: for an empty word, and for more than one name.
+
+    """
+    given = [name_given(word) for word in words or ()]
+    if len(given) == _TYPE_AND_NAME and "/" not in given[0]:
+        from kubectl_koord.simulation.subjects import is_kind
+
+        if is_kind(given[0]):
+            return "/".join(given)
+    if len(given) > 1:
+        raise KoordError(f"error: one name at a time, not {len(given)}: {', '.join(given)}")
+    return "".join(given)
 
 
 def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
@@ -91,9 +119,14 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
     output, colour = _last(found["output"]), _last(found["colour"]) or "auto"
     if version and version not in VERSIONS:
         raise KoordError(f"error: --koordinator-version {version!r} is not one of {', '.join(VERSIONS)}")
-    if output and output not in FORMATS:
+    form, equals, argument = output.partition("=")
+    if output and form + equals not in FORMATS:
         unknown = f"unable to match a printer suitable for the output format {output!r}"
         raise KoordError(f"error: {unknown}, allowed formats are: {','.join(FORMATS)}")
+    if equals:
+        from kubectl_koord.cli.output.formats import check
+
+        check(form, argument)
     if colour not in COLOURS:
         raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
     if demo and found["snapshot"]:

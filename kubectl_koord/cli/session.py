@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.output.listing import WHOLE
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from kubectl_koord.diagnosis.visibility import About
     from kubectl_koord.engine.subjects import Subject
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.render.document import Columns
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
 
@@ -33,6 +35,7 @@ class Session:
         self.connection = connection
         self.transport = transport
         self.exit_code = 0
+        self.listing = WHOLE
         self.everything = False  # whether a terminal is shown what a pipe is shown
 
     def live_transport(self) -> "Transport":
@@ -63,8 +66,8 @@ class Session:
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
-                return source.from_files(self.options.snapshots, self.options.version, seen)
-            if not self.options.output:
+                return source.from_files(self._files(), self.options.version, seen)
+            if self.options.is_text:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
 
@@ -85,7 +88,12 @@ class Session:
 
         if self.options.demo:
             return source.demo(self.options.version, traced=True)
-        return source.from_files(self.options.snapshots, self.options.version, traced=True)
+        return source.from_files(self._files(), self.options.version, traced=True)
+
+    def _files(self) -> tuple[str, ...]:
+        from kubectl_koord.cluster.folders import files_of
+
+        return files_of(self.options.snapshots, recursive=self.options.recursive)
 
     def subject(self, snapshot: "Snapshot", name: str) -> "Subject":
         """Return whom a name means.
@@ -170,18 +178,31 @@ class Session:
 
         Of several reports, one after the other, each is a line of JSON or a YAML document of its own.
         """
+        from kubectl_koord.cli.output import formats
         from kubectl_koord.render import show, structured
         from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
-        if self.options.output == "json":
-            text = structured.to_json_line(report) if more_follow else structured.to_json(report)
-        elif self.options.output == "yaml":
-            text = ("---\n" if more_follow else "") + structured.to_yaml(report)
-        else:
+        report = self.listing.applied(report, as_text=self.options.is_text)
+        if self.options.is_text:
             shown = EVERYTHING if self.everything else None
-            text = show.text(report, style=self.style(), topo_options=topo, shown=shown)
+            text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=self._columns())
+        elif more_follow and self.options.output in {"json", "yaml"}:
+            is_json = self.options.output == "json"
+            text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)
+        else:
+            text = formats.printed(report, self.options.output)
         write(text)
+
+    def _columns(self) -> "Columns":
+        from kubectl_koord.render.document import Columns
+
+        return Columns(
+            wide=self.options.output == "wide",
+            headers=not self.listing.no_headers,
+            ordered=bool(self.listing.sort_by),
+            most=self.listing.limit,
+        )
 
     def style(self, stream: TextIO | None = None) -> "OutputStyle":
         """Return how text on a stream is to look: on standard output, unless another is named."""

@@ -45,6 +45,7 @@ class Verb:
 
 
 _DRY_RUNS = ("none", "client", "server")
+_OF_LISTS = {"--sort-by": True, "--limit": True, "--no-headers": False}
 _OF_CHANGES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
 
 VERBS: "Mapping[str, Verb]" = {
@@ -65,7 +66,7 @@ VERBS: "Mapping[str, Verb]" = {
         "show the GPUs and other devices of nodes, and who has them",
         module="devices",
         live=True,
-        flags={"--domain": True, "--all": False},
+        flags={"--domain": True, **_OF_LISTS, "--all": False},
         words=("node",),
         repeats=True,
     ),
@@ -82,9 +83,27 @@ VERBS: "Mapping[str, Verb]" = {
             "-w": False,
             "--until": True,
             "--timeout": True,
+            "--selector": True,
+            "-l": True,
+            "--cause": True,
+            **_OF_LISTS,
             "--all": False,
         },
         words=("gang",),
+    ),
+    "gangs": Verb(
+        "list gangs: what is wanted, bound and pending, and how far they are spread",
+        module="gangs",
+        live=True,
+        flags={
+            "--all-namespaces": False,
+            "-A": False,
+            "--pending": False,
+            "--selector": True,
+            "-l": True,
+            **_OF_LISTS,
+            "--all": False,
+        },
     ),
     "preempt": Verb(
         "show which pods the scheduler would preempt",

@@ -6,9 +6,17 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster import kinds, pod_claims
 from kubectl_koord.cluster.kinds import Kind
-from kubectl_koord.cluster.objects import metrics, node_topology, nodes, reservations, scheduler, storage
+from kubectl_koord.cluster.objects import (
+    metrics,
+    node_topology,
+    nodes,
+    reservations,
+    resource_claims,
+    scheduler,
+    storage,
+)
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -21,6 +29,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -179,6 +188,11 @@ class Collector:
         """Whether any pending pod uses a volume claim."""
         return any(pod.requirements.claims or pod.requirements.ephemeral for pod in self._pods.waiting())
 
+    @property
+    def has_resource_claims(self) -> bool:
+        """Whether any pending pod uses a resource claim."""
+        return any(pod.resource_claims for pod in self._pods.waiting())
+
     def snapshot(
         self,
         *,
@@ -194,6 +208,9 @@ class Collector:
         `lease_seen` is when the API server listed leases (empty: it did not say), None where it did not.
         """
         running, waiting, finished = self._pods.sorted()
+        gaps = tuple(gaps)
+        if self.has_resource_claims:
+            waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
         deployments = list(self.values(kinds.DEPLOYMENT).values())
@@ -224,7 +241,8 @@ class Collector:
             leases=None
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
-            gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)),
+            dynamic_resources=self._dynamic_resources(),
+            gaps=tuple(sorted(filter(pod_claims.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,
@@ -266,6 +284,11 @@ class Collector:
             capacities=tuple(one for _, one in sorted(self.values(kinds.STORAGE_CAPACITY).items())),
         )
 
+    def _dynamic_resources(self) -> DynamicResources:
+        claims = self.values(kinds.RESOURCE_CLAIM).values()
+        slices = self.values(kinds.RESOURCE_SLICE).values()
+        return resource_claims.dynamic_resources(self.values(kinds.DEVICE_CLASS), slices, claims)
+
     def _reserved(self, moment: str, running: Mapping[str, Iterable[pods.RunningPod]]) -> tuple[_Held, ...]:
         """Return the Reservations that hold room, by name, each with its room.
 
@@ -286,7 +309,8 @@ class Collector:
         written = (one for _, one in sorted(self.values(kinds.RESERVATION).items()))
         waits = rules(version).places_waiting_reservations
         found = (reservations.reserve_pod(one, moment, self._pool, waiting_too=waits) for one in written)
-        return _by_name(pod for pod in found if pod is not None)
+        # Claims are those of real pods: there are none for what a reservation stands for.
+        return _by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
 
 
 def _by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:

@@ -22,6 +22,7 @@ from kubectl_koord.cluster.objects import (
     provisioning,
     quotas,
     reservations,
+    resource_claims,
     scheduler,
     storage,
     topology,
@@ -34,7 +35,7 @@ from kubectl_koord.model import objects
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "traces"]
+Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces"]
 
 
 def bare_name(meta: Meta) -> str:
@@ -57,7 +58,7 @@ class Kind(Struct, Generic[W, V], frozen=True):
 
     Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
     where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes and traces, which are read on their own.
+    lists the kind: each holds those before it, but for volumes, claims and traces, which are read on their own.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
     in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
@@ -103,6 +104,7 @@ _CORE = "/api/v1"
 _SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _STORAGE = "/apis/storage.k8s.io/v1"
+_RESOURCE = "/apis/resource.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 _INSTALLED_IN = "koordinator-system"
 _CONFIG = "koord-scheduler-config"
@@ -243,6 +245,34 @@ STORAGE_CAPACITY = Kind(
 CSI_NODE: Kind[storage.CSINode, storage.CSINode] = Kind(
     "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
 )
+RESOURCE_CLAIM = Kind(
+    "ResourceClaim",
+    resource_claims.ResourceClaim,
+    _RESOURCE,
+    "resourceclaims",
+    whole_name,
+    "claims",
+    resource_claims.resource_claim,
+    narrows=True,
+)
+DEVICE_CLASS = Kind(
+    "DeviceClass",
+    resource_claims.DeviceClass,
+    _RESOURCE,
+    "deviceclasses",
+    bare_name,
+    "claims",
+    resource_claims.device_class,
+)
+RESOURCE_SLICE = Kind(
+    "ResourceSlice",
+    resource_claims.ResourceSlice,
+    _RESOURCE,
+    "resourceslices",
+    bare_name,
+    "claims",
+    resource_claims.device_slice,
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 
 KINDS: dict[str, Kind[Any, Any]] = {row.name: row for row in list(vars().values()) if isinstance(row, Kind)}
@@ -264,5 +294,8 @@ DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
 VOLUME_KINDS = _needed_by("volumes")
 """What is read besides where a pending pod uses a volume claim."""
 
-REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS)}
+CLAIM_KINDS = _needed_by("claims")
+"""What is read besides where a pending pod has a resource claim; where it is not served, there are none."""
+
+REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

@@ -16,6 +16,7 @@ from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import (
+    CLAIM_KINDS,
     CONFIG_MAP,
     DEPLOYMENT,
     EVENT,
@@ -69,12 +70,21 @@ def live(
     collector = Collector(seen=seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
-    if POD_GROUP.name in kinds and collector.has_claims:
-        gaps += absorb(read(transport, requests(VOLUME_KINDS), namespace, collector), collector)
+    more = more_kinds(kinds, collector)
+    if more:
+        gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
     leases = found.values.get(LEASE.name)
     lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
     return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "", lease_seen)
+
+
+def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
+    """Return the kinds that a question about gangs rests on besides, for what pending pods use."""
+    if POD_GROUP.name not in kinds:
+        return ()
+    volumes = VOLUME_KINDS if collector.has_claims else ()
+    return (*volumes, *CLAIM_KINDS) if collector.has_resource_claims else volumes
 
 
 class Part(Struct, frozen=True):

@@ -14,6 +14,7 @@ from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.oddities import oddities
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.engine.reasons.prefilter import (
+    ClaimsUnallocated,
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
@@ -52,7 +53,13 @@ def _about(blocker: Blocker) -> Keys:
             | UnreadableAnnotation()
         ):
             return ()
-        case OmitsItself(gang=one) | NoReservationMatches(pod=one) | QuotaExceeded(pod=one) | VolumesUnbound(pod=one):
+        case (
+            OmitsItself(gang=one)
+            | NoReservationMatches(pod=one)
+            | QuotaExceeded(pod=one)
+            | VolumesUnbound(pod=one)
+            | ClaimsUnallocated(pod=one)
+        ):
             return (one,)
         case NoSuchGangs(gangs):
             return gangs

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
+from kubectl_koord.engine.fit.resource_claims import readiness
+from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
@@ -27,6 +28,7 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
+from kubectl_koord.wording.answers.pending import slots_leave_out
 from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_input, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
@@ -69,7 +71,7 @@ def kinds_needed(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
         kinds.append("PodGroup")
         if _has_spec(subject.group):
             kinds.append("ClusterNetworkTopology")
-    kinds += volume_kinds(subject, snapshot)
+    kinds += (*volume_kinds(subject, snapshot), *claim_kinds(subject, snapshot))
     if any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests):
         kinds.append("Device")
     if snapshot.numa_settings or any(pod.requirements.numa != NO_NUMA for pod in subject.pending):
@@ -87,6 +89,11 @@ def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume", "CSINode", *unbound)))
 
 
+def claim_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the kinds that decide about the resource claims of the subject's pods."""
+    return readiness.KINDS if any(uses_claims(pod, snapshot) for pod in subject.pending) else ()
+
+
 def _has_spec(group: GangGroup) -> bool:
     return any(gang.topology is not None for gang in group.everyone)
 
@@ -101,11 +108,18 @@ def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ..
     return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
 
 
+def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
+    """Yield a warning where slots that are shown leave out something that nodes may refuse or take pods for."""
+    left_out = [item for item in not_evaluated(subject, snapshot) if item.changes_slots]
+    if left_out:
+        yield Notice("slots-incomplete", slots_leave_out(left_out))
+
+
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:
     for pod in pods:
-        ignored = () if rules(snapshot.config.version).knows_resource_claims else (PodSetting("resource-claims"),)
-        yield from (one for one in pod.requirements.unevaluated if one not in ignored)
+        yield from pod.requirements.unevaluated
         yield from _volumes(pod, snapshot)
+        yield from open_claims(pod, snapshot)
         devices = request_of(pod.requirements)
         if isinstance(devices, DeviceRequest) and devices.needs_template:
             yield PodSetting("npu-template")

@@ -15,6 +15,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Refused,
     TooManyPods,
 )
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.slots import Counts, Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
@@ -184,7 +185,7 @@ def _on_node(view: View, name: str, first: Attempt) -> str:
     return words.node_taken(name, using, need)
 
 
-def scarce(requests: Resources, reason: Reason | None) -> set[str]:
+def scarce(requests: Resources, reason: Reason | PreFilterRefusal | None) -> set[str]:
     """Return the resources that a reason says are short; all that the pod asks for where it names none."""
     if isinstance(reason, Insufficient):
         return {resource for resource, _, _ in reason.short}

@@ -74,7 +74,7 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
         asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
         kinds = ["NodeMetric", "Reservation"]
         kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
-        kinds += coverage.volume_kinds(subject, snapshot)
+        kinds += (*coverage.volume_kinds(subject, snapshot), *coverage.claim_kinds(subject, snapshot))
         gaps |= dict.fromkeys(_unread(snapshot, kinds, _namespaces(subject)))
     return tuple(gaps)
 

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, Spec
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -87,9 +88,14 @@ Subject: TypeAlias = GangSubject | PodSubject
 def never_tried(subject: Subject, snapshot: Snapshot) -> frozenset[str]:
     """Return the pods that the scheduler counts as members and never takes from its queue.
 
-    They belong to another scheduler, are being deleted, or are held by a scheduling gate.
+    They belong to another scheduler, are being deleted, or are held by a scheduling gate or a resource claim.
     """
     profiles = snapshot.config.profiles
     return frozenset(
-        pod.key for pod in subject.pending if pod.terminating or pod.gates or pod.scheduler not in profiles
+        pod.key
+        for pod in subject.pending
+        if pod.terminating
+        or pod.gates
+        or pod.scheduler not in profiles
+        or (pod.resource_claims and unready_claim(pod, snapshot) is not None)
     )

@@ -1,9 +1,12 @@
 """The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
 
+from collections import Counter
+
 from kubectl_koord.diagnosis import admission, evidence
 from kubectl_koord.engine.admission.prefilter import unknown_layer
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
@@ -13,12 +16,18 @@ from kubectl_koord.reports.pending import Cause, Lack, PlanFailure
 from kubectl_koord.simulation.edits import wanting_room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.refusals.claims import claim_obstacle, not_allocated
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 
 def cause_of(simulation: Simulation, first: Attempt) -> Cause:
     """Return why an attempt of the subject places no pod."""
-    return _refused(first) or _plan_failure(simulation, first) or _without_room(simulation, first)
+    return (
+        _refused(first)
+        or _plan_failure(simulation, first)
+        or _claims_unallocated(simulation, first)
+        or _without_room(simulation, first)
+    )
 
 
 def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> Cause:
@@ -48,6 +57,18 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
     repeated = rules(simulation.snapshot.config.version).retries_failed_plans
     message = sentences.plan_fails(seat.pod, seat.node, lack, repeated=repeated)
     return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
+
+
+def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
+    found = [reason for reason in first.rejections.values() if isinstance(reason, ClaimReason)]
+    if not found:
+        return None
+    lost = sorted(Counter(map(claim_obstacle, found)).items(), key=lambda item: (-item[1], item[0]))
+    message = not_allocated(lost, len(simulation.view.names()))
+    return about_pods(
+        "claims-unallocated", message, tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
+    )
 
 
 def _without_room(simulation: Simulation, first: Attempt) -> Cause:

@@ -54,7 +54,9 @@ def topo(
     if isinstance(tree, NoTree) and not tree_unread:
         warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        outcome = _outcome(snapshot, subject) if not unread else None
+        outcome = _outcome(snapshot, subject) if not tree_unread else None
+        if subject is not None and outcome is not None:
+            warnings.extend(coverage.slots_incomplete(subject, snapshot))
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
         if whole:
             figures = figures._replace(whole=_whole(tree, view))
@@ -87,7 +89,7 @@ def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
 
 
 def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
-    if subject is None or not subject.pending:
+    if subject is None or not subject.pending or visibility.unread_for(subject, snapshot):
         return None
     found = open_outcomes(simulate(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.plan is not None else None

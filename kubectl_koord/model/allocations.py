@@ -5,6 +5,7 @@ Running pods and reservations carry it in annotations; a plan that is carried ou
 
 from msgspec import Struct
 
+from kubectl_koord.model.resource_claims import DeviceId
 from kubectl_koord.model.values.quantity import Resources
 
 
@@ -29,7 +30,8 @@ class Allocations(Struct, frozen=True, gc=False):
 
     `reservation` is the uid of the Reservation that it draws on; `numa_nodes` are those that the node's NUMA policy
     binds it to while a plan is carried out, None where there is no such policy. `volumes` are its claims that are
-    not bound yet, each with the volume that it gets, empty for one to be made.
+    not bound yet, each with the volume that it gets, empty for one to be made; `resource_claims` are those that are
+    allocated for it, each with its devices.
     """
 
     devices: tuple[DeviceAllocation, ...] = ()
@@ -37,6 +39,7 @@ class Allocations(Struct, frozen=True, gc=False):
     reservation: str = ""
     numa_nodes: tuple[int, ...] | None = None
     volumes: tuple[tuple[str, str], ...] = ()
+    resource_claims: tuple[tuple[str, tuple[DeviceId, ...]], ...] = ()
 
 
 NOTHING = Allocations()

@@ -47,6 +47,7 @@ class PodGroup(Struct, frozen=True, gc=False):
     phase: str = ""
     created: str = ""
     resource_version: str = ""
+    labels: Labels = ()
 
     @property
     def key(self) -> str:

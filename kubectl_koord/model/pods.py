@@ -10,20 +10,14 @@ from kubectl_koord.model.devices import DeviceOptions
 from kubectl_koord.model.load import ExpectedUse
 from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
+from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated
 from kubectl_koord.model.values import quantity
-from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, Toleration
+from kubectl_koord.model.values.selectors import Labels, NodeTerm, Selector, Toleration
 
 Resources: TypeAlias = quantity.Resources
 
 EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
-
-
-class NodeTerm(Struct, frozen=True, gc=False):
-    """One term of a required node affinity: label expressions and field (metadata.name) ones."""
-
-    labels: tuple[Requirement, ...] = ()
-    fields: tuple[Requirement, ...] = ()
 
 
 class HostPort(Struct, frozen=True, gc=False):
@@ -65,6 +59,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     `expected` is what LoadAwareScheduling estimates its usage from; `is_prod` tells whether its priority class is
     koord-prod, by its label, its priority or its QoS class. `devices` is None where nothing is said of devices but
     their amounts, `reservation` where nothing is said of reservations; `numa` is what it asks of CPUs and NUMA zones.
+    `has_resource_claims` tells whether it may hold devices that are allocated by claims.
     `unevaluated` holds what the pod uses and no filter here evaluates, such as an attached volume.
     """
 
@@ -86,6 +81,7 @@ class PodRequirements(Struct, frozen=True, gc=False):
     reservation: ReservationUse | None = None
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
+    has_resource_claims: bool = False
 
 
 class RunningPod(Struct, frozen=True, gc=False):
@@ -195,6 +191,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     `reserves` is the Reservation that is not placed yet and for which this pod stands.
     `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
     a member that is only put on a node to count, for which upstream's plugins book nothing.
+    `resource_claims` are its claims of dynamic resource allocation.
     """
 
     namespace: str
@@ -222,6 +219,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     allocations: Allocations | None = None
     owners: tuple[OwnerReference, ...] = ()
     reserves: Reservation | None = None
+    resource_claims: tuple[PodClaim, ...] = ()
 
     @property
     def key(self) -> str:

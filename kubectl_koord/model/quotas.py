@@ -20,7 +20,8 @@ UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
 class Quota(Struct, frozen=True, gc=False):
     """One ElasticQuota. The name alone tells it apart: the scheduler does not look at the namespace.
 
-    `parent` is a name, of the root quota where none is written; `weight` is the maximum where none is written;
+    `parent` is a name, of the root quota where none is written; `weight` is the maximum where none is written
+    (`weighs_max`);
     `lends` whether what it does not request of its minimum goes to others. `tree` is a tree of its own, of which the
     root (`heads_tree`) has the `total` to share; `beside_default` leaves that to the default tree, too. `namespaces`
     are those whose pods belong to it. `admission` limits what the webhook lets in, `profile` names what made the
@@ -45,6 +46,12 @@ class Quota(Struct, frozen=True, gc=False):
     guaranteed: Resources | None = None
     runtime: Resources | None = None
     used: Resources | None = None
+    weighs_max: bool = False
+
+    @property
+    def key(self) -> str:
+        """The object's name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
 
 
 class QuotaSettings(Struct, frozen=True):

@@ -13,6 +13,7 @@ from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, Po
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.resource_claims import NO_DEVICES, DynamicResources
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -40,6 +41,8 @@ class SchedulerConfig(Struct, frozen=True):
 
     `load` holds LoadAwareScheduling's arguments. `device_strategy` is how DeviceShare scores devices,
     `unshareable_gpus` holds the vendors and models of GPUs that cannot be shared.
+    `reservation_lacks` are the points of preFilter, filter and reserve at which the profile does not enable
+    plugin Reservation.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
@@ -56,6 +59,7 @@ class SchedulerConfig(Struct, frozen=True):
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()
+    reservation_lacks: tuple[str, ...] = ()
     assumed: bool = True
 
 
@@ -68,7 +72,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
-    only where a question needs it.
+    only where a question needs it. `dynamic_resources` is what resource claims are allocated from, read only where a
+    pending pod has one.
     """
 
     moment: str
@@ -85,6 +90,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reserve_pods: tuple[PendingPod, ...] = ()
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
+    dynamic_resources: DynamicResources = NO_DEVICES
     leases: tuple[Lease, ...] | None = None
     gaps: tuple[Gap, ...] = ()
     config: SchedulerConfig = SchedulerConfig()

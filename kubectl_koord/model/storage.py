@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from kubectl_koord.model.pods import NodeTerm
-from kubectl_koord.model.values.selectors import Labels, Requirement, Selector
+from kubectl_koord.model.values.selectors import Labels, NodeTerm, Requirement, Selector
 
 
 class VolumeRequest(Struct, frozen=True, gc=False):

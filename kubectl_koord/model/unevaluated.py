@@ -81,17 +81,58 @@ class UnreadClaims(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes hold already, where not all claims could be read."""
 
 
+ClaimFeature: TypeAlias = Literal[
+    "selector",
+    "attribute",
+    "constraints",
+    "admin-access",
+    "prioritized-list",
+    "capacity",
+    "shared-device",
+    "counters",
+    "taints",
+    "binding-conditions",
+    "users",
+]
+"""What a resource claim, or a device that it may get, uses beyond classes, counts and plain selectors."""
+
+
+class OpenClaim(_Unevaluated, frozen=True, gc=False):
+    """A resource claim that is to be allocated, and something that bears on it; `detail` is the CEL expression."""
+
+    name: str
+    feature: ClaimFeature
+    detail: str = ""
+
+
+class IdleClaim(_Unevaluated, frozen=True, gc=False):
+    """A resource claim that is allocated, and that no other pod uses: the scheduler may release it."""
+
+    may_admit: ClassVar[bool] = True
+    name: str
+
+
+class IncompletePool(_Unevaluated, frozen=True, gc=False):
+    """A pool of devices of which not all ResourceSlices are there: it is being updated."""
+
+    may_admit: ClassVar[bool] = True
+    driver: str
+    pool: str
+
+
+class UnreadDevices(_Unevaluated, frozen=True, gc=False):
+    """Resource claims, where a kind that decides about them could not be read."""
+
+    kind: str
+
+
 class AttachedVolume(_Unevaluated, frozen=True, gc=False):
     """A volume that is attached to the node and written in the pod itself, by its name there."""
 
     name: str
 
 
-PodSettingCode: TypeAlias = Literal[
-    "npu-template",
-    "resource-claims",
-    "scheduling-hint",
-]
+PodSettingCode: TypeAlias = Literal["npu-template", "scheduling-hint"]
 
 
 class PodSetting(_Unevaluated, frozen=True, gc=False):
@@ -135,5 +176,9 @@ Unevaluated: TypeAlias = (
     | UnreadVolume
     | UnreadVolumeLimits
     | UnreadClaims
+    | OpenClaim
+    | IdleClaim
+    | IncompletePool
+    | UnreadDevices
     | NodeSetting
 )

@@ -10,7 +10,7 @@ from kubectl_koord.engine.slots import Counts, in_index_order, offer_slots, runs
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.pods import ReservedRoom, RunningPod
 from kubectl_koord.simulation.simulation import Simulation
 
 
@@ -78,7 +78,7 @@ class SlotCount:
         """Return the slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 
-    def slots_without(self, node: str, pods: Sequence[RunningPod]) -> int:
+    def slots_without(self, node: str, pods: Sequence[RunningPod | ReservedRoom]) -> int:
         """Return the gang's slots on a node once some of its pods are gone."""
         state = self.view.state(node).copy()
         for pod in pods:

@@ -3,6 +3,7 @@
 Texts are kept as they came from the cluster; a writer makes them harmless.
 """
 
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -33,12 +34,14 @@ class Column(Struct, frozen=True):
 
     flow: `wrap` is a sentence, which goes on in the next line or stands below its row; a `name` stays whole as
     long as it can. goes: the column is left out where there is no room, 1 before 2 and so on; 0 never.
+    wide: the column is there with `-o wide` alone.
     """
 
     header: str
     right: bool = False
     flow: Flow = "name"
     goes: int = 0
+    wide: bool = False
 
 
 class Row(Struct, frozen=True):
@@ -54,11 +57,15 @@ class Row(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows under headers, each row with as many cells as there are columns."""
+    """Rows under headers, each row with as many cells as there are columns.
+
+    `main` is what the page lists: all that is left of it without headers.
+    """
 
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     indent: int = 2
+    main: bool = False
 
 
 class Tree(Struct, frozen=True):
@@ -67,6 +74,7 @@ class Tree(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     indent: int = 0
+    main: bool = False
 
 
 class Command(Struct, frozen=True):
@@ -94,7 +102,37 @@ class Bullets(Struct, frozen=True):
 
 
 Block: TypeAlias = Line | Command | Gap | Table | Tree | Bullets
-Grid = TypeVar("Grid", Table, Tree)
+Grid = TypeVar("Grid", bound=Table | Tree)
+
+
+class Columns(Struct, frozen=True):
+    """How a listing is printed: with the columns of `-o wide`, with headers, in an order that was asked for, cut."""
+
+    wide: bool = False
+    headers: bool = True
+    ordered: bool = False
+    most: int | None = None
+
+
+USUAL = Columns()
+
+
+def printed(page: Iterable[Block], columns: Columns) -> list[Block]:
+    """Return the page with those columns; without headers only the rows of what it lists."""
+    blocks = [_without_wide(block) if isinstance(block, Table | Tree) and not columns.wide else block for block in page]
+    if columns.headers:
+        return blocks
+    return [_without_headers(block) for block in blocks if isinstance(block, Table | Tree) and block.main]
+
+
+def _without_headers(block: Grid) -> Grid:
+    columns = tuple(replace(column, header="") for column in block.columns)
+    return replace(block, columns=columns, rows=tuple(row for row in block.rows if not row.across), indent=0)
+
+
+def _without_wide(block: Grid) -> Grid:
+    kept = [index for index, column in enumerate(block.columns) if not column.wide]
+    return block if len(kept) == len(block.columns) else _with_columns(block, kept)
 
 
 def slim(block: Grid) -> Grid:
@@ -102,6 +140,10 @@ def slim(block: Grid) -> Grid:
     kept = [index for index in range(len(block.columns)) if any(row.cells[index] for row in block.rows)]
     if len(kept) == len(block.columns):
         return block
+    return _with_columns(block, kept)
+
+
+def _with_columns(block: Grid, kept: Sequence[int]) -> Grid:
     columns = tuple(block.columns[index] for index in kept)
     rows = tuple(replace(row, cells=tuple(row.cells[index] for index in kept)) for row in block.rows)
     return replace(block, columns=columns, rows=rows)

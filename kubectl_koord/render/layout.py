@@ -151,10 +151,11 @@ def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
     labels = [(lead + cells[0], *cells[1:]) for row, lead, cells in lines if not row.across]
     titles = tuple(screen.clean(column.header) for column in block.columns)
     grid = _Grid(block, screen, titles, fit(block.columns, titles, labels, _room(screen, block.indent)))
-    yield from (grid.line("", text, "bold") for text in grid.fields(titles, grid.fit.widths, is_header=True))
+    if any(titles):
+        yield from (grid.line("", text, "bold") for text in grid.fields(titles, grid.fit.widths, is_header=True))
     for row, lead, cells in zip(block.rows, guides, rows, strict=True):
         yield from grid.row(row, lead, cells)
-    if grid.fit.left_out:
+    if grid.fit.left_out and any(titles):
         notice = columns_left_out([titles[index] for index in grid.fit.left_out])
         for part in wrapped(notice, _room(screen, block.indent)):
             yield grid.line("", part, "dim")
@@ -180,7 +181,8 @@ class _Grid(Struct, frozen=True):
         margin = blank + BETWEEN
         for index in self.fit.below:
             if cells[index]:
-                below = f"{self.titles[index].lower()}: {cells[index]}"
+                title = self.titles[index].lower()
+                below = f"{title}: {cells[index]}" if title else cells[index]
                 for part in wrapped(below, _room(self.screen, self.block.indent + len(margin))):
                     yield self.line(margin, part, row.style)
 

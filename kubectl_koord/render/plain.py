@@ -1,6 +1,7 @@
 """Blocks for a pipe: one line per row, never cut, never wrapped, no escape codes and no drawing."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import assert_never
 
 from kubectl_koord.render.document import Block, Bullets, Command, Gap, Line, Table, Tree
@@ -56,7 +57,8 @@ def _grid(block: Table | Tree, *, ascii_only: bool) -> Iterator[str]:
             texts = ["  " * row.depth + text for row, text in zip(block.rows, texts, strict=True)]
         padded.append(_padded([header, *texts], right=column.right))
     margin = " " * block.indent
-    return (margin + _BETWEEN.join(row).rstrip() for row in zip(*padded, strict=True))
+    lines = (margin + _BETWEEN.join(row).rstrip() for row in zip(*padded, strict=True))
+    return lines if any(column.header for column in block.columns) else islice(lines, 1, None)
 
 
 def _harmless_column(cells: Iterable[str], *, ascii_only: bool) -> list[str]:

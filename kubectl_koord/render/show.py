@@ -1,14 +1,14 @@
 """Which page and which writer a report gets."""
 
-from collections.abc import Mapping
-from typing import assert_never
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from msgspec import Struct
 
 from kubectl_koord.explain.progress import ProgressNote
-from kubectl_koord.render.document import Block, Line
+from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
-from kubectl_koord.render.pages import change, devices, manual, pending, preempt, topo, why, why_preempted
+from kubectl_koord.render.pages import change, devices, gangs, manual, pending, preempt, topo, why, why_preempted
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
@@ -16,14 +16,16 @@ from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.devices import DevicesReport
-from kubectl_koord.reports.explanation import Explanation, Explanations
+from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.topology import TopologyReport
+from kubectl_koord.wording.answers.version import version_lines
 
 _NO_TERMINAL_WIDTH = 80
-_WHOLE = (ChangePlan, Explanation, Explanations)  # nothing in them is ever left out
+_WHOLE = (ChangePlan, Explanation, Explanations, VersionReport)  # nothing in them is ever left out
 
 
 class OutputStyle(Struct, frozen=True):
@@ -44,7 +46,12 @@ class TopoOptions(Struct, frozen=True):
 
 
 def text(
-    report: Report, *, style: OutputStyle, topo_options: TopoOptions | None = None, shown: Shown | None = None
+    report: Report,
+    *,
+    style: OutputStyle,
+    topo_options: TopoOptions | None = None,
+    shown: Shown | None = None,
+    columns: Columns = USUAL,
 ) -> str:
     """Return the report as text for a person or a pipe, ending with a line break.
 
@@ -53,12 +60,14 @@ def text(
         style: how it looks.
         topo_options: what only `topo` can be asked.
         shown: how much of it; by default what suits a screen on a terminal, and everything elsewhere.
+        columns: which columns listings have.
 
     """
     if shown is None:
         shown = ON_A_SCREEN if style.width and not isinstance(report, _WHOLE) else EVERYTHING
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
-    return _written(_page(report, topo_options or TopoOptions(), shown), style, height=height, names=shown.few)
+    page = printed(_page(report, topo_options or TopoOptions(), shown, columns), columns)
+    return _written(page, style, height=height, names=shown.few)
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
@@ -123,24 +132,21 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
     return isatty and environ.get("TERM") != "dumb"
 
 
-def _page(report: Report, options: TopoOptions, shown: Shown) -> list[Block]:
-    match report:
-        case TopologyReport():
-            page = topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
-        case DevicesReport():
-            page = devices.blocks(report, shown)
-        case WhyReport():
-            page = why.blocks(report, shown)
-        case PendingGangsReport():
-            page = pending.blocks(report, shown)
-        case PreemptReport():
-            page = preempt.blocks(report, shown)
-        case WhyPreemptedReport():
-            page = why_preempted.blocks(report, shown)
-        case ChangePlan():
-            page = change.blocks(report)
-        case Explanation() | Explanations():
-            page = manual.blocks(report)
-        case _:
-            assert_never(report)
-    return page
+_PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
+    DevicesReport: devices.blocks,
+    GangsReport: gangs.blocks,
+    WhyReport: lambda report, shown, _: why.blocks(report, shown),
+    PendingGangsReport: pending.blocks,
+    PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
+    WhyPreemptedReport: lambda report, shown, _: why_preempted.blocks(report, shown),
+    ChangePlan: lambda report, _, __: change.blocks(report),
+    VersionReport: lambda report, _, __: [Line(line) for line in version_lines(report)],
+    Explanation: lambda report, _, __: manual.blocks(report),
+    Explanations: lambda report, _, __: manual.blocks(report),
+}
+
+
+def _page(report: Report, options: TopoOptions, shown: Shown, columns: Columns) -> list[Block]:
+    if isinstance(report, TopologyReport):
+        return topo.blocks(report, shown, depth=options.depth, nodes=options.nodes)
+    return _PAGES[type(report)](report, shown, columns)

@@ -9,7 +9,8 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
-from kubectl_koord.reports.explanation import Explanation, Explanations
+from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
@@ -18,6 +19,7 @@ from kubectl_koord.reports.topology import TopologyReport
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | GangsReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -25,13 +27,18 @@ Report: TypeAlias = (
     | ChangePlan
     | Explanation
     | Explanations
+    | VersionReport
 )
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
+_ABOUT_US = Explanation | Explanations | VersionReport
+"""They rest on no cluster."""
+
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    GangsReport: "Gangs",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
@@ -39,6 +46,7 @@ _KINDS: Mapping[type[Report], str] = {
     ChangePlan: "ChangePlan",
     Explanation: "Explanation",
     Explanations: "Explanations",
+    VersionReport: "Version",
 }
 
 # Plain words that YAML 1.2 or Go's reader would take for a number or a truth value, PyYAML would not.
@@ -76,7 +84,7 @@ def to_yaml(report: Report) -> str:
 
 def _body(report: Report) -> dict[str, object]:
     fields = _fields(report)
-    basis = {} if isinstance(report, Explanation | Explanations) else _fields(report.basis)
+    basis = {} if isinstance(report, _ABOUT_US) else _fields(report.basis)
     fields.pop("basis", None)
     if isinstance(report, PendingGangsReport):
         fields["items"] = [_body(item) for item in report.items]

@@ -1,4 +1,4 @@
-"""The answers of `explain`."""
+"""The answers of `explain` and `version`, which are about us and not about a cluster."""
 
 from msgspec import Struct
 
@@ -34,3 +34,12 @@ class Explanations(Struct, frozen=True, rename="camel"):
 
     verdict: Verdict
     items: tuple[CodeRow, ...]
+
+
+class VersionReport(Struct, frozen=True, rename="camel"):
+    """Which plugin this is, the scheduler versions that it evaluates, and what it takes for the newest of them."""
+
+    verdict: Verdict
+    version: str
+    evaluates: tuple[str, ...]
+    main: str

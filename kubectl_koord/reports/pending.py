@@ -126,7 +126,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
     `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
     most of it in words, `waiting_since` when the first of them was made.
-    `node` is where a lone pod is that is not pending, empty for a finished one.
+    `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
+    a `PodGroup`, `pods` by their annotations, empty for none of both.
     """
 
     verdict: Verdict
@@ -156,6 +157,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     waiting_for: str = ""
     nodes: tuple[NodeReason, ...] = ()
     node: str = ""
+    defined_by: str = ""
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

@@ -11,12 +11,14 @@ from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.selectors import Labels, Selector, matches
 from kubectl_koord.wording.suggestions import near
 
 _API_GROUP = "scheduling.sigs.k8s.io"
 _GROUP_KINDS = {"podgroup", "podgroups", "pg", "gang", f"podgroup.{_API_GROUP}", f"podgroups.{_API_GROUP}"}
 _POD_KINDS = {"pod", "pods", "po"}
 _OWNER_KINDS = {"job", "pytorchjob", "statefulset", "deployment", "replicaset"}
+_MORE_OWNERS = {"mpijob", "tfjob", "rayjob", "raycluster", "jobset", "leaderworkerset", "daemonset", "cronjob"}
 _KINDS = _GROUP_KINDS | _POD_KINDS | _OWNER_KINDS
 
 
@@ -50,6 +52,12 @@ def _found(snapshot: Snapshot, every: Mapping[str, Gang], name: str, namespace: 
     elif kind in _POD_KINDS:
         found = _pod(snapshot, every, key)
     return found or _plain(snapshot, every, first, second) or _owned(snapshot, every, home or namespace, kind, bare)
+
+
+def is_kind(word: str) -> bool:
+    """Tell whether a word names a kind of object that a gang, a pod or an owner of pods is, `jobs.batch` included."""
+    kind = word.lower().partition(".")[0]
+    return bool({kind, kind.removesuffix("s")} & (_KINDS | _MORE_OWNERS))
 
 
 def pod_group_key(name: str, namespace: str) -> str:
@@ -137,6 +145,31 @@ def wanted(name: str, namespace: str, known: Iterable[str]) -> str:
     kind, has_kind, rest = home.rpartition("/")
     is_namespace = slash and not has_kind and any(key.startswith(f"{home}/") for key in known)
     return f"{rest if has_kind and kind else home if is_namespace else namespace}/{bare}"
+
+
+def selected(snapshot: Snapshot, subjects: Iterable[Subject], selector: Selector) -> tuple[Subject, ...]:
+    """Return the subjects of which a PodGroup, or a pending pod, has such labels."""
+    return tuple(
+        subject for subject in subjects if any(matches(selector, dict(one)) for one in _labels(snapshot, subject))
+    )
+
+
+def has_labels(snapshot: Snapshot, gang: Gang, selector: Selector) -> bool:
+    """Tell whether a gang's PodGroup, or a pending pod of it, has such labels."""
+    return any(matches(selector, dict(one)) for one in _labels_of(snapshot, gang.key, gang.pending))
+
+
+def _labels(snapshot: Snapshot, subject: Subject) -> Iterator[Labels]:
+    for key in subject.gangs:
+        yield from _labels_of(snapshot, key, ())
+    yield from (pod.labels for pod in subject.pending)
+
+
+def _labels_of(snapshot: Snapshot, key: str, pending: Iterable[PendingPod]) -> Iterator[Labels]:
+    group = snapshot.pod_groups.get(key)
+    if group is not None:
+        yield group.labels
+    yield from (pod.labels for pod in pending)
 
 
 @memoised

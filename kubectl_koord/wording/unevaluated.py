@@ -5,8 +5,12 @@ from typing import assert_never
 
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
+    ClaimFeature,
+    IdleClaim,
+    IncompletePool,
     NodeSetting,
     NodeSettingCode,
+    OpenClaim,
     OpenQuota,
     PodSetting,
     PodSettingCode,
@@ -15,6 +19,7 @@ from kubectl_koord.model.unevaluated import (
     Unevaluated,
     UnreadCards,
     UnreadClaims,
+    UnreadDevices,
     UnreadLoad,
     UnreadQuotas,
     UnreadReservations,
@@ -29,10 +34,22 @@ from kubectl_koord.wording.words import listed
 
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "npu-template": "template of shared NPU resources",
-    "resource-claims": "resource claims",
     "scheduling-hint": "scheduling hint",
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
+}
+_CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
+    "selector": "CEL selector",
+    "attribute": "devices that lack an attribute which it selects by",
+    "constraints": "constraints between devices",
+    "admin-access": "administrative access",
+    "prioritized-list": "requests with alternatives",
+    "capacity": "capacity requests",
+    "shared-device": "devices that several claims may share",
+    "counters": "partitionable devices",
+    "taints": "device taints",
+    "binding-conditions": "devices with binding conditions",
+    "users": "as many pods use it as may",
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "no-parent": "its parent does not exist",
@@ -79,6 +96,15 @@ def _name(item: Unevaluated) -> str:
             return "how many volumes the nodes can hold (CSINode objects could not be read)"
         case UnreadClaims():
             return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
+        case OpenClaim(name, feature, detail):
+            told = f" {detail}" if detail else ""
+            return f"resource claim {name} ({_CLAIM_FEATURES[feature]}{told})"
+        case IdleClaim(name):
+            return f"resource claim {name} (no other pod uses it: the scheduler may release it)"
+        case IncompletePool(driver, pool):
+            return f"device pool {pool} of driver {driver} (not all of its ResourceSlices are there)"
+        case UnreadDevices(kind):
+            return f"resource claims ({kind} objects could not all be read)"
         case AttachedVolume(name):
             return f"attached volume {name}"
         case PodSetting(code) | WideningPodSetting(code):

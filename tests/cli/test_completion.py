@@ -15,7 +15,7 @@ import typer
 
 from kubectl_koord.cli import completion, names
 from kubectl_koord.cli.app import tree
-from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.options import FORMATS, Globals
 from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
@@ -63,9 +63,9 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["why"], ["why-pending", "why-preempted"]),
         (["x"], []),
         (["topo", ""], []),
-        (["topo", "-o", ""], ["json", "yaml"]),
+        (["topo", "-o", ""], list(FORMATS)),
         (["topo", "--output=y"], ["yaml"]),
-        (["-o", "j"], ["json"]),
+        (["-o", "j"], ["json", "jsonpath="]),
         (["topo", "--color", "a"], ["auto", "always"]),
         (["topo", "--koordinator-version", "1"], ["1.7", "1.8"]),
         (["preempt", "--dry-run="], ["client", "server"]),
@@ -214,8 +214,8 @@ def test_the_hidden_verb_answers_as_the_program_for_kubectl_does(koord: Run, clu
     ("line", "expected"),
     [
         ("kubectl-koord why", ["why-pending", "why-preempted"]),
-        ("kubectl-koord topo -o ", ["json", "yaml"]),
-        ("kubectl-koord topo --output=j", ["json"]),
+        ("kubectl-koord topo -o ", list(FORMATS)),
+        ("kubectl-koord topo --output=j", ["json", "jsonpath="]),
         ("kubectl-koord why-pending --snapshot FILE j", ["job"]),
         ("kubectl-koord x", []),
     ],

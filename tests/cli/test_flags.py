@@ -147,7 +147,6 @@ def test_listings_say_yes_and_end_with_0(koord: Run, cluster: str) -> None:
         (("topo", "--koordinator-version", "9"), "error: --koordinator-version '9' is not one of 1.7, 1.8, main"),
         (("topo", "--demo"), "error: --demo and --snapshot cannot be used together"),
         (("topo", "--request-timeout=x"), "error: Invalid timeout value."),
-        (("version", "-o", "json"), "error: version does not support -o"),
         (("annotate", "nodes", "x"), "error: No such command 'nodes'"),
     ],
 )

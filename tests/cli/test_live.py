@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,16 +71,25 @@ def test_a_dry_run_on_the_server_asks_of_each_victim_and_evicts_nobody(koord: Ru
     assert server.get("pods", "default", "filler-b")
 
 
+@pytest.fixture
+def direct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[ApiServer]:
+    """Serve the small cluster, which is the current context and reached without a process for each command."""
+    assert no_kubectl is None
+    with ApiServer(world()) as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        yield api
+
+
 @pytest.mark.parametrize("kind", kinds.REQUESTS)
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_list_that_cannot_be_read_is_a_named_gap_and_never_a_wrong_answer(
-    koord: Run, server: ApiServer, kind: str, status: int
+    koord: Run, direct: ApiServer, kind: str, status: int
 ) -> None:
     expected = {gang: document(koord("why-pending", gang, "-o", "json")) for gang in ("job", "tiny", "few")}
     path = bare(SPECIFIC[kind])
     namespaced = bare(ListRequest("", SPECIFIC[kind].namespaced_path or path)).replace("{namespace}", "[^/]+")
     reason = {403: "Forbidden", 404: "NotFound"}[status]
-    server.rules.append(Rule(f"{re.escape(path)}|{namespaced}", status, reason, f"no {kind} for you"))
+    direct.rules.append(Rule(f"{re.escape(path)}|{namespaced}", status, reason, f"no {kind} for you"))
     for gang, before in expected.items():
         done = koord("why-pending", gang, "-o", "json")
         if not done.out:  # without pods nobody is known by that name

@@ -6,7 +6,7 @@ which has no such objects. A document of another kind than the list asked for is
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ VERBS = (
     Verb(("devices", "a0"), (0, "yes"), ("Device",), ("Node",)),
     Verb(("devices", "a9"), FAILED, (), ("Node",)),
     Verb(("devices", "--domain", "spine-a"), (0, "yes"), ("Device",), ("Node", "ClusterNetworkTopology")),
+    Verb(("gangs",), (0, "yes"), ("Node", "Pod", "PodGroup")),
     Verb(("topo", "--whole-cards"), (0, "yes"), ("Node", "ClusterNetworkTopology")),
     Verb(("topo", "--resource", "cpu"), (0, "yes"), ("ClusterNetworkTopology",), ("Node",)),
     Verb(("why-pending",), (0, "yes"), ("Node", "Pod", "PodGroup")),
@@ -68,6 +69,14 @@ VERBS = (
     Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
     Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
 )
+
+
+def _alone(verbs: Iterable[Verb]) -> Iterator[Any]:
+    """Yield the verbs: of several command lines of one all but the first are for `make soak`."""
+    seen = set()
+    for verb in verbs:
+        yield pytest.param(verb, marks=pytest.mark.soak) if verb.words[0] in seen else verb
+        seen.add(verb.words[0])
 
 
 def objects() -> list[Object]:
@@ -186,22 +195,19 @@ def test_an_answer_that_rests_on_what_could_not_be_read_is_unknown_and_says_so_a
     assert not [request for request in api.log if request.method not in {"GET", "POST"}]
 
 
-@pytest.mark.parametrize("items", [{}, {"items": None}], ids=["without items", "items null"])
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: " ".join(verb.words))
+@pytest.mark.parametrize("verb", [*_alone(VERBS)], ids=lambda verb: " ".join(verb.words))
 def test_a_list_without_items_or_with_null_is_an_empty_one_as_gos_clients_read_it(
-    koord: Run, serving: Callable[..., ApiServer], verb: Verb, items: dict[str, None]
+    koord: Run, serving: Callable[..., ApiServer], verb: Verb
 ) -> None:
     words = (*verb.words, "-o", "json")
-    kinds = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "PersistentVolumeClaim")
-    expected, found = {}, {}
-    for kind in kinds:
-        serving([item for item in objects() if item["kind"] != kind])
-        expected[kind] = koord(*words)
-        serving(objects()).rules[:] = [empty(RESOURCE[kind], **items)]
-        found[kind] = koord(*words)
-    assert {kind: _lasting(done) for kind, done in found.items()} == {
-        kind: _lasting(done) for kind, done in expected.items()
-    }
+    everything = objects()
+    for kind in ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "PersistentVolumeClaim"):
+        serving([item for item in everything if item["kind"] != kind])
+        expected = _lasting(koord(*words))
+        server = serving(everything)
+        for items in ({}, {"items": None}):
+            server.rules[:] = [empty(RESOURCE[kind], **items)]
+            assert _lasting(koord(*words)) == expected, (kind, items)
 
 
 def _lasting(done: Done) -> tuple[int, str, str]:
@@ -228,6 +234,42 @@ def test_a_document_of_another_kind_is_no_empty_list(
 ) -> None:
     api.rules.append(Rule("/api/v1/nodes", raw=json.dumps(body).encode()))
     assert koord(*words) == (2, "", f"error: the server's list of Node cannot be read: {what}\n")
+
+
+def with_a_resource_claim() -> list[Object]:
+    """Return the cluster with a gang whose pod has a resource claim, which is allocated."""
+    using = pod("using-0", "using", cpu="1")
+    using["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "gpu", "namespace": "default"},
+        "status": {"allocation": {}},
+    }
+    return [*objects(), pod_group("using", 1), using, claim]
+
+
+def test_an_answer_about_a_pod_with_a_resource_claim_rests_on_what_decides_about_it(
+    koord: Run, serving: Callable[..., ApiServer]
+) -> None:
+    api = serving(with_a_resource_claim())
+    words = ("why-pending", "using", "-o", "json")
+    assert ended(koord(*words)) == (0, "yes")
+    for kind in kinds.CLAIM_KINDS:
+        api.rules[:] = [forbidden(RESOURCE[kind])]
+        done = koord(*words)
+        assert ended(done) == REFUSED
+        assert kind in said(done)
+        assert why_not(forbidden, RESOURCE[kind]) in said(done)
+    api.rules[:] = [not_served(RESOURCE[kind]) for kind in kinds.CLAIM_KINDS]
+    done = koord(*words)
+    assert ended(done) == (0, "yes")
+    assert not any(kind in said(done) for kind in kinds.CLAIM_KINDS)
+
+
+def test_kinds_of_resource_claims_are_listed_only_where_a_pod_has_one(koord: Run, api: ApiServer) -> None:
+    koord("why-pending")
+    assert not [request for request in api.log if "resource.k8s.io" in request.path]
 
 
 def without_koordinator(api: ApiServer) -> None:

@@ -12,6 +12,7 @@ from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 
 STORAGE = "/apis/storage.k8s.io/v1"
+DRA = "/apis/resource.k8s.io/v1"
 UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 KOORDINATOR = "/apis/scheduling.koordinator.sh/v1alpha1"
@@ -59,6 +60,9 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("CSIDriver", f"{STORAGE}/csidrivers", None),
         ("CSIStorageCapacity", f"{STORAGE}/csistoragecapacities", None),
         ("CSINode", f"{STORAGE}/csinodes", None),
+        ("ResourceClaim", f"{DRA}/resourceclaims", f"{DRA}/namespaces/{{namespace}}/resourceclaims"),
+        ("DeviceClass", f"{DRA}/deviceclasses", None),
+        ("ResourceSlice", f"{DRA}/resourceslices", None),
     ]
 
 
@@ -86,6 +90,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert (gangs, disruption) == (kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
+    assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
 
 
 def test_only_what_configures_the_scheduler_is_no_gap() -> None:

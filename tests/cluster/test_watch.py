@@ -129,6 +129,19 @@ def test_volumes_are_followed_once_a_pod_asks_for_one(api: ApiServer, watch: Clu
         assert changed(watch)
 
 
+def test_resource_claims_are_followed_once_a_pod_asks_for_one(api: ApiServer, watch: ClusterWatch) -> None:
+    watch.snapshot()
+    assert not api.requests("/apis/resource.k8s.io/v1/resourceclaims")
+    wanting = pod("wanting-0")
+    wanting["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+    api.put(wanting)
+    waiting = until(watch, *WAITING, "wanting-0").pending[-1]
+    assert [one.found for one in waiting.resource_claims] == [None]
+    api.put({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "gpu"}})
+    while watch.snapshot().pending[-1].resource_claims[0].found is None:
+        assert changed(watch)
+
+
 @pytest.mark.parametrize("broken", [False, True], ids=["ended", "broken"])
 def test_a_watch_that_ends_goes_on_from_the_last_version(api: ApiServer, watch: ClusterWatch, *, broken: bool) -> None:
     watch.snapshot()

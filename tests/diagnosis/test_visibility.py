@@ -142,4 +142,5 @@ def test_kinds_that_could_not_be_read_for_one_reason_are_one_warning() -> None:
     assert [(one.code, one.message) for one in warnings] == [
         ("forbidden-list", "Node and Device: you may not read it"),
         ("missing-list", "Reservation: not there"),
+        ("slots-not-shown", "slots cannot be counted: Node could not be read: you may not read it"),
     ]

@@ -288,6 +288,7 @@ def _harm(cost: tuple[int, int, int, int]) -> int:
 small_clusters = st.randoms(use_true_random=False).map(random_small)
 
 
+@pytest.mark.measured
 @given(small_clusters)
 def test_the_ways_out_are_those_that_trying_everything_finds_and_as_cheap(small: Small) -> None:
     compare(small)

@@ -12,6 +12,8 @@ from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from tests.render.planting import planted_everywhere, planted_one_by_one
 from tests.render.samples import REPORTS
 
+pytestmark = pytest.mark.no_cover
+
 HOSTILE = (
     "\x1b[2J\x1b]8;;http://evil\x07\x9b31m\x85\u202etxt\u2066\u200b\u2028 [/red] [link=http://x]y[/link] [bold] "
     ":smile: a\nb\tc\r\x7f\ufeff 节点 \U0001f600 \U000e0041 \ue000 'q' \"d\" \\x1b # - : {a} &x *y %"

@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.change import Effect, VerdictSummary
+from kubectl_koord.reports.change import Change, Effect, VerdictSummary
 from tests.render.samples import CHANGE, PIPE, TERMINAL
 
 
@@ -58,3 +58,16 @@ This makes it worse: why-pending will answer no (never-fits) instead of no (insu
 """
     assert expected in text(replace(CHANGE, effect=effect), style=PIPE)
     assert "worse" not in text(CHANGE, style=PIPE)
+
+
+def test_a_field_that_goes_has_no_line_for_after_and_an_outcome_without_words_none_at_all() -> None:
+    gone = Change(CHANGE.changes[0].object, {"spec.mode": "Strict"}, {"spec.mode": None}, {}, "1234")
+    effect = Effect(VerdictSummary("yes", None), VerdictSummary("yes", None))
+    expected = """
+PodGroup default/job
+  - spec.mode: Strict
+
+why-pending: yes -> yes (unchanged)
+
+Warning: """
+    assert expected in text(replace(CHANGE, changes=(gone,), effect=effect), style=PIPE)

@@ -194,3 +194,8 @@ def test_only_the_first_contentions_are_told() -> None:
     page = text(replace(PENDING, contending=fights), style=PIPE, shown=ON_A_SCREEN)
     assert page.count("need the same room") == 5
     assert "... and 2 more gangs that compete for room (--all shows them)\n" in page
+
+
+def test_a_list_that_may_lack_some_says_why_below_its_first_line() -> None:
+    written = text(replace(PENDING, message="pods could not be read."), style=PIPE)
+    assert written.splitlines()[1] == "This list may be incomplete: pods could not be read."

@@ -1,4 +1,7 @@
+from msgspec.structs import replace
+
 from kubectl_koord.render.show import TopoOptions, text
+from kubectl_koord.reports.common import DomainName
 from tests.render.samples import ASCII_TERMINAL, NO_TOPO, PIPE, TERMINAL, TOPO, TOPO_FOR
 
 
@@ -129,3 +132,8 @@ Warning: The scheduler's configuration is assumed as the Helm chart sets it. (as
 Evaluated as Koordinator 1.8 (from the image tag)
 """
     assert text(NO_TOPO, style=PIPE) == expected
+
+
+def test_a_domain_that_is_its_own_parent_is_not_drawn() -> None:
+    own = replace(TOPO.domains[1], name="loop", parent=DomainName("SpineLayer", "loop"))
+    assert "loop" not in text(replace(TOPO, domains=(*TOPO.domains, own)), style=PIPE)

@@ -65,6 +65,7 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "waitingFor",
         "nodes",
         "node",
+        "definedBy",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

@@ -1,4 +1,4 @@
-import time
+import sys
 
 import pytest
 
@@ -174,9 +174,10 @@ def test_no_page_has_blanks_at_the_end_of_a_line_or_two_gaps_in_a_row(name: str,
     assert written.endswith("\n")
 
 
-def test_the_time_for_rows_grows_no_faster_than_their_number() -> None:
-    few, many = (min(_seconds(_rows(number)) for _ in range(5)) for number in (500, 5000))
-    assert many < 30 * few
+def test_the_work_for_rows_grows_no_faster_than_their_number() -> None:
+    few, many = (_calls(_rows(number)) for number in (100, 1000))
+    assert few > 100
+    assert many < 11 * few
 
 
 def _rows(number: int) -> Table:
@@ -184,7 +185,18 @@ def _rows(number: int) -> Table:
     return Table(columns, tuple(Row((f"node-{i}", "abc", "1", "2", "x y", str(i))) for i in range(number)))
 
 
-def _seconds(table: Table) -> float:
-    start = time.perf_counter()
-    to_plain([table])
-    return time.perf_counter() - start
+def _calls(table: Table) -> int:
+    """Return how often any function is called: as on every machine, however busy it is."""
+    calls = 0
+
+    def count(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        to_plain([table])
+    finally:
+        sys.setprofile(before)
+    return calls

@@ -12,9 +12,9 @@ from kubectl_koord.wording.unevaluated import unevaluated_names
         ((), ""),
         ((AttachedVolume("scratch"), AttachedVolume("disk")), "attached volume scratch and attached volume disk"),
         (
-            (NodeSetting("numa-topology-policy"), PodSetting("resource-claims"), NodeSetting("load-estimates")),
+            (NodeSetting("numa-topology-policy"), PodSetting("scheduling-hint"), NodeSetting("load-estimates")),
             (
-                "resource claims and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
+                "scheduling hint and node settings (NUMA policy of nodes with more than 8 zones and estimates of load"
                 " that pods set themselves)"
             ),
         ),

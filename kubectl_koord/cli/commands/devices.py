@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.output.listing import Limit, Listing, NoHeaders, SortBy
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def command(
     domain: Annotated[
         str | None, typer.Option("--domain", metavar="NAME", help="Show only nodes below this topology domain.")
     ] = None,
+    sort_by: SortBy = "",
+    limit: Limit = None,
+    no_headers: NoHeaders = False,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the devices of nodes: what is free of each, who has the rest, where it sits, and how many pods fit."""
@@ -38,6 +42,7 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
+    session.listing = Listing(sort_by, limit, no_headers)
     names = tuple(dict.fromkeys(map(_bare, nodes or ())))
     within = name_given(domain) or ""
     if names and within:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ Examples:
 
 def command(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG", help=GANG_HELP)],
+    gang: Annotated[list[str], typer.Argument(metavar="GANG", help=GANG_HELP)],
     dry_run: Annotated[
         str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
     ] = "",
@@ -33,6 +33,7 @@ def command(
     from kubectl_koord.explain.preempt import preempt
 
     session: Session = context.obj
+    name = one_name(gang)
     session.everything = everything
     if dry_run not in {"client", "server"}:
         given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
@@ -40,7 +41,7 @@ def command(
     if dry_run == "server" and not session.options.is_live:
         raise KoordError("error: --dry-run=server needs a live cluster")
     snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
-    report = preempt(snapshot, session.subject(snapshot, gang))
+    report = preempt(snapshot, session.subject(snapshot, name))
     session.show(_asked_of_server(session, report) if dry_run == "server" else report)
 
 

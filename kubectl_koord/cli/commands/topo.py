@@ -69,7 +69,7 @@ def command(
     report = topo(
         snapshot,
         subject,
-        with_nodes=nodes or bool(session.options.output),
+        with_nodes=nodes or not session.options.is_text,
         tree=built[0] if built else None,
         resource=counted,
         whole=whole_cards,

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from kubectl_koord import __version__
+from kubectl_koord.cli.options import VERSIONS
 from kubectl_koord.cli.session import write
-from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 def command(context: typer.Context) -> None:
     """Print the version of this plugin, and the scheduler versions that it evaluates."""
+    from kubectl_koord.reports.explanation import VersionReport
+    from kubectl_koord.wording.answers.version import version_lines
+
     session: Session = context.obj
-    if session.options.output:
-        raise KoordError("error: version does not support -o")
-    write(f"kubectl-koord {__version__}\nevaluates as koord-scheduler 1.7, 1.8 and main (a7a1b76b, July 2026)\n")
+    report = VersionReport("yes", __version__, VERSIONS, "a7a1b76b, July 2026")
+    if session.options.is_text:  # at once: a page with its writers takes longer to import than all of this
+        write("".join(f"{line}\n" for line in version_lines(report)))
+    else:
+        session.show(report)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, GANG_HELP
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -25,13 +25,14 @@ Examples:
 
 def command(
     context: typer.Context,
-    victim: Annotated[str, typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
+    victim: Annotated[list[str], typer.Argument(metavar="POD|GANG", help=GANG_HELP)],
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show who preempted a pod or the pods of a gang: preemptor, trigger pod, priorities, plugin and result."""
     session: Session = context.obj
+    name = one_name(victim)
     session.everything = everything
-    session.show(_live(session, victim) if session.options.is_live else _from_file(session, victim))
+    session.show(_live(session, name) if session.options.is_live else _from_file(session, name))
 
 
 def _from_file(session: "Session", victim: str) -> "WhyPreemptedReport":

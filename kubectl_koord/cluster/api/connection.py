@@ -30,10 +30,12 @@ FLAGS_WITH_VALUE = frozenset(
         "token",
         "user",
         "username",
+        "v",
     }
 )
 FLAGS_WITHOUT_VALUE = frozenset({"disable-compression", "insecure-skip-tls-verify", "match-server-version"})
-SHORT_FLAGS = {"n": "namespace", "s": "server"}
+SHORT_FLAGS = {"n": "namespace", "s": "server", "v": "v"}
+_VERBOSITY = "--v="
 
 IDLE_LIMIT = 30.0
 
@@ -52,13 +54,15 @@ class Connection(NamedTuple):
 
     `flags` are words for kubectl, each `--name=value` in the order given (the last one wins);
     `namespace` is empty when not given; `request_timeout` is in seconds, None for no limit. `idle_limit` is how
-    many seconds a server may send nothing, None for any: it holds where no time limit is given.
+    many seconds a server may send nothing, None for any: it holds where no time limit is given. `verbosity` is for
+    us alone: kubectl's own log is not shown.
     """
 
     flags: tuple[str, ...] = ()
     namespace: str = ""
     request_timeout: float | None = None
     idle_limit: float | None = IDLE_LIMIT
+    verbosity: int = 0
 
     def value(self, name: str) -> str:
         """Return the last value given for a flag such as `context`, empty when not given."""
@@ -86,10 +90,22 @@ def take_connection(argv: Sequence[str]) -> tuple[Connection, list[str]]:
             flags.append(flag)
         else:
             rest.append(word)
-    bare = Connection(tuple(flags))
+    verbosity = _verbosity([flag.removeprefix(_VERBOSITY) for flag in flags if flag.startswith(_VERBOSITY)])
+    bare = Connection(tuple(flag for flag in flags if not flag.startswith(_VERBOSITY)))
     timeout = bare.value("request-timeout")
     idle_limit = None if timeout else IDLE_LIMIT
-    return Connection(tuple(flags), bare.value("namespace"), request_timeout(timeout), idle_limit), rest
+    return Connection(bare.flags, bare.value("namespace"), request_timeout(timeout), idle_limit, verbosity), rest
+
+
+def _verbosity(values: Sequence[str]) -> int:
+    """Return the last number given, 0 without one."""
+    if not values:
+        return 0
+    try:
+        return int(values[-1])
+    except ValueError:
+        parse = f'strconv.ParseInt: parsing "{values[-1]}": invalid syntax'
+        raise KoordError(f'error: invalid argument "{values[-1]}" for "-v, --v" flag: {parse}') from None
 
 
 def request_timeout(text: str) -> float | None:

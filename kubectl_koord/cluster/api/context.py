@@ -46,11 +46,11 @@ class NamespaceLookup:
     """A `kubectl config view` under way. Threads may share it."""
 
     def __init__(self, kubectl: str, connection: Connection) -> None:
-        """Start kubectl, unless the namespace was given."""
+        """Start kubectl, unless the namespace was given and nobody wants to know the server."""
         self._lock = threading.Lock()
         self._answer = connection.namespace
         self._server = ""
-        self._view = _ConfigView(kubectl, connection, _WANTED) if not self._answer else None
+        self._view = _ConfigView(kubectl, connection, _WANTED) if not self._answer or connection.verbosity else None
 
     def namespace(self) -> str:
         """Return the flag's namespace, else the context's, else the pod's, else `default`.
@@ -81,10 +81,11 @@ class NamespaceLookup:
                 self._view.close()
 
     def _await(self) -> None:
-        if not self._answer and self._view is not None:
+        if self._view is not None:
             self._server, _, namespace = self._view.answer().partition(" ")
-            self._answer = namespace.strip() or in_pod() or DEFAULT
+            self._answer = self._answer or namespace.strip() or in_pod() or DEFAULT
             self._view.close()
+            self._view = None
 
 
 class _ConfigView:

@@ -24,10 +24,11 @@ class TooLate(KoordError):  # noqa: N818
 
 
 class Reply(Struct, frozen=True):
-    """A complete answer of the API server, whatever its status."""
+    """A complete answer of the API server, whatever its status; `warning` is its header of that name."""
 
     status: int
     body: bytes
+    warning: str = ""
 
 
 class Body(Protocol):
@@ -86,6 +87,9 @@ class Transport(Protocol):
 
     def namespace(self) -> str:
         """Return the namespace that kubectl would use; raise KoordError when it cannot be read."""
+
+    def server(self) -> str:
+        """Return the address of the server, empty where it is not known."""
 
     def close(self) -> None:
         """Give everything back: connections, processes, files. May be called twice."""

@@ -57,6 +57,7 @@ def pod_group(written: PodGroup) -> objects.PodGroup:
         total=annotations.get(_GANG_PREFIX + "total-number"),
         annotations=tuple(sorted(annotations.items())),
         phase=(written.status.phase if written.status else None) or "",
+        labels=tuple(sorted(strings(meta.labels).items())),
         created=meta.creation_timestamp or "",
         resource_version=meta.resource_version or "",
     )

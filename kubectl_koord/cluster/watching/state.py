@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from kubectl_koord.cluster import source
@@ -29,10 +30,10 @@ class State:
         self._is_notified = False
         self._events = 0
 
-    def has_claims(self) -> bool:
-        """Tell whether any pending pod uses a volume claim."""
+    def more_kinds(self, kinds: Sequence[str]) -> tuple[str, ...]:
+        """Return the kinds that a question which rests on these rests on besides, as things are."""
         with self._lock:
-            return self.collector.has_claims
+            return source.more_kinds(kinds, self.collector)
 
     def snapshot(self, chosen_version: str, namespace_only: str) -> Snapshot:
         """Return the cluster as it is known now.

@@ -11,7 +11,7 @@ from msgspec import structs
 from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import not_read
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import POD, POD_GROUP, VOLUME_KINDS
+from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.lists import ListRequest, in_namespace
 from kubectl_koord.cluster.watching.follower import Backoff, Follower
 from kubectl_koord.cluster.watching.state import State
@@ -71,8 +71,9 @@ class ClusterWatch:
         if not self._listed:
             followers += self._list(self._kinds)
             source.detect_version(self._transport, self._state.collector, self._chosen_version)
-        if POD_GROUP.name in self._kinds and VOLUME_KINDS[0] not in self._listed and self._state.has_claims():
-            followers += self._list(VOLUME_KINDS)
+        more = [kind for kind in self._state.more_kinds(self._kinds) if kind not in self._listed]
+        if more:
+            followers += self._list(more)
         namespace_only = self._namespace() if self._state.narrowed else ""
         snapshot = self._state.snapshot(self._chosen_version, namespace_only)
         for follower in followers:

@@ -10,6 +10,7 @@ from kubectl_koord.engine.admission.blockers import (
     BeingDeleted,
     Blocker,
     BoundDoNotCount,
+    ClaimsUnready,
     FinishedNeverWait,
     Gated,
     GroupsDiffer,
@@ -25,6 +26,7 @@ from kubectl_koord.engine.admission.blockers import (
 from kubectl_koord.engine.admission.leader import no_leader
 from kubectl_koord.engine.admission.prefilter import prefilter_refusal, unknown_layer
 from kubectl_koord.engine.attempts.attempt import needed
+from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup, Spec, topology_requirements
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.tree import NoTree, Tree
@@ -48,10 +50,11 @@ def before_trying(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> 
 def is_open(blocker: Blocker) -> bool:
     """Tell whether the subject may be tried all the same, and wait in vain or not: the objects do not show which.
 
-    Members without a gate are tried where they are enough, and the plan counts those with one. A gang
+    Members that nothing holds back are tried where they are enough, and the plan counts those with a gate or without
+    their resource claims. A gang
     that its own list leaves out is tried when those that it lists are.
     """
-    return isinstance(blocker, OmitsItself) or (isinstance(blocker, Gated) and blocker.enough_others)
+    return isinstance(blocker, OmitsItself) or (isinstance(blocker, Gated | ClaimsUnready) and blocker.enough_others)
 
 
 def keys(pods: Iterable[PendingPod]) -> Keys:
@@ -99,6 +102,11 @@ def _of_pods(subject: Subject, snapshot: Snapshot) -> Iterator[Blocker]:
         gates = tuple(sorted({gate for pod in gated for gate in pod.gates}))
         enough_others = is_enough_without(subject, never_tried(subject, snapshot))
         yield Gated(keys(gated), len(pods), in_gang, gates, enough_others)
+    unready = {pod: claim for pod in pods if (claim := unready_claim(pod, snapshot)) is not None}
+    if unready:
+        enough_others = is_enough_without(subject, never_tried(subject, snapshot))
+        claims = tuple(dict.fromkeys(unready.values()))
+        yield ClaimsUnready(keys(unready), len(pods), in_gang, claims, enough_others)
 
 
 def _of_group(group: GangGroup, snapshot: Snapshot) -> Iterator[Blocker]:

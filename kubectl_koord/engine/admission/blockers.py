@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
+from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 
 Keys: TypeAlias = tuple[str, ...]
@@ -55,6 +56,20 @@ class Gated(Struct, frozen=True):
     gates: tuple[str, ...]
     enough_others: bool
     code: ClassVar[Literal["scheduling-gated"]] = "scheduling-gated"
+
+
+class ClaimsUnready(Struct, frozen=True):
+    """Of so many pending pods these have a resource claim that is not there or cannot be used; `claims` are those.
+
+    enough_others: as of `Gated`.
+    """
+
+    pods: Keys
+    of: int
+    in_gang: bool
+    claims: tuple[UnreadyClaim, ...]
+    enough_others: bool
+    code: ClassVar[Literal["claims-unallocated"]] = "claims-unallocated"
 
 
 class NoPodGroup(Struct, frozen=True):
@@ -157,6 +172,7 @@ Blocker: TypeAlias = (
     | NoLeader
     | BeingDeleted
     | Gated
+    | ClaimsUnready
     | NoPodGroup
     | NotInitialised
     | TooFewPods

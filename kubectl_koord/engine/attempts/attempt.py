@@ -26,10 +26,12 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names
 from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.resource_claims import PodClaim, ResourceClaim
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Labels
 
-Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str]]
+_Claims: TypeAlias = tuple[ResourceClaim | None, ...]
+Kind: TypeAlias = tuple[PodRequirements, str, Labels, frozenset[str], _Claims]
 Stop: TypeAlias = tuple[int, QuotaExceeded]
 """The position of the first pod that a quota refuses, and why."""
 
@@ -195,9 +197,10 @@ def triggers(job: Job) -> tuple[PendingPod, ...]:
 
 def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
     """Return what a pod asks of nodes; claims with volumes that are alike count as equal, whatever their names."""
+    used = tuple(_alike(claim) for claim in pod.resource_claims)
     names = claim_names(pod)
     if not names:
-        return (pod.requirements,)
+        return (pod.requirements, used)
     alike = (
         structs.replace(claim, name=name if claim.single_pod else "", volume=str(bool(claim.volume)), owner=("", ""))
         if (claim := claims.get(name)) is not None
@@ -205,18 +208,27 @@ def shape(pod: PendingPod, claims: Mapping[str, Claim]) -> tuple[object, ...]:
         for name in names
     )
     own = tuple(claims[name].owner == (pod.uid, pod.name) for name in names if name in claims)
-    return (structs.replace(pod.requirements, claims=()), tuple(alike), own)
+    return (structs.replace(pod.requirements, claims=()), tuple(alike), own, used)
+
+
+def _alike(claim: PodClaim) -> ResourceClaim | None:
+    """Return what a resource claim asks for, without what only tells it from others."""
+    return claim.found and structs.replace(claim.found, name="", reserved=(), owner=("", ""))
 
 
 def are_alike(job: Job, trigger: PendingPod, pods: Iterable[PendingPod]) -> bool:
-    """Tell whether all these pods are filtered as the trigger is."""
+    """Tell whether all these pods are filtered as the trigger is: none is with resource claims of its own."""
     own = owned(trigger, job.reservations)
-    return all(pod.requirements == trigger.requirements and owned(pod, job.reservations) == own for pod in pods)
+    return all(
+        pod.requirements == trigger.requirements and not pod.resource_claims and owned(pod, job.reservations) == own
+        for pod in pods
+    )
 
 
 def kind_of(job: Job, pod: PendingPod) -> Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
-    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations))
+    claims = tuple(_alike(claim) for claim in pod.resource_claims)
+    return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations), claims)
 
 
 def may_abort(pod: PendingPod) -> bool:

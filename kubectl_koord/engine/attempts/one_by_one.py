@@ -194,7 +194,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         aborted = aborting(offer.refusals) if may_abort(pod) else {}
         if aborted or not offer.counts:
             return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
-        lasting = prepared.counts_only_room and not prepared.follows_members and not claim_names(pod)
+        lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
         before = asked.setdefault(kind_of(job, pod), _Asked()) if lasting else _Asked()
         feasible = [now.state(name) for name in before.in_turn(offer.counts)]
         if prepared.may_fail_to_reserve:

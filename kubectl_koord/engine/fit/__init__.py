@@ -18,6 +18,7 @@ from kubectl_koord.engine.fit import (
     ports,
     quota,
     reservation,
+    resource_claims,
     resources,
     sidecars,
     taints,
@@ -49,6 +50,7 @@ FILTERS: tuple[Prepare, ...] = (
     volumes.prepare,
     topology_spread.prepare,
     interpod_affinity.prepare,
+    resource_claims.prepare,
     reservation.prepare_policy,
     reservation.prepare_fit,
     reservation.prepare_booking,
@@ -87,7 +89,7 @@ class Prepared(Struct, frozen=True):
     @property
     def books(self) -> bool:
         """Whether what is booked on a node counts: members that are placed there then count for the next one."""
-        return any(check.depends_on == "books" for check in self.checks)
+        return any(check.depends_on in {"books", "claims"} for check in self.checks)
 
     @property
     def may_fail_to_reserve(self) -> bool:
@@ -99,15 +101,19 @@ class Prepared(Struct, frozen=True):
         """Whether members that are placed change what is prepared for the next one."""
         return any(check.follows_members(self.trigger.requirements) for check in self.checks)
 
+    @property
+    def follows_members_elsewhere(self) -> bool:
+        """Whether members that are placed change that for other nodes than their own."""
+        return any(check.follows_members_elsewhere(self.trigger.requirements) for check in self.checks)
+
     def alone(self, trigger: PendingPod) -> "Prepared":
         """Return the same for a changed trigger, as if nobody else were nominated."""
         return structs.replace(self, trigger=trigger, nominated={})
 
     def without_pods(self, trigger: PendingPod) -> "Prepared":
-        """Return the same for a changed trigger without the checks that depend on who is on a node."""
-        return structs.replace(
-            self.alone(trigger), checks=tuple(check for check in self.checks if check.depends_on != "pods")
-        )
+        """Return the same for a changed trigger without the checks that depend on who is on a node or on claims."""
+        kept = tuple(check for check in self.checks if check.depends_on not in {"claims", "pods"})
+        return structs.replace(self.alone(trigger), checks=kept)
 
 
 def prepare(

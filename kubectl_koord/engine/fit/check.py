@@ -14,11 +14,12 @@ from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.storage import Claim
 
-DependsOn: TypeAlias = Literal["node", "room", "books", "pods"]
+DependsOn: TypeAlias = Literal["node", "room", "books", "claims", "pods"]
 """What of a node can change an answer.
 
 `node`: the node alone. `room`: its free resources and pod places. `books`: what plugins have booked there
-(cards, CPUs, load), which members that are put on a node to count do not change. `pods`: who is on it.
+(cards, CPUs, load), which members that are put on a node to count do not change. `claims`: the devices that resource
+claims hold, which change with neither these members nor the pods of the node. `pods`: who is on it.
 """
 
 
@@ -66,6 +67,9 @@ class Check(Protocol):
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell whether members that were placed on any node change what is prepared for the next one."""
 
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell whether they change it for other nodes than their own."""
+
     def may_fail_to_reserve(self) -> bool:
         """Tell whether a node that this filter lets pass may have nothing to book."""
 
@@ -104,6 +108,10 @@ class Stateless:
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that they do not."""
         return False
+
+    def follows_members_elsewhere(self, trigger: PodRequirements) -> bool:
+        """Tell that they do wherever they do at all."""
+        return self.follows_members(trigger)
 
     def may_fail_to_reserve(self) -> bool:
         """Tell that it has all that it let pass."""

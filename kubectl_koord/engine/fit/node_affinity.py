@@ -14,8 +14,8 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import NodeTerm, PendingPod, PodRequirements
-from kubectl_koord.model.values.selectors import holds
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.values.selectors import NodeTerm, holds
 
 
 class NodeAffinity(ByClass, Struct, frozen=True):

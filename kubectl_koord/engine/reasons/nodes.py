@@ -1,14 +1,15 @@
 """Every way in which a node can refuse a pod: one frozen class each, one closed union.
 
 `unresolvable` tells whether removing pods could help: preemption looks only at nodes where it is false (upstream's
-status codes Unschedulable and UnschedulableAndUnresolvable). What DeviceShare and NodeNUMAResource say
-is in `devices` and `numa`, what is refused before any node in `prefilter`.
+status codes Unschedulable and UnschedulableAndUnresolvable). What DynamicResources, DeviceShare and NodeNUMAResource
+say is in `claims`, `devices` and `numa`, what is refused before any node in `prefilter`.
 """
 
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.devices import DeviceReason
 from kubectl_koord.engine.reasons.numa import NUMAReason
 from kubectl_koord.model.values.selectors import Taint
@@ -197,6 +198,7 @@ Reason: TypeAlias = (
     | PodAffinityUnmet
     | AntiAffinityViolated
     | ExistingAntiAffinityViolated
+    | ClaimReason
     | DeviceReason
     | NUMAReason
 )

@@ -81,6 +81,21 @@ class VolumesUnbound(Struct, frozen=True):
     code: ClassVar[Literal["volumes-unbound"]] = "volumes-unbound"
 
 
+class ClaimsUnallocated(Struct, frozen=True):
+    """A resource claim of the pod cannot be used on any node, whoever goes (`PreFilter` of DynamicResources).
+
+    `no-class`: the DeviceClass `about` of its request `request` does not exist.
+    `being-allocated`: the claim is being allocated for another pod that waits, such as another member of the gang.
+    """
+
+    pod: str
+    claim: str
+    fault: Literal["no-class", "being-allocated"]
+    about: str = ""
+    request: str = ""
+    code: ClassVar[Literal["claims-unallocated"]] = "claims-unallocated"
+
+
 class NoReservationMatches(Struct, frozen=True):
     """A pod must use a reservation, and none matches it on a node that it may go to (`PreFilter` in reservation).
 
@@ -129,7 +144,12 @@ class QuotaExceeded(Struct, frozen=True):
 
 
 PodRefusal: TypeAlias = (
-    InvalidDevices | NoReservationMatches | VolumesUnbound | FractionalBinding | UnreadableAnnotation
+    InvalidDevices
+    | NoReservationMatches
+    | VolumesUnbound
+    | ClaimsUnallocated
+    | FractionalBinding
+    | UnreadableAnnotation
 )
 """What is wrong with the pod itself, so that no node can help."""
 

@@ -21,6 +21,16 @@ class Selector(Struct, frozen=True, gc=False):
     requirements: tuple[Requirement, ...] = ()
 
 
+EVERYTHING = Selector()
+
+
+class NodeTerm(Struct, frozen=True, gc=False):
+    """One term of a required node affinity: label expressions and field (metadata.name) ones."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+
+
 class Toleration(Struct, frozen=True, gc=False):
     """One toleration of a pod; empty key with Exists tolerates every taint."""
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_koord.model.devices import TYPES
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.devices import Card, DevicesReport, DomainCards, NodeCards, Room, TypeTotal
 from kubectl_koord.wording.pages import devices as sentences
-from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.pages.common import beyond_limit, more
 from kubectl_koord.wording.refusals.devices import device_name
 from kubectl_koord.wording.words import amount_of, domain_name
 
@@ -23,22 +23,25 @@ _COLUMNS = (
     Column("PCIE", goes=1),
     Column("HELD BY"),
     Column("NOTES"),
+    Column("ID", wide=True),
 )
 
 
-def blocks(report: DevicesReport, shown: Shown) -> list[Block]:
+def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
     """Return the page."""
     if report.verdict == "unknown":
         page: list[Block] = [Line(sentences.unknown(report.message), VERDICT_STYLE["unknown"])]
         return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
     have = [node for node in report.nodes if node.cards]
+    nodes = have[: columns.most]
     page = [Line(sentences.headline(report, len(have)), "bold"), *_remarks(report)]
     if report.devices and not report.asked:
         page += _domains(report, shown)
     if have:
-        cards, rest = parted([(node, card) for node in have for card in node.cards], shown.lines)
-        page += [Gap(), slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0))]
+        cards, rest = parted([(node, card) for node in nodes for card in node.cards], shown.lines)
+        page += [Gap(), slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True))]
         page += [more_line(more(len(rest)))] if rest else []
+        page += [more_line(beyond_limit(len(have) - len(nodes), "nodes"))] if len(nodes) < len(have) else []
     page += warning_lines(report.warnings)
     return [*page, Gap(), basis_line(report.basis)]
 
@@ -126,5 +129,6 @@ def _card(node: NodeCards, card: Card) -> Row:
         card.pcie or "",
         sentences.holders(card),
         sentences.notes(card, node),
+        card.id,
     )
     return Row(cells, "warn" if node.state or not card.healthy else "")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Tree, slim
-from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice
@@ -11,7 +11,7 @@ from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyRep
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages import pending as sentences
 from kubectl_koord.wording.pages import why
-from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.pages.common import beyond_limit, more
 from kubectl_koord.wording.words import count
 
 _COLUMNS = (
@@ -21,15 +21,26 @@ _COLUMNS = (
     Column("AGE", right=True, goes=1),
     Column("WHY", flow="wrap"),
 )
+_FLAT = (
+    Column("GANG"),
+    Column("CAUSE"),
+    *_COLUMNS[1:4],
+    Column("MIN MEMBER", right=True, wide=True),
+    Column("BOUND", right=True, wide=True),
+    Column("MUST GATHER", wide=True),
+    Column("SLOTS", right=True, wide=True),
+    _COLUMNS[4],
+)
 _FEWEST_CAUSES = 10
 _USUAL_WIDTH = 80
 # What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
 _LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
-_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing", "slots-not-shown"}
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing"}
+_OF_SLOTS = {"slots-not-shown", "slots-incomplete"}  # which lists do not show
 
 
-def blocks(report: PendingGangsReport, shown: Shown) -> list[Block]:
-    """Return the page: the causes, and below each its gangs, the oldest first."""
+def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
+    """Return the page: the causes, and below each its gangs, the oldest first; or all gangs in their order."""
     head: list[Block] = [Line(sentences.headline(report), "bold")]
     if report.message:
         head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
@@ -37,12 +48,41 @@ def blocks(report: PendingGangsReport, shown: Shown) -> list[Block]:
     if not report.items:
         return [*head, *tail]
     hint = Line(sentences.DETAILS, "dim")
+    if columns != USUAL:
+        return [*head, Gap(), *_flat(report, columns, shown), Gap(), hint, *tail]
     tail = [Gap(), hint, *tail]
     lines = len(report.causes) + len(report.items)
     if shown.lines is not None:
         around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
         lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
     return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, lines)))), *tail]
+
+
+def _flat(report: PendingGangsReport, columns: Columns, shown: Shown) -> Iterator[Block]:
+    items, rest = parted(report.items[: columns.most], shown.lines)
+    yield slim(Table(_FLAT, tuple(_flat_row(item, report) for item in items), indent=0, main=True))
+    if rest:
+        yield more_line(more(len(rest)))
+    if columns.most is not None and columns.most < len(report.items):
+        yield more_line(beyond_limit(len(report.items) - columns.most))
+
+
+def _flat_row(item: WhyReport, report: PendingGangsReport) -> Row:
+    name, pods, waiting_for, age, why_so = _row(item, report).cells
+    best = max((row.offer_slots for row in item.domains), default=0)
+    cells = (
+        name,
+        sentences.cause_or_verdict(_code(item), item.verdict),
+        pods,
+        waiting_for,
+        age,
+        str(item.min_member),
+        str(item.bound_pods),
+        item.must_gather or "",
+        f"{best}/{item.desired_offer_slot}" if item.domains else "",
+        why_so,
+    )
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict])
 
 
 def _height(block: Block, shown: Shown) -> int:
@@ -93,7 +133,7 @@ def _cut(size: int, lines: int) -> int:
 
 def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
-    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT | _OF_SLOTS
     found: dict[str, dict[str, Notice]] = {}
     for item in report.items:
         for notice in item.warnings:

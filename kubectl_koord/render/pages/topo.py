@@ -53,7 +53,8 @@ def _headline(report: TopologyReport) -> str:
         reason = _reason(report)
         return sentences.no_tree(reason.message if reason else None)
     if report.verdict == "unknown":
-        return sentences.unknown(report.gang, report.message)
+        counted = any(domain.offer_slots is not None for domain in report.domains)
+        return sentences.unknown(report.gang, report.message, counted=counted)
     return _slots_sentence(report, report.gang) if report.gang else _size_sentence(report)
 
 

@@ -37,9 +37,15 @@ def depends_on(items: Iterable[Unevaluated]) -> str:
     return f"it depends on {unevaluated_names(items)}, which is not evaluated."
 
 
-def slots_depend_on(items: Iterable[Unevaluated]) -> str:
-    """Return that slots depend on what is not evaluated."""
-    return f"slots depend on {unevaluated_names(items)}, which is not evaluated."
+def slots_leave_out(items: Collection[Unevaluated]) -> str:
+    """Return what the slots are counted without, and how far they may therefore be off."""
+    bound = "more or fewer" if any(item.may_admit for item in items) else "fewer"
+    return f"slots are counted without {unevaluated_names(items)}: there may be {bound}."
+
+
+def slots_not_counted(unread: Iterable[Gap]) -> str:
+    """Return why there are no slots."""
+    return f"slots cannot be counted: {could_not_be_read(unread)}"
 
 
 def place_may_be_taken(unread: Iterable[Gap]) -> str:

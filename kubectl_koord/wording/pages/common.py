@@ -19,6 +19,11 @@ def more(number: int, things: str = "") -> str:
     return and_more(f"{number} more {things}" if things else f"{number} more")
 
 
+def beyond_limit(number: int, things: str = "") -> str:
+    """Return that there are so many more than `--limit` allows."""
+    return f"... and {number} more {things}".rstrip()
+
+
 def more_pods(pods: int, nodes: int) -> str:
     """Return how many more pods there are, on how many more nodes."""
     return and_more(f"{count(pods, 'pod')} on {nodes} more nodes")

@@ -9,6 +9,7 @@ from kubectl_koord.engine.admission.leader import NoLeader
 from kubectl_koord.engine.admission.oddities import Oddity
 from kubectl_koord.engine.admission.prefilter import UnknownLayer
 from kubectl_koord.wording.ages import spelled
+from kubectl_koord.wording.refusals.claims import unready_clause
 from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 from kubectl_koord.wording.words import count, listed
 
@@ -33,6 +34,8 @@ def blocker_sentence(blocker: Blocker) -> str:
             return _being_deleted(blocker)
         case blockers.Gated(gates=gates):
             return f"{_gated(blocker)} held back by scheduling gate {listed(gates)}."
+        case blockers.ClaimsUnready(claims=claims):
+            return f"{_gated(blocker)} not tried before all resource claims can be used: {unready_clause(claims)}."
         case blockers.NoPodGroup(gang):
             return f"its pods name PodGroup {gang.partition('/')[2]}, which does not exist."
         case blockers.NotInitialised(written=""):
@@ -69,8 +72,8 @@ def _being_deleted(blocker: blockers.BeingDeleted) -> str:
     return f"{len(pods)} of its {of} pending pods {_are(pods)} being deleted: too few others are left."
 
 
-def _gated(blocker: blockers.Gated) -> str:
-    """Return which of its pods have gates, with the verb: `it is`, `its pod is`, `1 of its 3 pods is`."""
+def _gated(blocker: blockers.Gated | blockers.ClaimsUnready) -> str:
+    """Return which of its pods are held back, with the verb: `it is`, `its pod is`, `1 of its 3 pods is`."""
     pods, of = blocker.pods, blocker.of
     if not blocker.in_gang:
         return "it is"

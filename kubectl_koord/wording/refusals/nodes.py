@@ -2,11 +2,12 @@
 
 from typing import assert_never
 
-from kubectl_koord.engine.reasons import nodes, numa
+from kubectl_koord.engine.reasons import claims, nodes, numa
 from kubectl_koord.engine.reasons.devices import DeviceReason
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.values import quantity
+from kubectl_koord.wording.refusals.claims import claim_obstacle
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage
 from kubectl_koord.wording.refusals.numa import zone_obstacle
 from kubectl_koord.wording.words import amounts, listed, ranked, resource_name
@@ -39,6 +40,8 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             return 80, "within its topology spread"
         case nodes.PodAffinityUnmet() | nodes.AntiAffinityViolated() | nodes.ExistingAntiAffinityViolated():
             return 90, "allowed by pod affinity"
+        case claims.NotEnoughDevices() | claims.ClaimElsewhere():
+            return 92, "with devices for its resource claims"
         case nodes.Overloaded() | nodes.MetricExpired():
             return 100, "below the load thresholds"
         case nodes.NotReserved():
@@ -60,6 +63,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             | numa.UnsatisfiedZones()
             | numa.UnalignedZones()
             | numa.InsufficientInZones()
+            | numa.BeyondReservedZones()
         ):
             return 130, "with CPUs and NUMA zones for it"
         case _:
@@ -117,6 +121,8 @@ def obstacle(reason: Reason) -> str:
             return "pod anti-affinity"
         case nodes.ExistingAntiAffinityViolated():
             return "anti-affinity of existing pods"
+        case claims.NotEnoughDevices() | claims.ClaimElsewhere():
+            return claim_obstacle(reason)
         case _:
             return zone_obstacle(reason)
 

@@ -4,6 +4,7 @@ from typing import assert_never
 
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import (
+    ClaimsUnallocated,
     FractionalBinding,
     InvalidDeviceAmount,
     InvalidDeviceSet,
@@ -16,6 +17,7 @@ from kubectl_koord.engine.reasons.prefilter import (
     UnreadableDeviceAnnotation,
     VolumesUnbound,
 )
+from kubectl_koord.wording.refusals.claims import claims_sentence
 from kubectl_koord.wording.refusals.devices import invalid_devices
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.tree import fault_clause
@@ -52,6 +54,8 @@ def refusal_sentence(refusal: PreFilterRefusal) -> str:
             return f"its annotation {annotation} cannot be read."
         case VolumesUnbound():
             return unbound_sentence(refusal)
+        case ClaimsUnallocated():
+            return claims_sentence(refusal)
         case QuotaExceeded():
             return _quota_exceeded(refusal)
         case _:

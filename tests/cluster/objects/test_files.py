@@ -219,6 +219,9 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "PersistentVolumeClaim",
         "PersistentVolume",
         "StorageClass",
+        "ResourceClaim",
+        "DeviceClass",
+        "ResourceSlice",
         "Event",
     )
 

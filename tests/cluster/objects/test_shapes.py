@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.model.pods import HostPort, NodeTerm, PodRequirements, PodTerm, Resources, Spread
+from kubectl_koord.model.pods import HostPort, PodRequirements, PodTerm, Resources, Spread
 from kubectl_koord.model.unevaluated import (
     AttachedVolume,
-    PodSetting,
     PodUnevaluated,
     WideningPodSetting,
 )
-from kubectl_koord.model.values.selectors import Requirement, Selector, Toleration
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Toleration
 from tests.cluster.objects.wire import Json, pending
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -159,7 +158,7 @@ def test_required_inter_pod_terms() -> None:
         ({"volumes": [{"name": "e", "ephemeral": {}}]}, ()),
         ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, (AttachedVolume("r"),)),
         ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
-        ({"resourceClaims": [{"name": "gpu"}]}, (PodSetting("resource-claims"),)),
+        ({"resourceClaims": [{"name": "gpu"}]}, ()),
         ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),
         ({"resources": {}}, ()),
         (

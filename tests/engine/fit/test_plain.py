@@ -15,8 +15,8 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import HostPort, NodeTerm, PendingPod
-from kubectl_koord.model.values.selectors import Requirement, Taint, Toleration
+from kubectl_koord.model.pods import HostPort, PendingPod
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Taint, Toleration
 from tests.build import Drawing, cluster, cpus, pending
 
 ONE = cluster("s0: b0[n1:8]")

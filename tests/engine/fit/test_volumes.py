@@ -16,9 +16,9 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.reasons.prefilter import VolumesUnbound
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import NodeTerm, PendingPod
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.storage import Claim, Storage, StorageCapacity, StorageClass, Volume, VolumeRequest
-from kubectl_koord.model.values.selectors import Requirement, Selector
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, pending, preempt_of, why_of
 
 ZONE = "topology.kubernetes.io/zone"

@@ -75,7 +75,7 @@ class ClientTransport:
         """
         answer = self._request(method, path, {"Content-Type": content_type}, body)
         try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers.get("warning", ""))
         finally:
             answer.close()
 
@@ -91,6 +91,10 @@ class ClientTransport:
 
         """
         return kubeconfig.namespace(self._connection)
+
+    def server(self) -> str:
+        """Return the address of the server."""
+        return self._server
 
     def close(self) -> None:
         """Close the connections."""

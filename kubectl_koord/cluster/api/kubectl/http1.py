@@ -126,12 +126,13 @@ class SocketBody:
         version, status, *_ = self._line().split(b" ", 2)
         if not version.startswith(b"HTTP/1."):
             raise ValueError
-        headers = {}
+        headers: dict[str, str] = {}
         for _ in range(_HEADERS):
             if not (line := self._line()):
                 break
             name, _, value = line.decode("latin-1").partition(":")
-            headers[name.strip().lower()] = value.strip()
+            key = name.strip().lower()
+            headers[key] = f"{headers[key]}, {value.strip()}" if key in headers and key == "warning" else value.strip()
         self.status, self.headers = int(status), headers
         self._chunked = headers.get("transfer-encoding", "").lower() == "chunked"
         self._left = self._length()

@@ -92,7 +92,7 @@ class KubectlProxy:
         headers = {"Content-Type": content_type, "Content-Length": str(len(body))}
         answer = self._request(method, path, headers, body)
         try:
-            return Reply(answer.status, answer.read(BOUNDS.object_bytes))
+            return Reply(answer.status, answer.read(BOUNDS.object_bytes), answer.headers.get("warning", ""))
         finally:
             answer.close()
 
@@ -108,6 +108,15 @@ class KubectlProxy:
 
         """
         return self._lookup.namespace()
+
+    def server(self) -> str:
+        """Return the address of the server, empty where it was not asked for.
+
+        Raises:
+            KoordError: when kubectl does not answer.
+
+        """
+        return self._server or self._lookup.server()
 
     def close(self) -> None:
         """End kubectl, and return when nothing of it is left."""
@@ -154,7 +163,7 @@ class KubectlProxy:
         forbids it; only a server on this machine is asked not to pack.
         """
         if self._headers is None:
-            near = is_loopback(self._server or self._lookup.server())
+            near = is_loopback(self.server())
             self._headers = _HEADERS | {"Accept-Encoding": "identity"} if near else _HEADERS
         return self._headers
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from kubectl_koord.model import pods
 from kubectl_koord.model.values import selectors
 
 
@@ -45,10 +44,12 @@ def label_selector(written: LabelSelector | None) -> selectors.Selector | None:
     return selectors.Selector(exact + label_requirements(written.match_expressions))
 
 
-def node_terms(selector: NodeSelector) -> tuple[pods.NodeTerm, ...]:
+def node_terms(selector: NodeSelector) -> tuple[selectors.NodeTerm, ...]:
     """Return the terms of a node selector, of which one must hold."""
     return tuple(
-        pods.NodeTerm(labels=label_requirements(term.match_expressions), fields=label_requirements(term.match_fields))
+        selectors.NodeTerm(
+            labels=label_requirements(term.match_expressions), fields=label_requirements(term.match_fields)
+        )
         for term in selector.node_selector_terms or ()
     )
 

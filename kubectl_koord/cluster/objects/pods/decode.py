@@ -3,6 +3,7 @@
 Pods that merely run become compact records, whose requirements and strings are shared between equals.
 """
 
+from collections.abc import Iterator
 from sys import intern
 
 from kubectl_koord.cluster.objects import gangs
@@ -12,6 +13,7 @@ from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model import pods
+from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 _FINISHED = {"Succeeded", "Failed"}
@@ -122,7 +124,25 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
         owners=references(meta),
+        resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )
+
+
+def _claims(written: Pod) -> Iterator[PodClaim]:
+    """Yield the resource claims that the pod names, and those that were made for it from templates.
+
+    Mirrors `Name` in k8s.io/dynamic-resource-allocation/resourceclaim.
+    """
+    home = namespace(written.metadata)
+    made = {one.name: one.resource_claim_name for one in written.status.resource_claim_statuses or ()}
+    for claim in written.spec.resource_claims or ():
+        name = claim.resource_claim_name
+        if name is not None:
+            yield PodClaim(claim.name, f"{home}/{name}")
+        elif claim.name not in made:
+            yield PodClaim(claim.name, is_made=True)
+        elif made[claim.name] is not None:
+            yield PodClaim(claim.name, f"{home}/{made[claim.name]}", is_made=True)
 
 
 def _scheduled_condition(conditions: list[Condition] | None) -> pods.Condition | None:

@@ -116,6 +116,13 @@ class Gate(Struct, gc=False, omit_defaults=True):
     name: str = ""
 
 
+class PodResourceClaim(Struct, gc=False, omit_defaults=True, rename="camel"):
+    """spec.resourceClaims[]."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
 class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     """spec of a Pod."""
 
@@ -133,7 +140,14 @@ class PodSpec(Struct, gc=False, omit_defaults=True, rename="camel"):
     topology_spread_constraints: list[SpreadConstraint] | None = None
     scheduling_gates: list[Gate] | None = None
     volumes: list[Volume] | None = None
-    resource_claims: list[dict[str, object]] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
+
+
+class MadeResourceClaim(Struct, gc=False, rename="camel"):
+    """status.resourceClaimStatuses[]: the claim that was made from a template; none where none is needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
 
 
 class PodStatus(Struct, gc=False, rename="camel"):
@@ -143,6 +157,7 @@ class PodStatus(Struct, gc=False, rename="camel"):
     qos_class: str | None = None
     nominated_node_name: str | None = None
     conditions: list[Condition] | None = None
+    resource_claim_statuses: list[MadeResourceClaim] | None = None
 
 
 class Pod(Struct, gc=False):

@@ -101,6 +101,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
         unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
+        has_resource_claims=bool(spec.resource_claims),
         numa=numa.asked(
             pod.metadata.annotations or {},
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
@@ -109,7 +110,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     )
 
 
-def _node_terms(affinity: NodeAffinity | None) -> tuple[pods.NodeTerm, ...] | None:
+def _node_terms(affinity: NodeAffinity | None) -> tuple[selectors.NodeTerm, ...] | None:
     return None if affinity is None or affinity.required is None else node_terms(affinity.required)
 
 
@@ -157,8 +158,6 @@ def _pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
 def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
     spec = pod.spec
     yield from _unevaluated_volumes(spec)
-    if spec.resource_claims:
-        yield PodSetting("resource-claims")
     if spec.resources and spec.resources.requests:
         yield WideningPodSetting("pod-level-resources")
     if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):

@@ -12,9 +12,8 @@ from kubectl_koord.engine.reasons.nodes import (
     NoVolumeToBind,
 )
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import NodeTerm
 from kubectl_koord.model.storage import Claim, Storage, Volume
-from kubectl_koord.model.values.selectors import holds, matches
+from kubectl_koord.model.values.selectors import NodeTerm, holds, matches
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 

@@ -1,0 +1,1 @@
+"""What a command prints besides pages: formats for scripts, and what listings can be asked for."""

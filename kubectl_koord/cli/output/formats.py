@@ -1,0 +1,191 @@
+"""Reports for scripts besides JSON and YAML: `-o name`, `-o jsonpath=` and `-o custom-columns=`; and their order.
+
+A listing is a report with items: those that it lists are sorted and counted, and columns have a row for each.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec import structs
+
+from kubectl_koord.cli.output import jsonpath
+from kubectl_koord.errors import KoordError
+from kubectl_koord.render.document import Column, Row, Table
+from kubectl_koord.render.escape import harmless
+from kubectl_koord.render.plain import to_plain
+from kubectl_koord.render.structured import Report, document, to_json, to_yaml
+from kubectl_koord.reports.change import ChangePlan
+from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.gangs import GangsReport
+from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.preempted import WhyPreemptedReport
+from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.topology import TopologyReport
+
+R = TypeVar("R", bound=Report)
+
+POD_GROUPS = "podgroup.scheduling.sigs.k8s.io"
+_LISTED: Mapping[type[Report], str] = {
+    PendingGangsReport: "items",
+    GangsReport: "items",
+    DevicesReport: "nodes",
+}
+"""The field of each listing that holds what it lists."""
+_NONE = "<none>"
+
+
+def check(form: str, argument: str) -> None:
+    """Read the argument of a format, so that a mistake in it is told before anything else is done.
+
+    Raises:
+        KoordError: naming what cannot be read in it.
+
+    """
+    if form == "jsonpath":
+        jsonpath.template(argument)
+    else:
+        _columns(argument)
+
+
+def printed(report: Report, output: str) -> str:
+    """Return the report in a format other than text.
+
+    Raises:
+        KoordError: when nothing in it has a name, for `name`.
+
+    """
+    form, _, argument = output.partition("=")
+    match form:
+        case "json":
+            return to_json(report)
+        case "yaml":
+            return to_yaml(report)
+        case "jsonpath":
+            return jsonpath.filled(jsonpath.template(argument), document(report))
+        case "custom-columns":
+            return _table(report, _columns(argument))
+        case _:
+            return "".join(f"{harmless(name)}\n" for name in names(report))
+
+
+def names(report: Report) -> tuple[str, ...]:
+    """Return the objects that a report is about, as `kubectl get` takes them: `TYPE/NAME`, each once.
+
+    Raises:
+        KoordError: for a report that is about no object.
+
+    """
+    match report:
+        case PendingGangsReport():
+            found = [name for item in report.items for name in _of_gang(item)]
+        case GangsReport():
+            found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
+        case WhyReport():
+            found = list(_of_gang(report))
+        case DevicesReport():
+            found = [f"node/{one.node}" for one in report.nodes]
+        case TopologyReport():
+            found = [f"node/{one.node}" for one in report.nodes]
+        case PreemptReport():
+            found = [_pod(victim.pod) for victim in report.victims]
+        case WhyPreemptedReport():
+            found = [_pod(one.pod) for one in report.pods]
+        case ChangePlan():
+            found = [f"{change.object.kind.lower()}/{change.object.name}" for change in report.changes]
+        case _:
+            raise KoordError("error: -o name is for answers about objects of the cluster")
+    return tuple(dict.fromkeys(found))
+
+
+def sorted_by(report: R, path: str) -> R:
+    """Return a listing in the order of a field of its items; numbers before text, what lacks it last.
+
+    Raises:
+        KoordError: when the path cannot be read, or the report lists nothing.
+
+    """
+    field = _field(report)
+    steps = jsonpath.path(path)
+    items: Sequence[object] = getattr(report, field)
+    written = document(report)[field]
+    rows = written if isinstance(written, list) else []
+    keys = [_key(jsonpath.find(steps, row)) for row in rows]
+    order = sorted(range(len(items)), key=keys.__getitem__)
+    return structs.replace(report, **{field: tuple(items[at] for at in order)})
+
+
+def first_of(report: R, most: int) -> R:
+    """Return a listing with the first so many of its items.
+
+    Raises:
+        KoordError: when the report lists nothing.
+
+    """
+    field = _field(report)
+    return structs.replace(report, **{field: getattr(report, field)[:most]})
+
+
+def _field(report: Report) -> str:
+    if type(report) not in _LISTED:
+        raise KoordError("error: --sort-by and --limit are for listings")
+    return _LISTED[type(report)]
+
+
+def _key(found: Sequence[object]) -> tuple[int, float, str]:
+    match found[0] if found else None:
+        case None:
+            return (2, 0.0, "")
+        case bool() | int() | float() as number:
+            return (0, float(number), "")
+        case other:
+            return (1, 0.0, other if isinstance(other, str) else jsonpath.spelled(other))
+
+
+def _of_gang(report: WhyReport) -> Iterator[str]:
+    """Yield the PodGroup of a gang, or its pods where there is none."""
+    if report.defined_by == "PodGroup":
+        yield f"{POD_GROUPS}/{_bare(report.gang)}"
+    else:
+        yield from map(_pod, report.pending_pods or (report.gang,))
+
+
+def _pod(key: str) -> str:
+    return f"pod/{_bare(key)}"
+
+
+def _bare(key: str) -> str:
+    return key.rpartition("/")[2]
+
+
+def _columns(argument: str) -> tuple[tuple[str, tuple[jsonpath.Step, ...]], ...]:
+    """Return headers and paths of `HEADER:PATH,...`; a comma within brackets divides nothing."""
+    if not argument:
+        raise KoordError("error: custom-columns format specified but no custom columns given")
+    columns = []
+    for one in _divided(argument):
+        header, colon, path = one.partition(":")
+        if not (header and colon and path):
+            raise KoordError(f"error: unexpected custom-columns spec: {one}, expected <header>:<json-path-expr>")
+        columns.append((header, jsonpath.path(path)))
+    return tuple(columns)
+
+
+def _divided(text: str) -> Iterator[str]:
+    depth, begin = 0, 0
+    for at, char in enumerate(text):
+        depth += {"[": 1, "(": 1, "]": -1, ")": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            yield text[begin:at]
+            begin = at + 1
+    yield text[begin:]
+
+
+def _table(report: Report, columns: Iterable[tuple[str, tuple[jsonpath.Step, ...]]]) -> str:
+    written = document(report)
+    rows = written[_LISTED[type(report)]] if type(report) in _LISTED else [written]
+    paths = tuple(columns)
+    cells = [
+        Row(tuple(",".join(map(jsonpath.spelled, jsonpath.find(steps, row))) or _NONE for _, steps in paths))
+        for row in (rows if isinstance(rows, list) else [])
+    ]
+    return to_plain([Table(tuple(Column(header) for header, _ in paths), tuple(cells), indent=0)])

@@ -1,0 +1,106 @@
+"""Requests as they are made, told to the user: `-v 6` as kubectl has it, and the warnings that a server sends."""
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self, TypeVar
+
+from kubectl_koord.cluster.api.transport import Body, Reply, Stream, Transport
+
+B = TypeVar("B", bound=Body)
+
+REQUESTS = 6
+"""The verbosity from which on requests are told, as in kubectl."""
+_WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
+_CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
+
+
+class ObservedTransport:
+    """A `Transport` whose requests are told when their status is known, and whose servers' warnings are passed on.
+
+    Neither headers nor bodies are ever told: there are tokens in them.
+    """
+
+    def __init__(self, transport: Transport, tell: Callable[[str], None], verbosity: int = 0) -> None:
+        """Keep them; `tell` writes one line."""
+        self._transport = transport
+        self._tell = tell
+        self._tells_requests = verbosity >= REQUESTS
+        self._warned: set[str] = set()
+        self._lock = threading.Lock()
+
+    def open(self, path: str) -> Body:
+        """Send a GET and return once the status is known."""
+        return self._seen("GET", path, lambda: self._transport.open(path))
+
+    def watch(self, path: str, seconds: float) -> Stream:
+        """Send a GET whose body may take so many seconds."""
+        return self._seen("GET", path, lambda: self._transport.watch(path, seconds))
+
+    def send(self, method: str, path: str, body: bytes, content_type: str) -> Reply:
+        """Send a request with a body and return the whole answer."""
+        begin = time.monotonic()
+        reply = self._transport.send(method, path, body, content_type)
+        self._told(method, path, reply.status, begin)
+        self._warn(reply.warning)
+        return reply
+
+    def bound(self, seconds: float) -> None:
+        """Let every request end within so many seconds from now."""
+        self._transport.bound(seconds)
+
+    def namespace(self) -> str:
+        """Return the namespace that kubectl would use."""
+        return self._transport.namespace()
+
+    def server(self) -> str:
+        """Return the address of the server."""
+        return self._transport.server()
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        """Return the transport, to be closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _seen(self, method: str, path: str, send: Callable[[], B]) -> B:
+        begin = time.monotonic()
+        answer = send()
+        self._told(method, path, answer.status, begin)
+        self._warn(answer.headers.get("warning", ""))
+        return answer
+
+    def _told(self, method: str, path: str, status: int, begin: float) -> None:
+        if self._tells_requests:
+            took = (time.monotonic() - begin) * 1000
+            server = _CREDENTIALS.sub("", self._transport.server()).rstrip("/")
+            self._tell(f"{method} {server}{path} {_status(status)} in {took:.0f} milliseconds")
+
+    def _warn(self, header: str) -> None:
+        """Tell each warning once, however many answers carry it."""
+        for found in _WARNING.finditer(header):
+            text = re.sub(r"\\(.)", r"\1", found[1])
+            with self._lock:
+                is_new = text not in self._warned
+                self._warned.add(text)
+            if is_new:
+                self._tell(f"Warning: {text}")
+
+
+def _status(number: int) -> str:
+    from http import HTTPStatus  # noqa: PLC0415 - start-up time
+
+    try:
+        return f"{number} {HTTPStatus(number).phrase}"
+    except ValueError:
+        return str(number)

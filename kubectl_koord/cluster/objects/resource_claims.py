@@ -1,0 +1,280 @@
+"""Dynamic resource allocation (resource.k8s.io): ResourceClaims, DeviceClasses and ResourceSlices.
+
+The fields are those of v1 and v1beta2; v1beta1, which writes some of them one level up or down, is read as well.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.objects.fields.device_selectors import CELSelector, device_selectors
+from kubectl_koord.cluster.objects.fields.meta import Int64, Meta, namespace
+from kubectl_koord.cluster.objects.fields.selectors import NodeSelector, node_terms
+from kubectl_koord.model import resource_claims as model
+
+if TYPE_CHECKING:
+    from kubectl_koord.model.unevaluated import ClaimFeature
+
+_EVERY = "All"
+_REPELLING = {"NoSchedule", "NoExecute"}
+
+
+class AskedDevices(Struct, gc=False, rename="camel"):
+    """What a request asks for: `exactly` in v1, the request itself in v1beta1."""
+
+    device_class_name: str | None = None
+    selectors: list[CELSelector] | None = None
+    allocation_mode: str | None = None
+    count: Int64 | None = None
+    admin_access: bool | None = None
+    capacity: dict[str, Any] | None = None
+
+
+class SubRequest(Struct, gc=False, rename="camel"):
+    """spec.devices.requests[].firstAvailable[] of a ResourceClaim."""
+
+    name: str = ""
+    device_class_name: str = ""
+
+
+class Request(AskedDevices, gc=False, rename="camel"):
+    """spec.devices.requests[] of a ResourceClaim."""
+
+    name: str = ""
+    exactly: AskedDevices | None = None
+    first_available: list[SubRequest] | None = None
+
+
+class ClaimDevices(Struct, gc=False):
+    """spec.devices of a ResourceClaim."""
+
+    requests: list[Request] | None = None
+    constraints: list[dict[str, Any]] | None = None
+
+
+class ResourceClaimSpec(Struct, gc=False):
+    """spec of a ResourceClaim."""
+
+    devices: ClaimDevices = field(default_factory=ClaimDevices)
+
+
+class AllocatedDevice(Struct, gc=False, rename="camel"):
+    """status.allocation.devices.results[] of a ResourceClaim."""
+
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    admin_access: bool | None = None
+
+
+class AllocatedDevices(Struct, gc=False):
+    """status.allocation.devices of a ResourceClaim."""
+
+    results: list[AllocatedDevice] | None = None
+
+
+class Allocation(Struct, gc=False, rename="camel"):
+    """status.allocation of a ResourceClaim."""
+
+    devices: AllocatedDevices = field(default_factory=AllocatedDevices)
+    node_selector: NodeSelector | None = None
+
+
+class Consumer(Struct, gc=False):
+    """status.reservedFor[] of a ResourceClaim."""
+
+    uid: str = ""
+
+
+class ResourceClaimStatus(Struct, gc=False, rename="camel"):
+    """status of a ResourceClaim."""
+
+    allocation: Allocation | None = None
+    reserved_for: list[Consumer] | None = None
+
+
+class ResourceClaim(Struct, gc=False):
+    """One ResourceClaim."""
+
+    metadata: Meta
+    spec: ResourceClaimSpec = field(default_factory=ResourceClaimSpec)
+    status: ResourceClaimStatus = field(default_factory=ResourceClaimStatus)
+
+
+class ClassSpec(Struct, gc=False):
+    """spec of a DeviceClass."""
+
+    selectors: list[CELSelector] | None = None
+
+
+class DeviceClass(Struct, gc=False):
+    """One DeviceClass."""
+
+    metadata: Meta
+    spec: ClassSpec = field(default_factory=ClassSpec)
+
+
+class DeviceTaint(Struct, gc=False):
+    """spec.devices[].taints[] of a ResourceSlice."""
+
+    effect: str = ""
+
+
+class BasicDevice(Struct, gc=False, rename="camel"):
+    """What is told of a device: in v1beta1 in a field `basic` of its own."""
+
+    attributes: dict[str, dict[str, str | int | bool | None]] | None = None
+    consumes_counters: list[dict[str, Any]] | None = None
+    taints: list[DeviceTaint] | None = None
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    binding_conditions: list[str] | None = None
+    allow_multiple_allocations: bool | None = None
+
+
+class SlicedDevice(BasicDevice, gc=False, rename="camel"):
+    """spec.devices[] of a ResourceSlice."""
+
+    name: str = ""
+    basic: BasicDevice | None = None
+
+
+class Pool(Struct, gc=False, rename="camel"):
+    """spec.pool of a ResourceSlice."""
+
+    name: str = ""
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 1
+
+
+class SliceSpec(Struct, gc=False, rename="camel"):
+    """spec of a ResourceSlice."""
+
+    driver: str = ""
+    pool: Pool = field(default_factory=Pool)
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    per_device_node_selection: bool | None = None
+    devices: list[SlicedDevice] | None = None
+
+
+class ResourceSlice(Struct, gc=False):
+    """One ResourceSlice: devices of a driver, and from which nodes they can be used."""
+
+    metadata: Meta
+    spec: SliceSpec = field(default_factory=SliceSpec)
+
+
+class ClaimOfCluster(Struct, frozen=True, gc=False):
+    """A claim, and the devices that it holds."""
+
+    claim: model.ResourceClaim
+    devices: tuple[model.DeviceId, ...]
+
+
+def resource_claim(written: ResourceClaim) -> ClaimOfCluster:
+    """Return the claim with the devices that are allocated for it; administrative access takes none."""
+    meta, devices, allocation = written.metadata, written.spec.devices, written.status.allocation
+    owner = next((one for one in meta.owner_references or () if one.controller), None)
+    selector = allocation.node_selector if allocation else None
+    claim = model.ResourceClaim(
+        name=f"{namespace(meta)}/{meta.name}",
+        requests=tuple(_request(one) for one in devices.requests or ()),
+        allocated=allocation is not None,
+        terms=node_terms(selector) if selector else None,
+        reserved=tuple(sorted(one.uid for one in written.status.reserved_for or ())),
+        owner=(owner.uid, owner.name) if owner else ("", ""),
+        terminating=meta.deletion_timestamp is not None,
+        open=("constraints",) if devices.constraints else (),
+    )
+    results = (allocation.devices.results if allocation else None) or ()
+    return ClaimOfCluster(claim, tuple((one.driver, one.pool, one.device) for one in results if not one.admin_access))
+
+
+def _request(written: Request) -> model.DeviceRequest:
+    asked = written.exactly or written
+    subs = tuple((f"{written.name}/{one.name}", one.device_class_name) for one in written.first_available or ())
+    features: list[tuple[ClaimFeature, object]] = [
+        ("prioritized-list", subs),
+        ("admin-access", asked.admin_access),
+        ("capacity", asked.capacity),
+    ]
+    return model.DeviceRequest(
+        name=written.name,
+        classes=subs or ((written.name, asked.device_class_name or ""),),
+        selectors=device_selectors(asked.selectors),
+        count=1 if asked.count is None else asked.count,
+        every=asked.allocation_mode == _EVERY,
+        open=tuple(feature for feature, used in features if used),
+    )
+
+
+def device_class(written: DeviceClass) -> tuple[model.DeviceSelector, ...]:
+    """Return what devices of the class must be."""
+    return device_selectors(written.spec.selectors)
+
+
+def device_slice(written: ResourceSlice) -> model.DeviceSlice:
+    """Return the slice with its devices, each with where it can be used."""
+    spec = written.spec
+    return model.DeviceSlice(
+        name=written.metadata.name,
+        driver=spec.driver,
+        pool=spec.pool.name,
+        generation=spec.pool.generation,
+        count=spec.pool.resource_slice_count,
+        devices=tuple(_device(one, spec) for one in spec.devices or ()),
+    )
+
+
+def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
+    told = written.basic or written
+    where = told if spec.per_device_node_selection else spec
+    repels = any(taint.effect in _REPELLING for taint in told.taints or ())
+    features: list[tuple[ClaimFeature, object]] = [
+        ("counters", told.consumes_counters),
+        ("taints", repels),
+        ("binding-conditions", told.binding_conditions),
+        ("shared-device", told.allow_multiple_allocations),
+    ]
+    selector = where.node_selector
+    return model.ClaimableDevice(
+        id=(spec.driver, spec.pool.name, written.name),
+        place=model.DevicePlace(where.node_name or "", node_terms(selector) if selector else None),
+        attributes=tuple(_attributes(spec.driver, told.attributes or {})),
+        open=tuple(feature for feature, used in features if used),
+    )
+
+
+def _attributes(
+    driver: str, written: Mapping[str, Mapping[str, str | int | bool | None]]
+) -> Iterator[tuple[tuple[str, str], model.AttributeValue]]:
+    """Yield attributes by domain and name: a name without a domain is in that of the driver."""
+    for name, value in sorted(written.items()):
+        domain, slash, short = name.rpartition("/")
+        kind, told = next(((kind, told) for kind, told in value.items() if told is not None), ("", ""))
+        yield (domain if slash else driver, short), (kind, told)
+
+
+def dynamic_resources(
+    classes: Mapping[str, tuple[model.DeviceSelector, ...]],
+    slices: Iterable[model.DeviceSlice],
+    claims: Iterable[ClaimOfCluster],
+) -> model.DynamicResources:
+    """Return what claims are allocated from: of each pool the slices of its newest generation (`GatherPools`)."""
+    pools: dict[tuple[str, str], list[model.DeviceSlice]] = {}
+    for one in sorted(slices, key=lambda one: one.name):
+        pools.setdefault((one.driver, one.pool), []).append(one)
+    newest = {}
+    for key, parts in sorted(pools.items()):
+        generation = max(part.generation for part in parts)
+        newest[key] = [part for part in parts if part.generation == generation]
+    return model.DynamicResources(
+        classes=dict(sorted(classes.items())),
+        devices=tuple(device for parts in newest.values() for part in parts for device in part.devices),
+        taken=frozenset(device for claim in claims for device in claim.devices),
+        incomplete=tuple(key for key, parts in newest.items() if len(parts) != parts[0].count),
+    )

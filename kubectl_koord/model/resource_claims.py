@@ -1,0 +1,120 @@
+"""Resource claims: what pods ask of dynamic resource allocation, and which devices there are (resource.k8s.io)."""
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.model.unevaluated import ClaimFeature
+from kubectl_koord.model.values.memo import Memo
+from kubectl_koord.model.values.selectors import NodeTerm
+
+DeviceId: TypeAlias = tuple[str, str, str]
+"""Driver, pool and name of a device."""
+
+AttributeValue: TypeAlias = tuple[str, str | int | bool]
+"""The type of an attribute, as the API names it, and its value."""
+
+
+class DeviceTest(Struct, frozen=True, gc=False):
+    """One equality that a selector asks for: of an attribute of the device, of its driver where none is named."""
+
+    value: AttributeValue
+    attribute: tuple[str, str] = ("", "")
+
+
+class DeviceSelector(Struct, frozen=True, gc=False):
+    """One CEL expression; `tests` must all hold, None where the expression is of another form than such a list."""
+
+    expression: str
+    tests: tuple[DeviceTest, ...] | None = None
+
+
+class DeviceRequest(Struct, frozen=True, gc=False):
+    """One request of a claim: so many devices of a class, or `every` one that the selectors match.
+
+    `classes` are the DeviceClasses that must exist, several where there are alternatives. `open` is what the request
+    uses that is not evaluated.
+    """
+
+    name: str
+    classes: tuple[tuple[str, str], ...]
+    selectors: tuple[DeviceSelector, ...] = ()
+    count: int = 1
+    every: bool = False
+    open: tuple[ClaimFeature, ...] = ()
+
+
+class ResourceClaim(Struct, frozen=True, gc=False):
+    """One ResourceClaim.
+
+    `name` is `namespace/name`, `uid` that of the object. Once `allocated`, it can be used on nodes that match one of
+    its `terms` (None: on any). `reserved` are the uids of the pods that may use it. `owner` is the pod that it was
+    made for, by uid and name (empty for none). `open` is what it uses that is not evaluated.
+    """
+
+    name: str
+    requests: tuple[DeviceRequest, ...] = ()
+    allocated: bool = False
+    terms: tuple[NodeTerm, ...] | None = None
+    reserved: tuple[str, ...] = ()
+    owner: tuple[str, str] = ("", "")
+    terminating: bool = False
+    open: tuple[ClaimFeature, ...] = ()
+
+
+class PodClaim(Struct, frozen=True, gc=False):
+    """One claim of a pod, by the name that the pod gives it.
+
+    `claim` is the ResourceClaim as `namespace/name`, empty where none was made yet from the template; `is_made` tells
+    that it is made from one, and must be the pod's own. `found` is the object itself, None where it was not read.
+    """
+
+    name: str
+    claim: str = ""
+    is_made: bool = False
+    found: ResourceClaim | None = None
+
+
+class DevicePlace(Struct, frozen=True, gc=False):
+    """From where a device can be used: from one node, or from those that match a term; with neither from all."""
+
+    node: str = ""
+    terms: tuple[NodeTerm, ...] | None = None
+
+
+class ClaimableDevice(Struct, frozen=True, gc=False):
+    """One device of a ResourceSlice; `open` is what bears on it and is not evaluated."""
+
+    id: DeviceId
+    place: DevicePlace = DevicePlace()
+    attributes: tuple[tuple[tuple[str, str], AttributeValue], ...] = ()
+    open: tuple[ClaimFeature, ...] = ()
+
+
+class DeviceSlice(Struct, frozen=True, gc=False):
+    """One ResourceSlice: a part of the pool of a driver; `count` is of how many slices its generation consists."""
+
+    name: str
+    driver: str
+    pool: str
+    generation: int = 0
+    count: int = 1
+    devices: tuple[ClaimableDevice, ...] = ()
+
+
+class DynamicResources(Memo, Struct, frozen=True, dict=True):
+    """What resource claims are allocated from.
+
+    `classes` are the selectors of the DeviceClasses by name, `devices` those of all complete pools, `taken` the ids
+    of those that claims hold. `incomplete` are pools, by driver and name, of which not all slices are there.
+    """
+
+    classes: Mapping[str, tuple[DeviceSelector, ...]] = {}
+    devices: tuple[ClaimableDevice, ...] = ()
+    taken: frozenset[DeviceId] = frozenset()
+    incomplete: tuple[tuple[str, str], ...] = ()
+
+
+NO_DEVICES = DynamicResources()
+"""No class, no device."""

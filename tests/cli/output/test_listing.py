@@ -1,0 +1,127 @@
+"""What every listing can be asked for: other formats, an order, labels, causes, a limit, no headers."""
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Run
+from tests.cli.world import pod, pod_group, world, write  # noqa: F401
+
+GANGS = ("default/few", "default/high", "default/job", "default/lost", "default/tiny")
+
+
+def listed(koord: Run, cluster: str, *words: str) -> list[str]:
+    out = koord("why-pending", "--snapshot", cluster, "-o", "jsonpath={.items[*].gang}", *words).out
+    return out.split()
+
+
+def test_names_are_objects_that_kubectl_gets(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "-o", "name")
+    assert done.code == 0
+    assert "podgroup.scheduling.sigs.k8s.io/job\n" in done.out
+    assert "pod/lost-0\n" in done.out  # its PodGroup does not exist
+
+
+@pytest.mark.parametrize("words", [("podgroup", "job"), ("podgroup/job",), ("podgroup.scheduling.sigs.k8s.io/job",)])
+def test_a_type_and_a_name_are_one_or_two_words(koord: Run, cluster: str, words: tuple[str, ...]) -> None:
+    done = koord("why-pending", *words, "--snapshot", cluster, "-o", "jsonpath={.gang}")
+    assert done.out == "default/job"
+
+
+def test_two_names_are_refused(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "few", "tiny", "--snapshot", cluster)
+    assert (done.code, done.err) == (2, "error: one name at a time, not 2: few, tiny\n")
+
+
+def test_without_headers_there_are_rows_alone(koord: Run, cluster: str) -> None:
+    rows = koord("why-pending", "--snapshot", cluster, "--no-headers").out.splitlines()
+    assert [row.split()[0] for row in rows] == listed(koord, cluster)
+    cards = koord("devices", "--demo", "--no-headers", "--limit", "1").out.splitlines()
+    assert len(cards) == 8
+    assert {row.split()[0] for row in cards} == {"node-0"}
+
+
+def test_a_wide_listing_has_more_columns(koord: Run, cluster: str) -> None:
+    usual, wide = (koord("why-pending", "--snapshot", cluster, *more).out for more in ((), ("-o", "wide")))
+    assert "MUST GATHER" in wide
+    assert "MUST GATHER" not in usual
+    assert "ID" in koord("devices", "--demo", "-o", "wide").out
+
+
+def test_a_listing_is_sorted_by_any_field(koord: Run, cluster: str) -> None:
+    usual = listed(koord, cluster)
+    assert listed(koord, cluster, "--sort-by", ".gang") == sorted(usual)
+    by_minimum = koord(
+        "why-pending", "--snapshot", cluster, "--sort-by={.minMember}", "-o", "jsonpath={.items[*].minMember}"
+    )
+    numbers = list(map(int, by_minimum.out.split()))
+    assert numbers == sorted(numbers)
+    assert len(numbers) == len(usual)
+
+
+def test_what_lacks_the_field_comes_last(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "--sort-by", ".cause.code", "-o", "json")
+    codes = [(item["cause"] or {}).get("code") for item in json.loads(done.out)["items"]]
+    known = [code for code in codes if code]
+    assert codes == [*sorted(known), *[None] * (len(codes) - len(known))]
+
+
+def test_a_limit_cuts_the_list_and_says_so(koord: Run, cluster: str) -> None:
+    usual = listed(koord, cluster)
+    assert listed(koord, cluster, "--limit", "2") == usual[:2]
+    text = koord("why-pending", "--snapshot", cluster, "--limit", "2").out
+    assert f"... and {len(usual) - 2} more\n" in text
+    assert "... and 11 more nodes\n" in koord("devices", "--demo", "--limit", "1").out
+
+
+def test_a_listing_is_restricted_to_causes(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "--cause", "too-few-pods", "-o", "json")
+    assert {item["cause"]["code"] for item in json.loads(done.out)["items"]} == {"too-few-pods"}
+    wrong = koord("why-pending", "--snapshot", cluster, "--cause", "to-few-pods")
+    assert (wrong.code, wrong.err) == (
+        2,
+        "error: no cause 'to-few-pods', did you mean too-few-pods?; see 'kubectl koord explain'\n",
+    )
+
+
+def test_custom_columns_have_a_row_for_each_item(koord: Run, cluster: str) -> None:
+    done = koord("why-pending", "--snapshot", cluster, "-o", "custom-columns=GANG:.gang,FIRST:.pendingPods[0,1]")
+    header, *rows = done.out.splitlines()
+    assert header.split() == ["GANG", "FIRST"]
+    assert [row.split()[0] for row in rows] == listed(koord, cluster)
+    one = koord("why-pending", "job", "--snapshot", cluster, "-o", "custom-columns=GANG:.gang,X:.nothing")
+    assert one.out.split() == ["GANG", "X", "default/job", "<none>"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("-o", "custom-columns="), "error: custom-columns format specified but no custom columns given"),
+        (
+            ("-o", "custom-columns=A"),
+            "error: unexpected custom-columns spec: A, expected <header>:<json-path-expr>",
+        ),
+        (("-o", "jsonpath={.a"), "error: error parsing jsonpath {.a, unclosed action"),
+        (("-l", "a=="), None),
+        (("-l", "a in b"), "error: unable to parse requirement 'a in b' of the selector 'a in b'"),
+        (("-l", "a in (b c)"), "error: unable to parse requirement 'a in (b c)' of the selector 'a in (b c)'"),
+        (
+            ("job", "-l", "a=b"),
+            "error: -l, --cause, --sort-by, --limit and --no-headers are for the list, without a GANG",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(koord: Run, cluster: str, words: tuple[str, ...], line: str | None) -> None:
+    done = koord("why-pending", *words, "--snapshot", cluster)
+    assert (done.code, done.err) == ((2, f"{line}\n") if line else (0, ""))
+
+
+def test_names_are_for_answers_about_objects(koord: Run) -> None:
+    done = koord("explain", "too-few-pods", "-o", "name")
+    assert (done.code, done.err) == (2, "error: -o name is for answers about objects of the cluster\n")
+
+
+def test_the_version_is_a_document_too(koord: Run) -> None:
+    found = json.loads(koord("version", "-o", "json").out)
+    assert (found["kind"], found["evaluates"]) == ("Version", ["1.7", "1.8", "main"])
+    assert koord("version", "-o", "jsonpath={.version}").out == found["version"]

@@ -1,0 +1,333 @@
+"""Resource claims: when they hold pods back, which nodes can serve them, and which devices they get."""
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.diagnosis.coverage import not_evaluated
+from kubectl_koord.engine.attempts.attempt import triggers
+from kubectl_koord.engine.fit import prepare, rejection, reserve
+from kubectl_koord.engine.fit.resource_claims.readiness import UnreadyClaim
+from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
+from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.view import of
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.resource_claims import (
+    ClaimableDevice,
+    DeviceId,
+    DevicePlace,
+    DeviceRequest,
+    DeviceSelector,
+    DeviceTest,
+    DynamicResources,
+    PodClaim,
+    ResourceClaim,
+)
+from kubectl_koord.model.unevaluated import ClaimFeature
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+from kubectl_koord.wording.unevaluated import unevaluated_names
+from tests.build import SPINE, Drawing, attempt_of, cluster, jobs_of, pending, preempt_of, short, why_of
+
+DRIVER = "gpu.example.com"
+ON_N2 = (NodeTerm(fields=(Requirement("metadata.name", "In", ("n2",)),)),)
+TWO = cluster("s0: b0[n1 n2]")
+ANY = DeviceRequest("r", (("r", "gpu"),))
+OF_DRIVER = DeviceSelector(f'device.driver == "{DRIVER}"', (DeviceTest(("string", DRIVER)),))
+BIG = DeviceSelector("big", (DeviceTest(("string", "big"), (DRIVER, "model")),))
+ODD = DeviceSelector("device.driver.startsWith('g')")
+
+
+def device(node: str, name: str = "d0", model: str = "", **fields: object) -> ClaimableDevice:
+    attributes = (((DRIVER, "model"), ("string", model)),) if model else ()
+    bare = ClaimableDevice((DRIVER, node, name), DevicePlace(node), attributes)
+    return structs.replace(bare, **fields)
+
+
+def with_devices(drawing: Drawing, *devices: ClaimableDevice, **fields: object) -> Drawing:
+    resources = DynamicResources(classes={"gpu": (OF_DRIVER,)}, devices=devices)
+    return drawing.but(dynamic_resources=structs.replace(resources, **fields))
+
+
+def claim(name: str = "c", *requests: DeviceRequest, **fields: object) -> PodClaim:
+    found = structs.replace(ResourceClaim(f"default/{name}", requests or (ANY,)), **fields)
+    return PodClaim("own", f"default/{name}", found=found)
+
+
+def claiming(*claims: PodClaim, **fields: object) -> PendingPod:
+    return structs.replace(pending("p", resource_claims=claims), **fields)
+
+
+def refusals(drawing: Drawing, *claims: PodClaim) -> dict[str, Reason | None]:
+    view, pod = of(drawing), claiming(*claims)
+    prepared = prepare(pod, view, rules("1.8"))
+    assert prepared.refusal is None
+    return {name: rejection(pod, view.state(name), prepared) for name in view.names()}
+
+
+def given(drawing: Drawing, *claims: PodClaim, node: str = "n1") -> dict[str, tuple[DeviceId, ...]]:
+    view, pod = of(drawing), claiming(*claims)
+    booked = reserve(pod, view.state(node), prepare(pod, view, rules("1.8")))
+    assert isinstance(booked, PendingPod)
+    assert booked.allocations is not None
+    return dict(booked.allocations.resource_claims)
+
+
+def gang(drawing: Drawing, *claims: PodClaim) -> Drawing:
+    """Add a gang that must gather, one member for each claim."""
+    drawn = drawing.with_gang("job", len(claims), 2, must_gather=SPINE)
+    for number, one in enumerate(claims):
+        drawn = drawn.change_pods(f"job-{number}", resource_claims=(one,))
+    return drawn
+
+
+def lacking(wanted: int = 1, free: int = 0, claim: str = "c", request: str = "r", **fields: bool) -> NotEnoughDevices:
+    return NotEnoughDevices(f"default/{claim}", request, wanted, free, **fields)
+
+
+TAKEN = with_devices(TWO, device("n1"), taken=frozenset({(DRIVER, "n1", "d0")}))
+MIXED = with_devices(TWO, device("n1", "d0", "big"), device("n1", "d1", "small"), device("n2", "d0", "small"))
+ONE_BIG = structs.replace(ANY, selectors=(BIG,))
+EVERY = structs.replace(ANY, every=True)
+PAIR = structs.replace(ANY, count=2)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "requests", "expected"),
+    [
+        (with_devices(TWO), (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (with_devices(TWO, device("n1")), (ANY,), {"n1": None, "n2": lacking()}),
+        (TAKEN, (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (MIXED, (ONE_BIG,), {"n1": None, "n2": lacking()}),
+        (MIXED, (PAIR,), {"n1": None, "n2": lacking(2, 1)}),
+        (MIXED, (EVERY,), {"n1": None, "n2": None}),
+        (TAKEN, (EVERY,), {"n1": lacking(1, 0, every=True), "n2": lacking(0, 0, every=True)}),
+        (MIXED, (ANY, ONE_BIG), {"n1": None, "n2": lacking(free=0)}),
+        (MIXED, (ONE_BIG, ANY, ANY), {"n1": lacking(free=2), "n2": lacking()}),
+        (with_devices(TWO, device("n1", place=DevicePlace())), (ANY,), {"n1": None, "n2": None}),
+        (with_devices(TWO, device("n1", place=DevicePlace(terms=ON_N2))), (ANY,), {"n1": lacking(), "n2": None}),
+        (with_devices(TWO, device("n1", id=("other", "n1", "d0"))), (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (with_devices(TWO, device("n1", open=("shared-device",))), (PAIR,), {"n1": None, "n2": lacking(2)}),
+        (with_devices(TWO), (structs.replace(ANY, open=("admin-access",)),), {"n1": None, "n2": None}),
+        (with_devices(TWO, device("n1")), (structs.replace(ANY, selectors=(ODD,)),), {"n1": None, "n2": lacking()}),
+        (with_devices(TWO).with_gap("ResourceSlice"), (ANY,), {"n1": None, "n2": None}),
+        (with_devices(TWO, classes={}).with_gap("DeviceClass"), (ANY,), {"n1": None, "n2": None}),
+    ],
+)
+def test_a_node_refuses_what_its_free_devices_cannot_serve(
+    drawing: Drawing, requests: tuple[DeviceRequest, ...], expected: dict[str, Reason | None]
+) -> None:
+    assert refusals(drawing, claim("c", *requests)) == expected
+
+
+def test_devices_of_an_allocated_claim_can_only_be_used_where_they_are() -> None:
+    here = claim("c", allocated=True, terms=ON_N2)
+    assert refusals(TWO, here) == {"n1": ClaimElsewhere("default/c"), "n2": None}
+    assert refusals(TWO, claim("c", allocated=True)) == {"n1": None, "n2": None}
+
+
+def test_what_a_pod_asks_for_is_served_together_and_requests_give_way_to_each_other() -> None:
+    claims = (claim("any"), claim("big", ONE_BIG))
+    assert given(MIXED, *claims) == {
+        "default/any": ((DRIVER, "n1", "d1"),),
+        "default/big": ((DRIVER, "n1", "d0"),),
+    }
+
+
+def test_a_claim_whose_class_does_not_exist_is_refused_before_any_node_is_asked() -> None:
+    expected = ClaimsUnallocated("default/p", "default/c", "no-class", "gpu", "r")
+    assert prepare(claiming(claim()), of(TWO), rules("1.8")).refusal == expected
+    cause = why_of(TWO.with_pods(claiming(claim())), "p").cause
+    assert cause is not None
+    assert (cause.code, cause.pods) == ("claims-unallocated", ("default/p",))
+
+
+@pytest.mark.parametrize("version", ["1.7", "1.8", "main"])
+def test_claims_count_from_1_8_on(version: str) -> None:
+    drawing = TWO.with_pods(claiming(claim())).version(version)
+    assert why_of(drawing, "p").verdict == ("yes" if version == "1.7" else "no")
+    assert not_evaluated(drawing.subject("p"), drawing) == ()
+
+
+MADE = ResourceClaim("default/p-own", (ANY,), owner=("u", "p"))
+
+
+@pytest.mark.parametrize(
+    ("claim_", "uid", "fault"),
+    [
+        (PodClaim("own", is_made=True), "u", UnreadyClaim("own", "not-made")),
+        (PodClaim("own", "default/c"), "u", UnreadyClaim("default/c", "missing")),
+        (claim("c", terminating=True), "u", UnreadyClaim("default/c", "being-deleted")),
+        (PodClaim("own", "default/p-own", True, MADE), "v", UnreadyClaim("default/p-own", "not-owner")),  # noqa: FBT003
+        (PodClaim("own", "default/p-own", True, MADE), "u", None),  # noqa: FBT003
+        (PodClaim("own", "default/p-own", True, MADE), "", None),  # noqa: FBT003
+    ],
+)
+def test_a_pod_is_held_back_until_its_claims_can_be_used(
+    claim_: PodClaim, uid: str, fault: UnreadyClaim | None
+) -> None:
+    more = claim("d", allocated=True)
+    drawing = with_devices(TWO, device("n1")).with_pods(claiming(claim_, more, uid=uid))
+    report = why_of(drawing, "p")
+    assert (report.verdict, report.cause and report.cause.code) == (
+        ("no", "claims-unallocated") if fault else ("yes", None)
+    )
+    if fault is not None:
+        assert report.cause is not None
+        assert fault.name in report.cause.message
+        assert preempt_of(drawing, "p").reason == "claims-unallocated"
+
+
+def test_a_member_without_its_claim_holds_the_gang_back_unless_the_others_are_enough() -> None:
+    drawing = gang(with_devices(TWO, device("n1"), device("n1", "d1")), claim("a"), PodClaim("own", "default/b"))
+    report = why_of(drawing)
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code, report.cause.pods) == ("no", "claims-unallocated", ("default/job-1",))
+    assert "1 of its 2 pods is not tried" in report.cause.message
+    enough = drawing.with_group("job", 1, topology=drawing.pod_groups["default/job"].topology)
+    assert why_of(enough).verdict == "unknown"
+
+
+def test_planning_counts_the_devices_of_one_claim_for_all_members_and_its_execution_fails() -> None:
+    drawing = gang(with_devices(TWO, device("n1"), device("n2")), claim("a"), claim("b"), claim("c"))
+    found = attempt_of(drawing)
+    assert found.plan is not None
+    assert found.plan.offered == (6,)  # each node takes all three
+    assert found.failed_seat is not None
+    assert found.failed_seat.reason in {lacking(claim=name) for name in "abc"}
+    report = why_of(drawing)
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "plan-not-executable")
+
+
+def test_members_with_claims_that_are_alike_are_one_kind_of_trigger() -> None:
+    (job,) = jobs_of(gang(TWO, claim("a"), claim("b"), claim("c", PAIR), PodClaim("own", "default/d")))
+    assert [pod.name for pod in triggers(job)] == ["job-0", "job-2"]
+
+
+@pytest.mark.parametrize("topology", [SPINE, ""])
+def test_a_claim_that_is_not_allocated_yet_cannot_be_shared_in_a_gang(topology: str) -> None:
+    drawing = with_devices(TWO, device("n1"), device("n2"))
+    drawing = drawing.with_gang("job", 2, 2, must_gather=topology).change_pods(resource_claims=(claim(),))
+    report = why_of(drawing)
+    assert report.cause is not None
+    assert (report.verdict, report.cause.code) == ("no", "claims-unallocated")
+    assert "is being allocated for another pod" in report.cause.message
+    placed = drawing.change_pods(resource_claims=(claim(allocated=True, terms=ON_N2),))
+    assert short(attempt_of(placed).placement) == {"job-0": "n2", "job-1": "n2"}
+
+
+def test_members_without_topology_take_devices_one_after_the_other() -> None:
+    drawing = with_devices(TWO, device("n1"), device("n2")).with_gang("job", 2, 1)
+    drawing = drawing.change_pods("job-0", resource_claims=(claim("a"),))
+    drawing = drawing.change_pods("job-1", resource_claims=(claim("b"),))
+    assert sorted(short(attempt_of(drawing).placement).values()) == ["n1", "n2"]
+    short_of = with_devices(drawing, device("n1"))
+    assert why_of(short_of).verdict == "no"
+
+
+def test_members_without_topology_do_not_get_a_device_twice_that_several_nodes_can_use() -> None:
+    drawing = with_devices(TWO, device("n1", place=DevicePlace())).with_gang("job", 2, 1)
+    drawing = drawing.change_pods("job-0", resource_claims=(claim("a"),))
+    drawing = drawing.change_pods("job-1", resource_claims=(claim("b"),))
+    assert why_of(drawing).verdict == "no"
+
+
+def test_no_pod_is_preempted_for_devices() -> None:
+    drawing = TAKEN.with_running("low", on="n1", cpu=1).with_pods(claiming(claim(), priority=9))
+    report = preempt_of(drawing, "p")
+    assert (report.verdict, report.victims) == ("no", ())
+    cause = why_of(drawing, "p").cause
+    assert cause is not None
+    assert cause.message == ("2 of 2 nodes cannot serve resource claim default/c (request r wants 1 device, 0 free).")
+
+
+def test_a_pod_that_holds_devices_is_not_moved() -> None:
+    drawing = cluster("s0: b0[n1]; s1: b1[n2]").with_running("low", on="n1", cpu=4, owner="Job/low")
+    drawing = drawing.with_running("high", on="n2", cpu=2).with_gang("job", 1, 8, must_gather=SPINE)
+    assert "move-pod" in {way.action for way in why_of(drawing).unblock}
+    held = {name: tuple(_with_claims(pod) for pod in pods) for name, pods in drawing.running.items()}
+    assert "move-pod" not in {way.action for way in why_of(drawing.but(running=held)).unblock}
+
+
+def _with_claims(pod: object) -> object:
+    requirements = structs.replace(pod.requirements, has_resource_claims=True)  # type: ignore[attr-defined]
+    return structs.replace(pod, requirements=requirements)  # type: ignore[type-var]
+
+
+def used(feature: ClaimFeature) -> DeviceRequest:
+    return structs.replace(ANY, open=(feature,))
+
+
+OPEN = with_devices(TWO, device("n1"), device("n2"))
+
+
+@pytest.mark.parametrize(
+    ("drawing", "claim_", "names"),
+    [
+        (OPEN, claim(), ""),
+        (OPEN, claim("c", used("capacity")), "resource claim default/c (capacity requests)"),
+        (OPEN, claim(open=("constraints",)), "resource claim default/c (constraints between devices)"),
+        (
+            OPEN,
+            claim("c", structs.replace(ANY, selectors=(ODD,))),
+            "resource claim default/c (CEL selector device.driver.startsWith('g'))",
+        ),
+        (
+            OPEN,
+            claim("c", ONE_BIG),
+            "resource claim default/c (devices that lack an attribute which it selects by)",
+        ),
+        (
+            with_devices(TWO, device("n1", open=("taints",))),
+            claim(),
+            "resource claim default/c (device taints)",
+        ),
+        (
+            with_devices(TWO, device("n1"), device("n2", id=("other", "n2", "d0"), open=("taints",))),
+            claim(),
+            "",
+        ),
+        (
+            with_devices(TWO, device("n1"), incomplete=((DRIVER, "x"), ("other", "y"))),
+            claim(),
+            "device pool x of driver gpu.example.com (not all of its ResourceSlices are there)",
+        ),
+        (OPEN, claim(allocated=True), ""),
+        (
+            OPEN,
+            claim(allocated=True, reserved=tuple(map(str, range(256)))),
+            "resource claim default/c (as many pods use it as may)",
+        ),
+        (OPEN, claim(allocated=True, terms=ON_N2, reserved=("other",)), ""),
+        (
+            OPEN,
+            claim(allocated=True, terms=ON_N2),
+            "resource claim default/c (no other pod uses it: the scheduler may release it)",
+        ),
+        (OPEN.with_gap("ResourceSlice"), claim(), "resource claims (ResourceSlice objects could not all be read)"),
+        (
+            OPEN.with_gap("ResourceClaim"),
+            PodClaim("own", "default/c"),
+            "resource claims (ResourceClaim objects could not all be read)",
+        ),
+    ],
+)
+def test_what_is_not_evaluated_of_claims_is_named_and_makes_a_yes_unknown(
+    drawing: Drawing, claim_: PodClaim, names: str
+) -> None:
+    drawn = drawing.with_pods(claiming(claim_))
+    assert unevaluated_names(not_evaluated(drawn.subject("p"), drawn)) == names
+    assert why_of(drawn, "p").verdict == ("unknown" if names else "yes")
+
+
+@pytest.mark.parametrize(
+    ("drawing", "claim_", "verdict"),
+    [
+        (with_devices(TWO), claim("c", used("capacity")), "no"),
+        (with_devices(TWO, incomplete=((DRIVER, "x"),)), claim(), "unknown"),
+        (TWO.cordon("n2"), claim(allocated=True, terms=ON_N2), "unknown"),
+        (with_devices(TWO, incomplete=(("other", "y"),)), claim(), "no"),
+    ],
+)
+def test_a_no_stays_a_no_unless_more_devices_may_be_there(drawing: Drawing, claim_: PodClaim, verdict: str) -> None:
+    assert why_of(drawing.with_pods(claiming(claim_)), "p").verdict == verdict
