@@ -97,7 +97,14 @@ def _body(report: Report) -> dict[str, object]:
 
 def _fields(value: msgspec.Struct) -> dict[str, object]:
     plain: dict[str, object] = msgspec.to_builtins(value, enc_hook=dict)  # mappings that are no dict
-    return plain
+    return {name: _with_lists(held) for name, held in plain.items()}
+
+
+def _with_lists(value: object) -> object:
+    """Return the value with lists in place of tuples, which JSONPath would not take for lists."""
+    if isinstance(value, dict):
+        return {name: _with_lists(held) for name, held in value.items()}
+    return [_with_lists(held) for held in value] if isinstance(value, list | tuple) else value
 
 
 def _dumped(value: dict[str, object], base: type) -> str:
