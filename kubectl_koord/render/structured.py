@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -21,6 +22,7 @@ Report: TypeAlias = (
     TopologyReport
     | DevicesReport
     | QuotaTreeReport
+    | DoctorReport
     | GangsReport
     | PendingGangsReport
     | WhyReport
@@ -41,6 +43,7 @@ _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
     QuotaTreeReport: "QuotaTree",
+    DoctorReport: "Doctor",
     GangsReport: "Gangs",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",

@@ -98,6 +98,7 @@ def test_custom_columns_have_a_row_for_each_item(koord: Run, cluster: str) -> No
     [
         ("gangs", "items", "gang"),
         ("devices", "nodes", "node"),
+        ("doctor", "findings", "code"),
         ("why-pending", "items", "pendingPods[0]"),
     ],
 )
@@ -108,8 +109,9 @@ def test_columns_jsonpath_and_order_see_the_items_of_every_listing(
     first = [one["pendingPods"][0] if name.startswith("pending") else one[name] for one in written]
     assert koord(verb, "--demo", "-o", f"custom-columns=A:.{name}").out.split() == ["A", *first]
     assert koord(verb, "--demo", "-o", f"jsonpath={{.{items}[*].{name}}}").out.split() == first
-    ordered = koord(verb, "--demo", "--sort-by", f".{name}", "-o", f"jsonpath={{.{items}[*].{name}}}")
-    assert ordered.out.split() == sorted(first)
+    if verb != "doctor":
+        ordered = koord(verb, "--demo", "--sort-by", f".{name}", "-o", f"jsonpath={{.{items}[*].{name}}}")
+        assert ordered.out.split() == sorted(first)
 
 
 @pytest.mark.parametrize(
