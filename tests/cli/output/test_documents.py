@@ -21,6 +21,7 @@ from tests.cli.world import pod, pod_group, world, write  # noqa: F401
         (("devices",), 0),
         (("quota",), 0),
         (("gangs", "-A"), 0),
+        (("doctor",), 1),
         (("preempt", "train/helped", "--dry-run"), 0),
         (("why-preempted", "train/one-short"), 1),
         (("annotate", "podgroup", "one-short", "-n", "train", "--mode=NonStrict", "--dry-run=client"), 0),
