@@ -180,6 +180,8 @@ def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
+    if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
+        return [], FILES
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
     if flag == "--cause":

@@ -16,10 +16,11 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag. Where it `writes` a
+    file, `-o` names that.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words")
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words", "writes")
 
     def __init__(
         self,
@@ -32,6 +33,7 @@ class Verb:
         repeats: bool = False,
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
+        writes: bool = False,
     ) -> None:
         """Keep the row."""
         self.about = about
@@ -42,6 +44,7 @@ class Verb:
         self.repeats = repeats
         self.dry_runs = dry_runs
         self.sends = sends
+        self.writes = writes
 
 
 _DRY_RUNS = ("none", "client", "server")
@@ -117,6 +120,13 @@ VERBS: "Mapping[str, Verb]" = {
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
     ),
+    "snapshot": Verb(
+        "write what the commands read to a file, without secrets",
+        module="snapshot",
+        live=True,
+        flags={"--anonymize": False, "--label": True},
+        writes=True,
+    ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),
     "annotate": Verb(
@@ -172,6 +182,12 @@ def may_send(words: "Sequence[str]") -> bool:
     verb = VERBS.get(named(words))
     dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
     return verb is not None and (dry_runs[-1] if dry_runs else "") in verb.sends
+
+
+def writes_file(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are, without global options, writes a file that `-o` names."""
+    verb = VERBS.get(named(words))
+    return verb is not None and verb.writes
 
 
 def has_more(verb: str) -> bool:

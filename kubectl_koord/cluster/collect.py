@@ -24,6 +24,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import PodStore
+from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
@@ -79,6 +80,7 @@ class Collector:
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
+        self.recording: Recording | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             kinds.NODE.name: self._take_node,
             kinds.POD.name: self._take_pod,
