@@ -16,8 +16,8 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag. Where it `writes` a
-    file, `-o` names that.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag. Where it
+    `writes` a file, `-o` names that.
     """
 
     __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words", "writes")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -24,7 +24,6 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import PodStore
-from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
@@ -35,6 +34,9 @@ from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values import quantity
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.recorded import Recording
 
 V = TypeVar("V")
 _Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]

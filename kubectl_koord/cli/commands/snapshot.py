@@ -103,6 +103,6 @@ def _told(session: "Session", taken: "Taken", file: str) -> str:
         Line(sentences.NOT_HELD),
         Line(sentences.ANONYMOUS if recording.anonymized else sentences.NAMED),
         *(Line(sentences.not_read(gap)) for gap in recording.gaps if gap.code != "not-in-input"),
-        *([Gap(), Line(sentences.how_to_read(file))] if file else []),
     ]
+    page += [Gap(), Line(sentences.how_to_read(file))] if file else []
     return to_plain(page, unicode=session.style().unicode)

@@ -15,6 +15,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.recording import settings
 from kubectl_koord.cluster.recording.keys import written_json
 from kubectl_koord.cluster.recording.vocabulary import is_standard
+from kubectl_koord.cluster.recording.words import ADDRESS
 from kubectl_koord.model.snapshot import Gap, GapCode
 
 Tree: TypeAlias = dict[str, Any]
@@ -54,7 +55,6 @@ _OTHERWISE: Mapping[str, type] = {"status": dict, "requests": list}
 """Fields of these names that are of another type: of an object, not of a condition; of a claim, not of a container."""
 
 _TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:/-]*[A-Za-z0-9])?")
-_DOTS = 3
 _RELEASE = re.compile(r":v?\d+\.\d+(?=[.\-+]|$)[.\d]*")
 _SAYS: Mapping[GapCode, str] = {
     "forbidden": "it may not be read",
@@ -100,30 +100,32 @@ class Anonymous:
     def _fields(self, tree: Tree) -> Tree:
         return {name: self._field(name, part) for name, part in tree.items()}
 
-    def _field(self, name: str, value: Any) -> Any:  # noqa: ANN401, PLR0911 - any JSON value; one line each
+    def _field(self, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+        if name in _PLAIN and not isinstance(value, _OTHERWISE.get(name, ())):
+            return value
         match value:
-            case _ if name in _PLAIN and not isinstance(value, _OTHERWISE.get(name, ())):
-                return value
-            case dict() if name == "annotations":
-                return {key: self._annotation(key, text) for key, text in value.items()}
-            case dict() if name in _LABELS and "nodeSelectorTerms" not in value:
-                return {self._key(key): self._label(key, text) for key, text in value.items()}
-            case dict() if value.get("key") in _NO_NAMES:
-                return value
             case dict():
-                return self._fields(value)
+                return self._object(name, value)
             case list():
                 return [self._field(name, part) for part in value]
-            case str() if name in _KEYS or name == "apiVersion":
-                return self._key(value)
-            case str() if name in _MESSAGES:
-                return _TOKEN.sub(self._token, value)
-            case str() if name == "image":
-                return self._image(value)
             case str():
-                return self._rename(value)
+                return self._text(name, value)
             case _:
                 return value
+
+    def _object(self, name: str, value: Tree) -> Tree:
+        if name == "annotations":
+            return {key: self._annotation(key, text) for key, text in value.items()}
+        if name in _LABELS and "nodeSelectorTerms" not in value:
+            return {self._key(key): self._label(key, text) for key, text in value.items()}
+        return value if value.get("key") in _NO_NAMES else self._fields(value)
+
+    def _text(self, name: str, value: str) -> str:
+        if name in _MESSAGES:
+            return _TOKEN.sub(self._token, value)
+        if name == "image":
+            return self._image(value)
+        return self._key(value) if name in _KEYS or name == "apiVersion" else self._rename(value)
 
     def _key(self, key: str) -> str:
         return key if is_standard(key) or key == "v1" else self._rename(key)
@@ -138,9 +140,10 @@ class Anonymous:
         return text if key in _NO_NAMES else json.dumps(self._field("", found), separators=(",", ":"))
 
     def _token(self, found: re.Match[str]) -> str:
-        """Return what stands for a word of a message: another one where it is a name, or may be an address."""
+        """Return what stands for a word of a message: another one where it is a name, or has an address."""
         token = found[0]
-        return self._rename(token) if token in self._names or token.count(".") >= _DOTS else token
+        is_name = self._names.issuperset(token.split("/"))
+        return self._rename(token) if is_name or ADDRESS.search(token) else token
 
     def _image(self, image: str) -> str:
         release = _RELEASE.search(image)

@@ -83,18 +83,24 @@ def referred(tree: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
     if not isinstance(tree, dict):
         return
     for name, part in tree.items():
-        if name == "topologyKey" and isinstance(part, str):
-            yield part
-        elif name in _OF_KEYS and isinstance(part, list):
-            yield from (key for key in part if isinstance(key, str))
-        elif name in _OF_LABELS and isinstance(part, dict):
-            yield from part
-        elif name in _OF_EXPRESSIONS and isinstance(part, list):
-            yield from (one["key"] for one in part if isinstance(one, dict) and isinstance(one.get("key"), str))
-        elif name == "annotations" and isinstance(part, dict):
-            yield from _within(part[key] for key in READ & part.keys())
+        yield from _keys(name, part)
         if isinstance(part, dict | list):
             yield from referred(part)
+
+
+def _keys(name: str, part: Any) -> Iterator[str]:  # noqa: ANN401
+    """Yield the keys that a field itself names."""
+    match part:
+        case str() if name == "topologyKey":
+            yield part
+        case list() if name in _OF_KEYS:
+            yield from (key for key in part if isinstance(key, str))
+        case list() if name in _OF_EXPRESSIONS:
+            yield from (one["key"] for one in part if isinstance(one, dict) and isinstance(one.get("key"), str))
+        case dict() if name in _OF_LABELS:
+            yield from part
+        case dict() if name == "annotations":
+            yield from _within(part[key] for key in READ & part.keys())
 
 
 def _within(annotations: Iterable[Any]) -> Iterator[str]:

@@ -13,10 +13,11 @@ from random import Random
 from typing import overload
 
 _WORD = re.compile(r"[A-Za-z\u0080-\U0010ffff]+")
-_ADDRESS = re.compile(
+ADDRESS = re.compile(
     r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9A-Fa-f]{0,4}:){3,7}[0-9A-Fa-f]{0,4})(?![\w:]|\.\d)"
     r"|(?<=\bip-)\d{1,3}(?:-\d{1,3}){3}(?!\d)"
 )
+"""An IP address, also as in the names of nodes: `ip-10-0-3-17`."""
 _ANY = {"0.0.0.0", "::"}  # noqa: S104 - no address of anybody
 _FIRST = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NEXT = _FIRST[26:]
@@ -35,8 +36,8 @@ class Seen:
 
     def __call__(self, name: str) -> str:
         """Take a name, and return it as it is."""
-        self.addresses.update(found for found in _ADDRESS.findall(name) if found not in _ANY)
-        self.words.update(_WORD.findall(_ADDRESS.sub("0", name)))
+        self.addresses.update(found for found in ADDRESS.findall(name) if found not in _ANY)
+        self.words.update(_WORD.findall(ADDRESS.sub("0", name)))
         self.names.update((name, *name.split("/")))
         return name
 
@@ -82,7 +83,7 @@ def renamed(seen: Seen, known: AbstractSet[str], random: Random) -> Callable[[st
     def other(name: str) -> str:
         parts = []
         end = 0
-        for found in _ADDRESS.finditer(name):
+        for found in ADDRESS.finditer(name):
             parts += [_WORD.sub(word, name[end : found.start()]), address(found)]
             end = found.end()
         return "".join((*parts, _WORD.sub(word, name[end:])))
