@@ -107,7 +107,7 @@ class Anonymous:
             case dict():
                 return self._object(name, value)
             case list():
-                return [self._field(name, part) for part in value]
+                return [self._field("" if isinstance(part, dict) else name, part) for part in value]
             case str():
                 return self._text(name, value)
             case _:
@@ -142,7 +142,7 @@ class Anonymous:
     def _token(self, found: re.Match[str]) -> str:
         """Return what stands for a word of a message: another one where it is a name, or has an address."""
         token = found[0]
-        is_name = self._names.issuperset(token.split("/"))
+        is_name = all(part in self._names for part in token.split("/"))
         return self._rename(token) if is_name or ADDRESS.search(token) else token
 
     def _image(self, image: str) -> str:

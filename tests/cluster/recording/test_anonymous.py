@@ -40,18 +40,14 @@ def _answer(snapshot: Snapshot, key: str, name: Name) -> dict[str, Any]:
     because, plan = why(snapshot, subject, brief=True), preempt(snapshot, subject)
     return {
         "asked": (key, name(subject.key)),
-        "why": [(one.verdict, one.cause and one.cause.code) for one in (because, *because.alternatives)],
+        "why": (because.verdict, because.cause and because.cause.code),
+        "alternatives": [(one.verdict, one.cause and one.cause.code) for one in because.alternatives],
         "slots": {(name(row.layer), name(row.name)): row.offer_slots for row in because.domains},
         "placement": {name(pod): name(node) for pod, node in (because.placement or {}).items()},
-        "plans": [
-            (
-                one.verdict,
-                one.reason,
-                [(name(victim.pod), name(victim.node)) for victim in one.victims],
-                {name(pod): name(node) for pod, node in one.nominations.items()},
-            )
-            for one in (plan, *plan.alternatives)
-        ],
+        "plan": (plan.verdict, plan.reason, len(plan.alternatives)),
+        "victims": [(name(victim.pod), name(victim.node)) for victim in plan.victims],
+        "rounds": [[name(victim.pod) for victim in one.victims] for one in plan.rounds],
+        "nominations": {name(pod): name(node) for pod, node in plan.nominations.items()},
         "warnings": [notice.code for notice in because.warnings],
     }
 
