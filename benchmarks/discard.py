@@ -9,11 +9,13 @@ import sys
 
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, REQUESTS, TOPOLOGY_KINDS
+from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, TOPOLOGY_KINDS, VOLUME_KINDS
 from kubectl_koord.cluster.lists import Pages, read_lists
+from kubectl_koord.cluster.source import requests
 from kubectl_koord.cluster.stream import SLICE
 
-KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": DISRUPTION_KINDS, "preempt": DISRUPTION_KINDS}
+_WITH_GANGS = (*DISRUPTION_KINDS, *VOLUME_KINDS)
+KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": _WITH_GANGS, "preempt": _WITH_GANGS}
 
 
 def discard(_kind: str, pages: Pages) -> int:
@@ -28,7 +30,7 @@ def discard(_kind: str, pages: Pages) -> int:
 def main() -> None:
     """Read everything once."""
     with connect(Connection(), writes=False) as transport:
-        read_lists(transport, [REQUESTS[kind] for kind in KINDS[sys.argv[1]]], transport.namespace, discard)
+        read_lists(transport, requests(KINDS[sys.argv[1]]), transport.namespace, discard)
 
 
 if __name__ == "__main__":

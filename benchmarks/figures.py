@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from benchmarks.generate import BIG_GANG
-from benchmarks.measure import DISCARD, Runs, ratio, seconds
+from benchmarks.measure import Runs, discarding, ratio, seconds
 
-START_LIMIT = 2.0
+START_LIMIT = 1.4
 READ_LIMIT = 1 / 8  # of the table of all pods, at the smallest size
 PREEMPT = f"preempt {BIG_GANG} -n train --dry-run"
 OURS = ("topo", "why-pending -A", PREEMPT)
@@ -42,6 +42,18 @@ LARGE_LIMITS = (
     | {(name, "MiB"): Limit(100, 50) for name in BOTH}
 )
 HUGE_LIMITS = {(name, "s"): Limit(8, 5.5) for name in BOTH} | {(name, "MiB"): Limit(250, 140) for name in BOTH}
+DIVERSE_LARGE_LIMITS = {
+    ("topo", TABLE): Limit(1 / 18, 1 / 30),
+    ("why-pending -A", TABLE): Limit(1 / 12, 1 / 22),
+    ("topo", "MiB"): Limit(70, 50),
+    ("why-pending -A", "MiB"): Limit(110, 80),
+}
+DIVERSE_HUGE_LIMITS = {
+    ("topo", "x"): Limit(3, 2),
+    ("why-pending -A", "x"): Limit(5, 3.5),
+    ("topo", "MiB"): Limit(180, 130),
+    ("why-pending -A", "MiB"): Limit(320, 220),
+}
 SMALL_LIMITS = {("topo", TABLE): Limit(READ_LIMIT, 1 / 17)}
 
 
@@ -75,10 +87,12 @@ def of_size(runs: Runs, limits: Mapping[tuple[str, str], Limit]) -> Iterator[Fig
                 rounds = min(len(runs[name]), len(runs[other]))
                 label = f"{name} / `{other}` ({rounds} pairs)"
                 yield figure(label, ratio(runs, name, other), "ratio", limits.get((name, other)))
-        if DISCARD in runs:
-            yield figure(f"{name} / receiving and discarding", seconds(runs, name) / seconds(runs, DISCARD), "x")
-    for other in (TABLE, JSON, DISCARD):
-        if other in runs:
+        discarded = discarding(name)
+        if discarded in runs:
+            value = seconds(runs, name) / seconds(runs, discarded)
+            yield figure(f"{name} / receiving and discarding", value, "x", limits.get((name, "x")))
+    for other in runs:
+        if other not in OURS:
             yield figure(f"`{other}`: time", seconds(runs, other), "s")
             yield figure(f"`{other}`: peak memory", max(one.mib for one in runs[other]), "MiB")
 
@@ -94,7 +108,7 @@ def growth(smaller: Runs, larger: Runs, limit: Limit | None, sizes: str) -> Iter
 def start_figures(runs: Runs) -> list[Figure]:
     """Return how long commands take that read nothing, beside kubectl's own."""
     theirs = "kubectl version --client"
-    limit = Limit(START_LIMIT, 1.6)
+    limit = Limit(START_LIMIT, 1.25)
     ours = [name for name in runs if name != theirs]
     return [
         figure(f"{name} / `{theirs}` ({len(runs[name])} pairs)", ratio(runs, name, theirs), "ratio", limit)

@@ -110,9 +110,18 @@ def measure(ours: Mapping[str, int], theirs: Mapping[str, int], kubectl: str, en
     return in_turn(commands, env)
 
 
-def discarded(times: int, env: Mapping[str, str]) -> Runs:
-    """Run what only receives the bytes of `topo`."""
-    return in_turn({DISCARD: ([sys.executable, "-m", "benchmarks.discard", "topo"], times)}, env)
+def discarded(times: int, env: Mapping[str, str], words: Sequence[str] = ("topo",)) -> Runs:
+    """Run what only receives the bytes of some commands."""
+    verbs = dict.fromkeys(word.split()[0] for word in words)
+    return in_turn(
+        {discarding(verb): ([sys.executable, "-m", "benchmarks.discard", verb], times) for verb in verbs}, env
+    )
+
+
+def discarding(words: str) -> str:
+    """Return the name under which it is measured what receiving the bytes of a command takes."""
+    verb = words.split(maxsplit=1)[0]
+    return DISCARD if verb == "topo" else f"{DISCARD} for {verb}"
 
 
 def after_last_byte(words: str, times: int, env: Mapping[str, str]) -> float:

@@ -14,8 +14,11 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.diverse.plan import scale_of
 from benchmarks.figures import (
     BOTH,
+    DIVERSE_HUGE_LIMITS,
+    DIVERSE_LARGE_LIMITS,
     HUGE_LIMITS,
     JSON,
     LARGE_LIMITS,
@@ -62,8 +65,13 @@ def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[tuple[str, li
         small |= discarded(pairs, env)
         yield _title(SMALL), list(of_size(small, SMALL_LIMITS))
         yield f"{_title(SMALL)}, as a file that kubectl wrote", list(from_file(place / "cluster.json", pairs, env))
+    with folder() as place, serving(SMALL, place, "--diverse", "--tables") as kubeconfig:
+        env = environment(home, kubeconfig)
+        found = measure(dict.fromkeys(OURS, pairs), {TABLE: pairs}, kubectl, env) | discarded(pairs, env, OURS)
+        yield f"{_title(SMALL)}, diverse", list(of_size(found, {}))
     if quick:
         return
+    yield from diverse_sections(kubectl, home)
     with folder() as place, serving(LARGE, place, "--tables") as kubeconfig:
         env = environment(home, kubeconfig)
         large = measure(dict.fromkeys(OURS, 9), {TABLE: 9, JSON: 9}, kubectl, env) | discarded(9, env)
@@ -94,6 +102,29 @@ def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[tuple[str, li
     )
 
 
+def diverse_sections(kubectl: str, home: Path) -> Iterator[tuple[str, list[Figure]]]:
+    """Yield what is measured where pods, nodes and the jobs that wait differ: it has the strictest limits."""
+    with folder() as place, serving(LARGE, place, "--diverse", "--tables") as kubeconfig:
+        env = environment(home, kubeconfig)
+        large = measure(dict.fromkeys(OURS, 9), {TABLE: 9}, kubectl, env) | discarded(9, env, OURS)
+        yield f"{_title(LARGE)}, diverse", list(of_size(large, DIVERSE_LARGE_LIMITS))
+    with folder() as place, serving(HUGE, place, "--diverse") as kubeconfig:
+        env = environment(home, kubeconfig)
+        huge = measure(dict.fromkeys(OURS, 5), {}, kubectl, env) | discarded(3, env, OURS)
+        yield f"{_title(HUGE)}, diverse", list(of_size(huge, DIVERSE_HUGE_LIMITS))
+        after = {name: after_last_byte(name, 3, env) for name in OURS}
+    every_kind = after["why-pending -A"] / scale_of(HUGE).kinds
+    yield (
+        "From the last byte read to the answer printed, at 15,000 nodes and 300,000 pods, diverse",
+        [
+            figure("topo", after["topo"], "ms"),
+            figure("why-pending -A", after["why-pending -A"], "ms"),
+            figure("why-pending -A, for each kind of pod that waits", every_kind, "ms", Limit(0.006, 0.002)),
+            figure(f"preempt --dry-run of a gang of {BIG_SIZE} pods", after[PREEMPT], "ms", Limit(1, 0.5)),
+        ],
+    )
+
+
 def from_file(path: Path, times: int, env: Mapping[str, str]) -> Iterator[Figure]:
     """Yield what reading a file takes."""
     name = "topo --snapshot"
@@ -116,7 +147,8 @@ def heading(kubectl: str) -> list[str]:
         "",
         "`make bench`: one machine, a loopback server with ready-made answers, our commands and kubectl's in turn.",
         "Times are medians, ratios medians of pairs within one round, memory the most that any run took.",
-        "Ratios travel to other machines, seconds do not. Clusters are made by `benchmarks/generate.py`.",
+        "Ratios travel to other machines, seconds do not. Clusters are made by `benchmarks/generate.py`, with few",
+        "shapes of pods; where it says diverse by `benchmarks/diverse`, where labels, owners and jobs differ.",
         "",
         ", ".join(
             (

@@ -3,7 +3,7 @@
 Lists come whole or in pages, as JSON or as the table that `kubectl get` asks for; with `--gzip` packed for
 whoever accepts that, as an API server packs them.
 
-    python -m benchmarks.serve NODES PODS FOLDER [--tables] [--file] [--tls] [--gzip] [--latency SECONDS]
+    python -m benchmarks.serve NODES PODS FOLDER [--diverse] [--tables] [--file] [--tls] [--gzip] [--latency SECONDS]
 
 writes a kubeconfig into the folder, prints its path, and serves until its standard input ends. It is a process
 of its own: the memory of whoever starts a program counts as the program's.
@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.generate import Size, nodes, others, pods
+from benchmarks.diverse.cluster import Diverse
+from benchmarks.generate import Cluster, Size, Uniform
 from tests.apiserver import ApiServer, Request, Rule, Tls, self_signed
 
 _COLUMNS = ("Name", "Ready", "Status", "Restarts", "Age")
@@ -39,7 +40,8 @@ class Stored(NamedTuple):
     """The items of a list in a file, one behind the other with a comma behind each."""
 
     kind: str
-    content: mmap.mmap
+    group: str
+    content: mmap.mmap | bytes
     ends: Sequence[int]
 
     def page(self, start: int, limit: int) -> tuple[bytes | memoryview, ...]:
@@ -50,11 +52,7 @@ class Stored(NamedTuple):
         if end < count:
             meta |= {"continue": str(end), "remainingItemCount": count - end}
         is_table = self.kind == "Table"
-        head: dict[str, Any] = {
-            "kind": self.kind,
-            "apiVersion": "meta.k8s.io/v1" if is_table else "v1",
-            "metadata": meta,
-        }
+        head: dict[str, Any] = {"kind": self.kind, "apiVersion": self.group, "metadata": meta}
         if is_table:
             column = {"type": "string", "format": "", "description": "", "priority": 0}
             head["columnDefinitions"] = [{"name": name} | column for name in _COLUMNS]
@@ -64,39 +62,54 @@ class Stored(NamedTuple):
         return opened, memoryview(self.content)[first:last], b"]}\n"
 
 
-def store(path: Path, kind: str, items: Iterable[bytes]) -> Stored:
+class Store:
+    """Writes the items of a list to a file."""
+
+    def __init__(self, path: Path, kind: str, group: str = "v1") -> None:
+        self._kind, self._group, self._path = kind, group, path
+        self._ends, self._total = array("Q"), 0
+        self._file = path.open("wb")
+
+    def add(self, item: bytes) -> None:
+        self._total += self._file.write(item + b",")
+        self._ends.append(self._total)
+
+    def stored(self) -> Stored:
+        """Return the list, to which nothing is added any more."""
+        self._file.close()
+        with self._path.open("rb") as file:
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self._total else b","
+            return Stored(self._kind, self._group, content, self._ends)
+
+
+def store(path: Path, kind: str, items: Iterable[bytes], group: str = "v1") -> Stored:
     """Write the items of a list to a file."""
-    ends, total = array("Q"), 0
-    with path.open("wb") as file:
-        for item in items:
-            total += file.write(item + b",")
-            ends.append(total)
-    with path.open("rb") as file:
-        return Stored(kind, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), ends)
+    made = Store(path, kind, group)
+    for item in items:
+        made.add(item)
+    return made.stored()
 
 
 class BigServer(ApiServer):
-    """Serves the nodes and pods of a generated cluster from files, the rest as usual."""
+    """Serves the large lists of a generated cluster from files, the rest as usual."""
 
-    def __init__(self, size: Size, folder: Path, options: argparse.Namespace, tls: Tls | None) -> None:
-        super().__init__({"items": others(size)}, tls=tls)
+    def __init__(self, cluster: Cluster, folder: Path, options: argparse.Namespace, tls: Tls | None) -> None:
+        super().__init__({"items": cluster.others()}, tls=tls)
         self._latency: float = options.latency
         self._packs: bool = options.gzip
         self._packed: dict[tuple[object, ...], bytes] = {}
-        self._lists = {
-            ("nodes", ""): store(folder / "nodes", "NodeList", map(_bare, nodes(size))),
-            ("pods", _UNFINISHED): store(folder / "pods", "PodList", (_bare(pod) for pod, _ in _unfinished(size))),
-            ("pods", ""): store(folder / "all", "PodList", map(_bare, pods(size))),
-        }
-        if options.tables:
-            self._lists["pods", "Table"] = store(folder / "table", "Table", map(_row, pods(size)))
+        self._lists = {("/api/v1/nodes", ""): store(folder / "nodes", "NodeList", map(_bare, cluster.nodes()))}
+        self._lists |= _stored_pods(cluster, folder, tables=options.tables)
+        for large in cluster.large():
+            group, plural = large.path.removeprefix("/apis/").removeprefix("/api/").rsplit("/", 1)
+            self._lists[large.path, ""] = store(folder / plural, large.kind, large.items, group)
 
     def rule_for(self, request: Request) -> Rule | None:
         """Answer the large lists."""
         if self._latency:
             self.closing.wait(self._latency)
         wanted = "Table" if "as=Table" in request.headers.get("accept", "") else request.query.get("fieldSelector", "")
-        key = (request.path.removeprefix("/api/v1/"), wanted)
+        key = (request.path, wanted)
         if key not in self._lists:
             return super().rule_for(request)
         start, limit = int(request.query.get("continue") or 0), int(request.query.get("limit") or 0)
@@ -109,12 +122,12 @@ class BigServer(ApiServer):
         return Rule(request.path, parts=parts)
 
 
-def write_file(path: Path, size: Size) -> None:
+def write_file(path: Path, cluster: Cluster) -> None:
     """Write the cluster as `kubectl get nodes,pods,... -A -o json` prints it."""
-    more = (msgspec.json.encode(other) for other in others(size))
+    more = (msgspec.json.encode(other) for other in cluster.others())
     with path.open("wb") as file:
         between = b'{\n    "apiVersion": "v1",\n    "items": [\n        '
-        for items in (nodes(size), pods(size), more):
+        for items in (cluster.nodes(), cluster.pods(), *_large(cluster), more):
             for item in items:
                 pretty = msgspec.json.format(msgspec.json.encode(msgspec.json.decode(item), order="sorted"), indent=4)
                 file.write(between + pretty.replace(b"\n", b"\n        "))
@@ -127,15 +140,31 @@ def _bare(item: bytes) -> bytes:
     return b"{" + item[item.index(b'"metadata"') :]
 
 
-def _unfinished(size: Size) -> Iterator[tuple[bytes, _Brief]]:
-    for pod in pods(size):
+def _large(cluster: Cluster) -> Iterator[Iterator[bytes]]:
+    for large in cluster.large():
+        group, _ = large.path.removeprefix("/apis/").removeprefix("/api/").rsplit("/", 1)
+        head = json.dumps({"apiVersion": group, "kind": large.kind.removesuffix("List")})[:-1].encode() + b","
+        yield (item if item.startswith(b'{"apiVersion"') else head + item[1:] for item in large.items)
+
+
+def _stored_pods(cluster: Cluster, folder: Path, *, tables: bool) -> dict[tuple[str, str], Stored]:
+    """Return the lists of all pods and of unfinished ones, and the table of all."""
+    path = "/api/v1/pods"
+    every, unfinished = Store(folder / "all", "PodList"), Store(folder / "pods", "PodList")
+    rows = Store(folder / "table", "Table", "meta.k8s.io/v1") if tables else None
+    for pod in cluster.pods():
         brief = msgspec.json.decode(pod, type=_Brief)
+        bare = _bare(pod)
+        every.add(bare)
         if brief.status["phase"] not in {"Succeeded", "Failed"}:
-            yield pod, brief
+            unfinished.add(bare)
+        if rows:
+            rows.add(_row(brief))
+    found = {(path, ""): every.stored(), (path, _UNFINISHED): unfinished.stored()}
+    return found | ({(path, "Table"): rows.stored()} if rows else {})
 
 
-def _row(pod: bytes) -> bytes:
-    brief = msgspec.json.decode(pod, type=_Brief)
+def _row(brief: _Brief) -> bytes:
     kind = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": brief.metadata}
     cells = [brief.metadata["name"], "1/1", brief.status["phase"], "0", "2h"]
     return msgspec.json.encode({"cells": cells, "object": kind})
@@ -147,6 +176,7 @@ def main() -> None:
     parser.add_argument("nodes", type=int)
     parser.add_argument("pods", type=int)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--diverse", action="store_true", help="pods, nodes and waiting jobs that differ")
     parser.add_argument("--tables", action="store_true", help="also the table of all pods that kubectl asks for")
     parser.add_argument("--file", action="store_true", help="also write cluster.json as kubectl prints it")
     parser.add_argument("--tls", action="store_true", help="serve over TLS")
@@ -154,11 +184,12 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
     size = Size(options.nodes, options.pods)
+    cluster: Cluster = Diverse(size) if options.diverse else Uniform(size)
     if options.file:
-        write_file(options.folder / "cluster.json", size)
+        write_file(options.folder / "cluster.json", cluster)
     with ExitStack() as stack:
         tls = self_signed(options.folder) if options.tls else None
-        server = stack.enter_context(BigServer(size, options.folder, options, tls))
+        server = stack.enter_context(BigServer(cluster, options.folder, options, tls))
         # A packing server is one elsewhere: under an address that is not known to be this machine's.
         far = {"server": server.url.replace("127.0.0.1", "0.0.0.0")} if options.gzip else {}  # noqa: S104
         named = {"tls-server-name": "localhost"} if options.tls else {}

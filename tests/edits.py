@@ -147,7 +147,25 @@ def _create_pod_group(items: list[Json], edit: Json) -> None:
     )
 
 
+def _set_quota(items: list[Json], edit: Json) -> None:
+    amounts = _named(items, "ElasticQuota", edit["quota"])["spec"].setdefault(edit["field"], {})
+    amounts[edit["resource"]] = edit["amount"]
+
+
+def _use_quota(items: list[Json], edit: Json) -> None:
+    for name in edit["pods"]:
+        labels = _named(items, "Pod", name)["metadata"].setdefault("labels", {})
+        labels["quota.scheduling.koordinator.sh/name"] = edit["quota"]
+
+
+def _release_reservation(items: list[Json], edit: Json) -> None:
+    items.remove(_named(items, "Reservation", edit["reservation"]))
+
+
 _MAKERS = {
+    "set-quota": _set_quota,
+    "use-quota": _use_quota,
+    "release-reservation": _release_reservation,
     "create-pod-group": _create_pod_group,
     "delete-pod": _delete_pod,
     "move-pod": _move_pod,

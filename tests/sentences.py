@@ -19,10 +19,12 @@ from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
+from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
+from kubectl_koord.explain.quota import quotas
 from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import every_pending, why, with_nodes
+from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text
@@ -75,6 +77,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices --demo", devices(snapshot), plain
     yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
+    yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain

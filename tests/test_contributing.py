@@ -128,8 +128,9 @@ def test_every_target_that_is_named_is_one_of_make() -> None:
 
 
 def test_hooks_run_what_make_test_runs() -> None:
-    (parts,) = re.findall(r"^test: (.*)$", MAKEFILE, re.MULTILINE)
+    (rule,) = re.findall(r"^test:.*(?:\n\t.*)*", MAKEFILE, re.MULTILINE)
     (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text("utf-8"))["repos"]
     hooks = [hook["entry"].removeprefix("make ") for hook in repository["hooks"]]
 
-    assert parts.split()[: len(hooks)] == hooks == ["format-check", "lint", "types", "imports", "spelling"]
+    assert hooks == ["format-check", "lint", "types", "imports", "spelling"]
+    assert set(hooks) < set(rule.split())

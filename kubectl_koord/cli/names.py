@@ -21,9 +21,11 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import NETWORK_TOPOLOGY, NODE, POD_GROUP
+from kubectl_koord.cluster.kinds import ELASTIC_QUOTA, NETWORK_TOPOLOGY, NODE, POD_GROUP
 from kubectl_koord.engine import gangs
+from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.tree import NoTree, build
+from kubectl_koord.model.quotas import BUILT_IN
 from kubectl_koord.model.snapshot import Snapshot
 
 SECONDS = 1.5
@@ -94,6 +96,8 @@ def _snapshot(chosen: Globals) -> Snapshot:
 def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> list[str]:
     if what == "node":
         return list(snapshot.nodes)
+    if what == "quota":
+        return sorted(quota_tree(snapshot).quotas)
     if what == "domain":
         tree = build(snapshot.topologies, snapshot.nodes)
         return [] if isinstance(tree, NoTree) else [tree.domains[index].name for index in tree.inner]
@@ -111,6 +115,8 @@ def _live(what: str, word: str, transport: Transport) -> list[str]:
         return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
     if what == "node":
         return [item.metadata.name for item in _list(transport, NODE.path())]
+    if what == "quota":
+        return sorted({*BUILT_IN, *(item.metadata.name for item in _list(transport, ELASTIC_QUOTA.path()))})
     if what == "domain":
         return []  # they would have to be made of the labels of all nodes
     if what == "layer":

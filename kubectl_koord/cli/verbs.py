@@ -73,6 +73,13 @@ VERBS: "Mapping[str, Verb]" = {
         words=("node",),
         repeats=True,
     ),
+    "quota": Verb(
+        "show elastic quotas, who lends and borrows, and what they hold back",
+        module="quota",
+        live=True,
+        flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, "--all": False},
+        words=("quota",),
+    ),
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
         module="why_pending",

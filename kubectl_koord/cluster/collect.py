@@ -149,9 +149,10 @@ class Collector:
                 mine.update(theirs)
 
     def _keep(self, kind: Kind[Any, Any], written: Any) -> None:  # noqa: ANN401
+        key = kind.key(written.metadata)
         value = kind.value(written) if kind.value else written
         if value is not None:
-            self._values[kind.name][kind.key(written.metadata)] = value
+            self._values[kind.name][key] = value
 
     def _take_node(self, written: nodes.Node) -> None:
         name = written.metadata.name
@@ -272,7 +273,7 @@ class Collector:
         return structs.replace(
             node,
             metric=metric,
-            volume_limits=storage.volume_limits(limits),
+            volume_limits=limits or (),
             unevaluated=(*node.unevaluated, *more),
             devices=devices,
             numa=numa,

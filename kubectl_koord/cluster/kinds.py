@@ -203,6 +203,7 @@ VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim]
     "persistentvolumeclaims",
     whole_name,
     "volumes",
+    storage.lean_claim,
     narrows=True,
 )
 VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
@@ -212,6 +213,7 @@ VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
     "persistentvolumes",
     bare_name,
     "volumes",
+    storage.lean_volume,
 )
 STORAGE_CLASS = Kind(
     "StorageClass",
@@ -242,8 +244,8 @@ STORAGE_CAPACITY = Kind(
     provisioning.storage_capacity,
     in_files=False,
 )
-CSI_NODE: Kind[storage.CSINode, storage.CSINode] = Kind(
-    "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", in_files=False
+CSI_NODE = Kind(
+    "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
 )
 RESOURCE_CLAIM = Kind(
     "ResourceClaim",

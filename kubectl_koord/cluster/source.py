@@ -31,6 +31,7 @@ from kubectl_koord.cluster.kinds import (
 from kubectl_koord.cluster.list_head import ListMeta
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.stream import read_page
 from kubectl_koord.errors import KoordError
@@ -73,7 +74,7 @@ def live(
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = Collector(seen=seen)
+    collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
     more = more_kinds(kinds, collector)

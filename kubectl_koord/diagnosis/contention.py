@@ -14,7 +14,6 @@ from kubectl_koord.engine.admission.queue import (
     JobsAhead,
     Placed,
     SchedulingQueue,
-    by_node,
     by_priority_and_age,
     fits_wherever,
     higher_priority,
@@ -28,7 +27,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.pending import Contention
-from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes
+from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes, seats
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
@@ -97,8 +96,8 @@ def contentions(cluster: Cluster, subjects: Iterable[Subject]) -> tuple[Contenti
             others = [key for key, nodes in taken.items() if nodes & wanted]
             found.append(Contention(subject.key, tuple(others or taken)))
             continue
-        taken[subject.key] = set(placed.nodes.values())
-        view = view.with_pods(by_node(subject.pending, placed.nodes))
+        taken[subject.key] = set(placed.seats)
+        view = view.with_pods(placed.seats)
     return tuple(found)
 
 
@@ -107,8 +106,7 @@ def _wanted(cluster: Cluster, subject: Subject) -> set[str]:
     first = next_attempt(cluster.simulation(subject))[0].first
     if first.plan is not None:
         return set((first.placement or {}).values())
-    slots = offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared)
-    return {name for name, node in slots.items() if node.slots}
+    return set(offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared).counts)
 
 
 def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, ...]:
@@ -119,9 +117,9 @@ def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, .
     found = []
     for other in [other for other in others if other.key != simulation.subject.key][:_MOST_EQUALS]:
         placed = _placed(simulation, other, simulation.view)
-        if placed is None or not nodes & set(placed.nodes.values()):
+        if placed is None or not nodes & set(placed.seats):
             continue
-        after = simulation.view.with_pods(by_node(other.pending, placed.nodes))
+        after = simulation.view.with_pods(placed.seats)
         if not all(outcome.placed_at_once for outcome in next_attempt(simulation, after)):
             found.append(other.key)
     return tuple(found)
@@ -162,8 +160,9 @@ def _placed(cluster: Cluster, other: Subject, view: View) -> Placed | None:
         return None
     if visibility.unread_for(other, snapshot):
         return None
-    outcomes = open_outcomes(cluster.simulation(other), view, preemption=False)
+    simulation = Cluster(snapshot, view, cluster.tree).simulation(other)
+    outcomes = open_outcomes(simulation, preemption=False)
     first = outcomes[0].first
     if first.placement is None:
         return None
-    return Placed(first.placement, certain=first.plan is not None and len(outcomes) == 1)
+    return Placed(seats(simulation, outcomes[0]), certain=first.plan is not None and len(outcomes) == 1)

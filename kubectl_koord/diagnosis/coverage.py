@@ -28,6 +28,7 @@ from kubectl_koord.model.unevaluated import (
 )
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
+from kubectl_koord.wording.answers.pending import slots_leave_out
 from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_input, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
@@ -105,6 +106,13 @@ def is_device(resource: str) -> bool:
 def not_evaluated(subject: Subject, snapshot: Snapshot) -> tuple[Unevaluated, ...]:
     """Return what bears on the subject's pods and is not evaluated, each once."""
     return tuple(dict.fromkeys(_not_evaluated(subject.pending, snapshot)))
+
+
+def slots_incomplete(subject: Subject, snapshot: Snapshot) -> Iterator[Notice]:
+    """Yield a warning where slots that are shown leave out something that nodes may refuse or take pods for."""
+    left_out = [item for item in not_evaluated(subject, snapshot) if item.changes_slots]
+    if left_out:
+        yield Notice("slots-incomplete", slots_leave_out(left_out))
 
 
 def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

@@ -8,6 +8,7 @@ from kubectl_koord.engine.admission.queue import priority
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.landings import preempting
 from kubectl_koord.engine.reasons.nodes import BeyondReservation
+from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View
@@ -22,6 +23,9 @@ def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Not
     """Yield what the scheduler does with reservations that the objects do not show, as far as it concerns a subject."""
     found = tuple(outcomes)
     known = rules(simulation.snapshot.config.version)
+    lacks = simulation.snapshot.config.reservation_lacks
+    if lacks and _may_draw(simulation):
+        yield Notice("reservation-plugin-off", words.plugin_off(lacks))
     members = [pod.reserves.name for pod in simulation.subject.pending if pod.reserves is not None]
     if members:
         yield Notice("reservation-members", words.members(members))
@@ -41,6 +45,14 @@ def in_vain(outcomes: Iterable[Outcome]) -> Iterator[Notice]:
     names = sorted({room.name for one in rounds for room in one.in_vain})
     if names:
         yield Notice("reservation-victims", words.victims(names))
+
+
+def _may_draw(simulation: Simulation) -> bool:
+    """Tell whether any pod of the subject may or must draw on a reservation."""
+    return any(
+        pod.requirements.reservation is not None or drawable(simulation.view, pod).uids
+        for pod in simulation.subject.pending
+    )
 
 
 def _decides_what_is_forgotten(simulation: Simulation, outcomes: Iterable[Outcome]) -> bool:

@@ -4,48 +4,46 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
 
+from kubectl_koord.diagnosis.agreement import Computed, agrees
 from kubectl_koord.messages.conditions import conditions, failed_attempts, instant, of_events, root_of
 from kubectl_koord.messages.parsed import ParsedMessage, TopologyMessage
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
-from kubectl_koord.reports.codes import OF_GAP, CauseCode
+from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
 from kubectl_koord.wording import scheduler
 
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")
-_OF_REQUEST = {"device-amount-invalid", "device-set-invalid", "device-annotation-unreadable", "device-selector-invalid"}
 
 
 def scheduler_says(
     pending: Sequence[PendingPod],
     events: Iterable[Event],
     rows: Sequence[SlotRow],
-    verdict: Verdict,
-    cause: CauseCode | None = None,
+    now: Computed,
 ) -> SchedulerSays | None:
     """Return the root cause among the members' conditions, None where nothing was said.
 
     Events count where no pod has a condition, and show how recent the message is: a condition keeps the
-    time of the first failure. `agrees` compares the slots with those of now, and what was said of the request with
-    the `cause`; without either it is False when the gang would be placed now.
+    time of the first failure. `rows` are the slots that are shown beside it.
     """
     attempts = failed_attempts(pending, events)
     reported = conditions(pending) or of_events(attempts)
     if not reported:
         return None
     root = root_of(reported)
-    agrees = _agrees(root.parsed, rows, verdict, cause)
+    holds = agrees(root.parsed, now)
     return SchedulerSays(
         message=root.message,
         since=root.since,
-        agrees=agrees,
+        agrees=holds,
         pod=root.pod,
         last_seen=max([root.since, *(event.last_seen for event in attempts)], key=instant) if attempts else None,
         reads=scheduler.understood(root.parsed),
-        now=_now(root.parsed.slots, rows, verdict, wanted=len(pending), agrees=agrees),
-        retry=_retry(root.parsed.root) if agrees is False else "",
+        now=_now(root.parsed.slots, rows, now.verdict, wanted=len(pending), agrees=holds),
+        retry=_retry(root.parsed.root) if holds is False else "",
     )
 
 
@@ -69,19 +67,6 @@ def unseen_events(snapshot: Snapshot, says: SchedulerSays | None) -> Iterator[No
     gap = snapshot.gap("Event")
     if says is not None and gap is not None and gap.code != "not-in-input":
         yield Notice(OF_GAP[gap.code], scheduler.unknown_time(gap))
-
-
-def _agrees(parsed: ParsedMessage, rows: Sequence[SlotRow], verdict: Verdict, cause: CauseCode | None) -> bool | None:
-    phrase = parsed.root.phrase
-    if phrase is not None and phrase.code in _OF_REQUEST and cause == "invalid-request":
-        return True
-    slots = parsed.slots
-    if slots is not None and rows and not slots.text:
-        if slots.best is not None:
-            return slots.best == (len(rows), max(row.offer_slots for row in rows))
-        counted = {(domain.layer, domain.name): domain.slots for domain in slots.domains}
-        return counted == {(row.layer, row.name): row.offer_slots for row in rows}
-    return False if verdict == "yes" else None
 
 
 def _now(

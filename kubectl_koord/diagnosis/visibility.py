@@ -12,7 +12,18 @@ from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 About: TypeAlias = Literal[
-    "tree", "listing", "members", "pod", "podgroup", "layers", "attempt", "preempted", "devices", "nodes"
+    "tree",
+    "listing",
+    "members",
+    "pod",
+    "podgroup",
+    "layers",
+    "attempt",
+    "preempted",
+    "devices",
+    "nodes",
+    "quotas",
+    "quota-names",
 ]
 
 DECIDE: dict[About, tuple[str, ...]] = {
@@ -26,10 +37,13 @@ DECIDE: dict[About, tuple[str, ...]] = {
     "preempted": ("Pod", "Event"),
     "devices": ("Device", "Node"),
     "nodes": ("Node",),
+    "quotas": ("ElasticQuota", "Pod", "Node"),
+    "quota-names": ("ElasticQuota",),
 }
 """What each question rests on: the tree; which gangs are pending; which pods a name means, and which of them are
 pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
-placed; which pods were preempted; which devices there are; whether a node exists."""
+placed; which pods were preempted; which devices there are; whether a node exists; what quotas use and may use; which
+quotas there are."""
 
 _NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
@@ -25,7 +26,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import Taint, holds, matches, tolerates
 
-_NOTHING_SAID = ReservationUse()
+NOTHING_SAID = ReservationUse()
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 _ANY_NODE = Node("", ())
 _HARD = {"NoSchedule", "NoExecute"}
@@ -43,6 +44,12 @@ class Drawable(Struct, frozen=True, eq=False):
 
 
 NO_RESERVATIONS = Drawable({}, frozenset())
+
+
+@memoised
+def reserved_nodes(view: View) -> NodeSet:
+    """Return the nodes on which anything is reserved."""
+    return which(view, lambda name: view.state(name).rooms, every_node(view))
 
 
 def drawable(view: View, pod: PendingPod) -> Drawable:
@@ -85,7 +92,7 @@ def _of_uids(snapshot: Snapshot, uids: frozenset[str]) -> Drawable:
 
 def is_match(pod: PendingPod, reservation: Reservation, node: Node) -> bool:
     """Tell whether a pod may draw on a reservation that is on a node (`checkReservationMatchedOrIgnored`)."""
-    use = pod.requirements.reservation or _NOTHING_SAID
+    use = pod.requirements.reservation or NOTHING_SAID
     if use.ignores:
         return True
     if not is_owner(pod, reservation.owners):
@@ -184,6 +191,37 @@ def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservati
         job=pod.job,
     )
     return placed, room
+
+
+class Matched(Struct, frozen=True):
+    """The reservations that match a pod, those that are spent by their first owner, what the pod says of them."""
+
+    drawable: Drawable
+    once: frozenset[str]
+    use: ReservationUse = NOTHING_SAID
+
+    @property
+    def must_draw(self) -> bool:
+        """Whether the pod takes no place but in one of them."""
+        return self.use.affinity is not None
+
+    def on(self, state: NodeState) -> tuple[Reservation, ...]:
+        """Return those on a node."""
+        spent = used_up(state, self.once)
+        return tuple(one for one in self.drawable.on(state) if one.uid not in spent)
+
+    def named(self, state: NodeState) -> tuple[Reservation, ...]:
+        """Return those on a node that may be used: by name only the one."""
+        name = self.use.affinity.name if self.use.affinity else ""
+        return tuple(one for one in self.on(state) if name in {"", one.name})
+
+
+NONE_MATCHED = Matched(NO_RESERVATIONS, frozenset())
+
+
+def matched(view: View, pod: PendingPod, once: frozenset[str]) -> Matched:
+    """Return what matches a pod, none where nothing does; `once` are those for one owner that may be spent."""
+    return Matched(drawable(view, pod), once, pod.requirements.reservation or NOTHING_SAID)
 
 
 def used_up(state: NodeState, once: Collection[str]) -> frozenset[str]:

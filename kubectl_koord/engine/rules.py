@@ -28,6 +28,10 @@ class Rules(Struct, frozen=True):
     places_waiting_reservations: phase Waiting, which nobody writes, counts as Pending.
     forgets_owners: a scheduler that starts may read a running owner before its reservation, and then does not know
         that it draws on it.
+    returns_owners_of_zones: CPUs and zones that owners of a reservation have count once for a pod that matches it and
+        draws on the rest of the node; and one that lacks CPUs or zones for a pod is not taken.
+    forgets_cpus: a scheduler that starts may read a running pod before its node's NodeResourceTopology, and then takes
+        its CPUs and its part of zones for free.
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
@@ -44,7 +48,9 @@ class Rules(Struct, frozen=True):
     spends_reservations: bool
     places_waiting_reservations: bool
     forgets_owners: bool
+    forgets_cpus: bool
     looks_up_reservations: bool
+    returns_owners_of_zones: bool
 
 
 _RULES = {
@@ -62,7 +68,9 @@ _RULES = {
         spends_reservations=True,
         places_waiting_reservations=True,
         forgets_owners=False,
+        forgets_cpus=False,
         looks_up_reservations=False,
+        returns_owners_of_zones=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -78,7 +86,9 @@ _RULES = {
         spends_reservations=False,
         places_waiting_reservations=False,
         forgets_owners=False,
+        forgets_cpus=False,
         looks_up_reservations=False,
+        returns_owners_of_zones=False,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -94,7 +104,9 @@ _RULES = {
         spends_reservations=False,
         places_waiting_reservations=False,
         forgets_owners=True,
+        forgets_cpus=True,
         looks_up_reservations=True,
+        returns_owners_of_zones=True,
     ),
 }
 

@@ -8,6 +8,7 @@ from msgspec import structs
 from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import ReservedRoom, RunningPod
+from kubectl_koord.model.quotas import Quota
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Memo, memoised
@@ -68,6 +69,10 @@ class View(Memo):
         """Return the names of the nodes that are not as in the view that this one lies over: all, without one."""
         return self._nodes.keys()
 
+    def touched(self) -> Collection[str]:
+        """Return the names of the nodes that differ, or on which others are, from the view that this one lies over."""
+        return self._nodes.keys() | self._occupants.keys()
+
     def state(self, name: str) -> NodeState:
         """Return what is free on a node; shared, so copy it before trying pods on it."""
         if self._base and name not in self._nodes and name not in self._occupants:
@@ -92,8 +97,7 @@ class View(Memo):
         if not self._base:
             return {name: of_node(name) for name in self.names()}
         found = dict(self._base.per_node(compute, *args))
-        changed = self._nodes.keys() | self._occupants.keys()
-        found.update((name, of_node(name)) for name in changed if name in found)
+        found.update((name, of_node(name)) for name in self.touched() if name in found)
         return found
 
     def without(self, removed: Collection[Pod]) -> "View":
@@ -137,13 +141,34 @@ class View(Memo):
         snapshot = structs.replace(self.snapshot, reservations=(*self.snapshot.reservations, reservation))
         return View(snapshot, {}, {room.node: (room, *self.occupants(room.node))}, self)
 
+    def with_quotas(self, quotas: tuple[Quota, ...]) -> "View":
+        """Return the view with other limits of its quotas: the same ones, for the same pods and resources."""
+        return View(structs.replace(self.snapshot, quotas=quotas), {}, {}, self)
+
+    def without_reservations(self, uids: Collection[str]) -> "View":
+        """Return the view once these Reservations are gone, those too that are to be placed; their owners stay."""
+        left = {
+            name: tuple(one for one in held if not (isinstance(one, ReservedRoom) and one.uid in uids))
+            for name in {one.node for one in self.snapshot.reservations if one.uid in uids and one.node in self._names}
+            if (held := self.occupants(name))
+        }
+        snapshot = structs.replace(
+            self.snapshot,
+            reservations=tuple(one for one in self.snapshot.reservations if one.uid not in uids),
+            reserved=tuple(room for room in self.snapshot.reserved if room.uid not in uids),
+            reserve_pods=tuple(
+                pod for pod in self.snapshot.reserve_pods if pod.reserves is None or pod.reserves.uid not in uids
+            ),
+        )
+        return View(snapshot, {}, left, self)
+
     def with_nodes(self, nodes: Iterable[Node]) -> "View":
         """Return the view with some of its nodes changed (same names)."""
         return self._with({node.name: node for node in nodes}, {})
 
     def _with(self, nodes: Mapping[str, Node], occupants: Mapping[str, tuple[Occupant, ...]]) -> "View":
         """Lay changes over this view, or, where it has a few layers already, over what lies below its own."""
-        if self._base and self._depth() == _DEEPEST:
+        if self._base and self._depth() >= _DEEPEST:
             return View(self.snapshot, {**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
         return View(self.snapshot, nodes, occupants, self)
 

@@ -1,15 +1,16 @@
 """The report of `why-pending` about one subject, put together from its verdict, its cause and the attempt."""
 
 from kubectl_koord.diagnosis import coverage, evidence, overview
+from kubectl_koord.diagnosis.agreement import Computed
+from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.pods import FinishedPod, RunningPod
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import Cause, SlotRow, WhyReport
+from kubectl_koord.reports.pending import Cause, WhyReport
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.words import requests
 
 
@@ -20,7 +21,7 @@ def report_of(
     verdict: Verdict,
     cause: Cause | None,
     also_wrong: tuple[CauseCode, ...] = (),
-    first: Attempt | None = None,
+    attempts: tuple[Attempt, ...] = (),
     brief: bool = False,
     **more: object,
 ) -> WhyReport:
@@ -32,19 +33,16 @@ def report_of(
         verdict: the answer.
         cause: the one root cause, if any.
         also_wrong: what else is wrong.
-        first: the attempt that the verdict comes from, None where the subject is not tried.
+        attempts: those that are open, first the one that the verdict comes from; none where the subject is not tried.
         brief: whether to leave out the evidence that listings do not show.
         more: other fields of the report.
 
     """
     subject, snapshot = simulation.subject, simulation.snapshot
+    first = attempts[0] if attempts else None
     pending = subject.pending
-    unevaluated = coverage.not_evaluated(subject, snapshot) if first is not None else ()
-    rows: tuple[SlotRow, ...] = ()
-    if any(item.changes_slots for item in unevaluated) and simulation.has_topology:
-        warnings = (*warnings, Notice("slots-not-shown", sentences.slots_depend_on(unevaluated)))
-    elif first is not None:
-        rows = evidence.slot_rows(simulation, first, brief=brief)
+    rows = evidence.slot_rows(simulation, first, brief=brief) if first is not None else ()
+    left_out = tuple(coverage.slots_incomplete(subject, snapshot)) if rows else ()
     fields: dict[str, object] = {
         "placement": None,
         "unblock": (),
@@ -56,13 +54,17 @@ def report_of(
     }
     if first is not None and first.prefilter is None and not brief and "funnel" not in more:
         fields["funnel"] = evidence.funnel(simulation, first)
+    refusal = first.over_quota if first is not None and cause is not None and cause.code == "quota" else None
+    if refusal is not None and not brief:
+        fields["quota_holders"] = holding.holders(holding.state_of(simulation.view), refusal)
     waiting, waiting_for = overview.asked_for(pending)
     code = cause.code if cause is not None else None
-    says = scheduler_says(pending, () if brief else snapshot.events, rows, verdict, code)
+    computed = Computed(simulation, verdict, code, attempts, not left_out)
+    says = scheduler_says(pending, () if brief else snapshot.events, rows, computed)
     return WhyReport(
         verdict=verdict,
         basis=coverage.basis(snapshot),
-        warnings=(*unseen_events(snapshot, says), *warnings),
+        warnings=(*unseen_events(snapshot, says), *warnings, *left_out),
         gang=subject.key,
         gang_group=tuple(subject.gangs),
         pending_pods=tuple(pod.key for pod in pending),

@@ -1,18 +1,12 @@
 """Which pods job preemption would kill, attempt by attempt, and whether that helps."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, coverage, disruption, reservations, visibility
+from kubectl_koord.diagnosis import admission, coverage, disruption, victims, visibility
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
-from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.preempt import Preemption
-from kubectl_koord.engine.preemption.victims import possible_victims
-from kubectl_koord.engine.reasons.nodes import (
-    MetricExpired,
-    Overloaded,
-)
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.model.snapshot import Snapshot
@@ -24,7 +18,6 @@ from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simul
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
-from kubectl_koord.wording.refusals.load import overloaded_sentence
 from kubectl_koord.wording.reservations import once_placed
 
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
@@ -131,6 +124,7 @@ def _from_outcomes(
         rounds=likeliest.rounds,
         message=_message(simulation, outcome, verdict),
         alternatives=tuple(described) if len(described) > 1 else (),
+        refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
     )
 
 
@@ -214,23 +208,12 @@ def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable
     if covered:
         broken = [name for name, violated in covered.items() if violated]
         yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
-    overloaded = sorted({name for outcome in outcomes for name in _overloaded(simulation, outcome.first)})
-    if overloaded:
-        yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
     wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
     if wasted:
         yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0])))
-    yield from reservations.in_vain(outcomes)
+    yield from victims.notices(simulation, outcomes)
     if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
         yield Notice("mixed-policies", sentences.MIXED_POLICIES)
-
-
-def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
-    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
-    for name, reason in first.rejections.items():
-        refuses_for_load = isinstance(reason, Overloaded | MetricExpired)
-        if refuses_for_load and possible_victims(simulation.view, name, first.trigger):
-            yield name
 
 
 def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:

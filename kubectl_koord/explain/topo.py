@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubectl_koord.diagnosis import cards, coverage, visibility
+from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
@@ -54,7 +55,9 @@ def topo(
     if isinstance(tree, NoTree) and not tree_unread:
         warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
     elif isinstance(tree, Tree) and snapshot.sees("Node"):
-        outcome = _outcome(snapshot, subject) if not unread else None
+        outcome = _outcome(snapshot, subject) if not tree_unread else None
+        if subject is not None and outcome is not None:
+            warnings.extend(coverage.slots_incomplete(subject, snapshot))
         figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
         if whole:
             figures = figures._replace(whole=_whole(tree, view))
@@ -79,6 +82,7 @@ def topo(
         desired_offer_slot=_desired(snapshot, subject),
         message=could_not_be_read(unread) if verdict == "unknown" else "",
         whole=whole,
+        headroom=headroom_of(subject, view) if subject is not None and limits_any(subject, snapshot) else None,
     )
 
 
@@ -87,7 +91,7 @@ def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
 
 
 def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
-    if subject is None or not subject.pending:
+    if subject is None or not subject.pending or visibility.unread_for(subject, snapshot):
         return None
     found = open_outcomes(simulate(snapshot, subject), preemption=False)
     return found[0] if found and found[0].first.plan is not None else None

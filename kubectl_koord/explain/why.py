@@ -1,30 +1,35 @@
 """Why a gang is pending: the one root cause with its evidence, or where it would be placed."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import admission, contention, coverage, evidence, overview, quota, reservations, visibility
+from kubectl_koord.diagnosis import (
+    admission,
+    contention,
+    coverage,
+    evidence,
+    quota,
+    reservations,
+    visibility,
+)
 from kubectl_koord.engine.admission.before_trying import before_trying, is_open
 from kubectl_koord.engine.admission.oddities import is_satisfied_by_earlier_pods
-from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.explain import insufficient
+from kubectl_koord.explain import insufficient, surprises
 from kubectl_koord.explain.alternatives import alternatives_of
 from kubectl_koord.explain.insufficient import about_pods
 from kubectl_koord.explain.pending_report import report_of
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.unevaluated import Unevaluated, WideningPodSetting
-from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import Cause, PendingGangsReport, PlanFailure, WhyAlternative, WhyReport
+from kubectl_koord.reports.pending import Cause, PlanFailure, WhyAlternative, WhyReport
 from kubectl_koord.simulation.simulation import Cluster, Simulation, cluster_of, next_attempt, simulate
-from kubectl_koord.simulation.subjects import pending_subjects, selected
 from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
@@ -75,7 +80,9 @@ def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: C
             no_way_out="" if proven or brief else sentences.CAUSE_COMES_FIRST,
         )
     if blind:
-        return report_of(simulation, warnings, verdict="unknown", cause=_not_readable(blind))
+        without_slots = (Notice("slots-not-shown", sentences.slots_not_counted(blind)),)
+        seen = (*warnings, *(without_slots if simulation.has_topology else ()))
+        return report_of(simulation, seen, verdict="unknown", cause=_not_readable(blind))
     return _tried(simulation, warnings, brief=brief)
 
 
@@ -86,39 +93,6 @@ def with_nodes(report: WhyReport, snapshot: Snapshot, subject: Subject) -> WhyRe
     simulation = simulate(snapshot, subject)
     likeliest = next(iter(next_attempt(simulation)), None)
     return structs.replace(report, nodes=evidence.by_node(simulation, likeliest.first)) if likeliest else report
-
-
-def every_pending(
-    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, causes: Collection[str] = ()
-) -> PendingGangsReport:
-    """Return one report per gang group or lone pod with pending pods, in name order.
-
-    Args:
-        snapshot: the cluster.
-        namespace: where the pods are, empty for everywhere.
-        selector: which labels the PodGroup or a pending pod has.
-        causes: the codes of causes to which the list is restricted; none for all.
-
-    """
-    cluster = cluster_of(snapshot)
-    subjects = pending_subjects(snapshot, namespace)
-    subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
-    items = tuple(why(snapshot, subject, brief=True, sharing=cluster) for subject in subjects)
-    if causes:
-        items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
-        subjects = tuple(subject for subject in subjects if subject.key in {item.gang for item in items})
-    startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
-    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
-    unread = visibility.unread(snapshot, "listing", namespace)
-    return PendingGangsReport(
-        verdict="unknown" if unread else "yes",
-        basis=coverage.basis(snapshot),
-        warnings=warnings,
-        items=items,
-        causes=overview.by_cause(items),
-        contending=contention.contentions(cluster, startable),
-        message=could_not_be_read(unread) if unread else "",
-    )
 
 
 def _not_readable(gaps: tuple[Gap, ...]) -> Cause:
@@ -136,6 +110,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
     ):
         return _replacement(simulation, subject.group, outcomes[0], warnings)
     unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
+    attempts = tuple(outcome.first for outcome in outcomes)
     verdict = _verdict(outcomes, unevaluated)
     if verdict == "yes":
         left_by_jobs_ahead = _behind_jobs_ahead(simulation, warnings, brief=brief)
@@ -144,7 +119,8 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         unread = contention.unread_higher_priority_jobs(simulation)
         if unread:
             message = sentences.place_may_be_taken(unread)
-            return report_of(simulation, warnings, verdict="unknown", cause=Cause("not-readable", message))
+            unseen = Cause("not-readable", message)
+            return report_of(simulation, warnings, verdict="unknown", cause=unseen, attempts=attempts, brief=brief)
     likeliest = outcomes[0]
     others = alternatives_of(simulation, outcomes)
     cause = retry.waits(simulation) if verdict == "yes" else _cause(simulation, outcomes, unevaluated, verdict)
@@ -163,11 +139,11 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
             *reservations.notices(simulation, outcomes),
             *surplus.notices(simulation, verdict),
             *retry.notices(simulation, verdict),
-            *(_contended(simulation, likeliest.first) if not brief else ()),
+            *(surprises.notices(simulation, outcomes, verdict) if not brief else ()),
         ),
         verdict=verdict,
         cause=cause,
-        first=likeliest.first,
+        attempts=attempts,
         brief=brief,
         placement=placed,
         alternatives=others,
@@ -175,18 +151,6 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         unblock=found.ways,
         no_way_out=found.why_none,
     )
-
-
-def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
-    """Yield which jobs want the place that the subject would have, or what becomes free for it."""
-    if first.placement is None:
-        before = [other.key for other in contention.higher_priority_jobs(simulation)]
-        if before:
-            yield Notice("contended", sentences.goes_first(before))
-        return
-    others = contention.equals(simulation, first.placement)
-    if others:
-        yield Notice("contended", sentences.same_place(others))
 
 
 def _ways_out(simulation: Simulation, failed: Outcome) -> ways_out.Found:
@@ -230,7 +194,7 @@ def _replacement(simulation: Simulation, group: GangGroup, outcome: Outcome, war
         warnings,
         verdict="unknown",
         cause=about_pods(code, sentences.DEPENDS_ON_MEMORY, pods),
-        first=outcome.first,
+        attempts=(outcome.first,),
         alternatives=(
             WhyAlternative(sentences.SCHEDULER_REMEMBERS, "yes"),
             WhyAlternative(sentences.SCHEDULER_FORGOT, "no", cause=waits),
@@ -252,7 +216,8 @@ def _behind_jobs_ahead(simulation: Simulation, warnings: tuple[Notice, ...], *, 
         warnings,
         verdict="no" if left.certain else "unknown",
         cause=about_pods(code, message, simulation.subject.pending),
-        first=left.outcome.first,
+        attempts=(left.outcome.first,),
+        brief=brief,
         funnel=None if brief else evidence.funnel(structs.replace(simulation, view=left.view), left.outcome.first),
         unblock=found.ways,
         no_way_out=found.why_none,

@@ -21,6 +21,7 @@ from kubectl_koord.messages.parsed import (
 from kubectl_koord.messages.phrases import phrase
 
 _DEEPEST = 4
+_OF_NODES_TOO = {"no-reservation", "cpus-not-integer"}  # what is said before any node, and behind a number by nodes
 _CUT = " ..."
 _NUMBER = r"\d{1,18}"  # what a scheduler counts has fewer digits; whatever has more stays text
 _NODES = re.compile(rf"0/({_NUMBER}) nodes are available:\s*")
@@ -133,7 +134,7 @@ def _body(body: str, depth: int, *, has_prefix: bool, is_cut: bool) -> ParsedMes
     # A pod rejected while it waits in Permit gets the bare text in 1.7, and `1 TEXT` since 1.8.
     one = _ITEM.fullmatch(body) if has_prefix else None
     found = phrase(one[2] if one else body) if not is_cut else None
-    if found is not None:
+    if found is not None and (one is None or one[1] == "1" or found.code not in _OF_NODES_TOO):
         return ParsedMessage(phrase=found)
     if one and _NODES.match(one[2]):
         return ParsedMessage(permit=_nested(one[2], depth, is_cut=is_cut))

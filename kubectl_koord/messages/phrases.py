@@ -84,6 +84,23 @@ _PHRASES = (
         r"invalid (?P<selector>VFSelector|Selector) of DeviceHint, deviceType: (?P<type>[^,]*), err: (?P<reason>.*)",
     ),
     ("device-template-missing", r"no matched GPU shared resource template"),
+    ("cpus-not-integer", r"the requested CPUs must be integer"),
+    ("claim-unbound", r"pod has unbound immediate PersistentVolumeClaims"),
+    ("claim-missing", r'persistentvolumeclaim "(?P<claim>[^"]+)" not found'),
+    ("claim-deleted", r'persistentvolumeclaim "(?P<claim>[^"]+)" is being deleted'),
+    ("claim-of-other", r"PVC (?P<claim>\S+) was not created for pod \S+ \(pod is not owner\)"),
+    (
+        "claim-awaited",
+        r'waiting for ephemeral volume controller to create the persistentvolumeclaim "(?P<claim>[^"]+)"',
+    ),
+    (
+        "volume-missing",
+        (
+            r'(?:persistentvolumeclaim "(?P<claim>[^"]+)" bound to non-existent persistentvolume|persistentvolume)'
+            r' "(?P<volume>[^"]+)"(?: not found)?'
+        ),
+    ),
+    ("device-class-missing", r"request (?P<request>\S+): device class (?P<class>\S+) does not exist"),
     (f"{_OLD}too-few-pods", r"gang child pod not collect enough, (?P<reason>.*)"),
     (f"{_OLD}cycle", r"gang scheduleCycle not valid, (?P<reason>.*)"),
     (

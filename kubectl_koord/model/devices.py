@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.values.memo import Memo, memoised
+from kubectl_koord.model.values.packed import PackedStrings
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.model.values.selectors import Labels, Selector
 
@@ -84,7 +85,7 @@ class NodeDevices(Struct, frozen=True, gc=False):
     """The Device object of a node; `ids` are those of its devices, in their order."""
 
     layout: DeviceLayout
-    ids: tuple[str, ...] = ()
+    ids: tuple[str, ...] | PackedStrings = ()
 
 
 class DeviceHint(Struct, frozen=True, gc=False):

@@ -1,9 +1,12 @@
 """What LoadAwareScheduling goes by: what was measured of a node, and the thresholds that are set for it."""
 
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+import msgspec
 from msgspec import Struct
 
+from kubectl_koord.model.values.packed import Packed, packed
 from kubectl_koord.model.values.quantity import Resources
 
 Percentages: TypeAlias = tuple[tuple[str, int], ...]
@@ -67,7 +70,7 @@ class ExpectedUse(Struct, frozen=True, gc=False):
     least: int = 0
 
 
-class PodUsage(Struct, frozen=True, gc=False):
+class PodUsage(Struct, frozen=True, gc=False, array_like=True):
     """What was measured of one pod, and whether the node reported it as a prod pod."""
 
     namespace: str
@@ -76,12 +79,46 @@ class PodUsage(Struct, frozen=True, gc=False):
     is_prod: bool = False
 
 
-class UsageOverTime(Struct, frozen=True, gc=False):
+class UsageOverTime(Struct, frozen=True, gc=False, array_like=True):
     """What a node used over so many seconds, in the sense of a type: `avg`, `p95`, ..."""
 
     type: str
     seconds: float
     used: Resources
+
+
+class PodUsages(Packed, frozen=True, gc=False):
+    """What was measured of the pods of a node."""
+
+    def __iter__(self) -> Iterator[PodUsage]:
+        """Yield what was measured of each."""
+        return iter(_pod_usages(self.content))
+
+
+class UsagesOverTime(Packed, frozen=True, gc=False):
+    """What a node used over several times."""
+
+    def __iter__(self) -> Iterator[UsageOverTime]:
+        """Yield what it used over each."""
+        return iter(_usages_over_time(self.content))
+
+
+_pod_usages = msgspec.msgpack.Decoder(tuple[PodUsage, ...]).decode
+_usages_over_time = msgspec.msgpack.Decoder(tuple[UsageOverTime, ...]).decode
+
+
+def pod_usages(usages: Iterable[PodUsage]) -> tuple[PodUsage, ...] | PodUsages:
+    """Return what was measured of pods, as bytes if it can be: few nodes are asked for it."""
+    found = tuple(usages)
+    content = packed(found) if found else None
+    return found if content is None else PodUsages(content)
+
+
+def usages_over_time(usages: Iterable[UsageOverTime]) -> tuple[UsageOverTime, ...] | UsagesOverTime:
+    """Return usages over time, as bytes if it can be: they count where aggregated thresholds are set."""
+    found = tuple(usages)
+    content = packed(found) if found else None
+    return found if content is None else UsagesOverTime(content)
 
 
 class NodeMetric(Struct, frozen=True, gc=False):
@@ -96,9 +133,9 @@ class NodeMetric(Struct, frozen=True, gc=False):
     used: Resources | None
     updated: str = ""
     interval: int = 60
-    pods: tuple[PodUsage, ...] = ()
+    pods: tuple[PodUsage, ...] | PodUsages = ()
     system: Resources = ()
-    over_time: tuple[UsageOverTime, ...] = ()
+    over_time: tuple[UsageOverTime, ...] | UsagesOverTime = ()
     thresholds: Thresholds = Thresholds()
     raw_allocatable: Resources = ()
 

@@ -13,9 +13,12 @@ from kubectl_koord.model.reservations import OwnerReference, Reservation, Reserv
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated
 from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.packed import PackedLabels
 from kubectl_koord.model.values.selectors import Labels, NodeTerm, Selector, Toleration
 
 Resources: TypeAlias = quantity.Resources
+AnyLabels: TypeAlias = Labels | PackedLabels
+"""Labels of a pod: pairs for whoever iterates over them."""
 
 EVERY_ADDRESS = "0.0.0.0"  # noqa: S104
 
@@ -91,7 +94,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
     API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
     `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
-    that the pod is itself (operating mode), empty for all but a few.
+    that the pod is itself (operating mode), empty for all but a few. `labels`, `owner`, `created` and `scheduled` are
+    empty where nothing but the topology or devices was asked for.
     """
 
     namespace: str
@@ -107,7 +111,7 @@ class RunningPod(Struct, frozen=True, gc=False):
     created: str = ""
     owner: str = ""
     selector: str = ""
-    labels: Labels = ()
+    labels: AnyLabels = ()
     scheduled: str = ""
     gone_by: str = ""
     allocations: Allocations = NOTHING

@@ -20,11 +20,14 @@ UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
 class Quota(Struct, frozen=True, gc=False):
     """One ElasticQuota. The name alone tells it apart: the scheduler does not look at the namespace.
 
-    `parent` is a name, of the root quota where none is written; `weight` is the maximum where none is written;
+    `parent` is a name, of the root quota where none is written; `weight` is the maximum where none is written
+    (`weighs_max`);
     `lends` whether what it does not request of its minimum goes to others. `tree` is a tree of its own, of which the
     root (`heads_tree`) has the `total` to share; `beside_default` leaves that to the default tree, too. `namespaces`
     are those whose pods belong to it. `admission` limits what the webhook lets in, `profile` names what made the
     quota; `guaranteed`, `runtime` and `used` are what the scheduler last wrote, None where it wrote nothing.
+    Only the webhook looks at `strict`, the resources of which the maximum must not fall below what is used, and at
+    `forced`, which spares the quota checks of sums. `unreadable` are its annotations that cannot be read.
     """
 
     namespace: str
@@ -45,6 +48,15 @@ class Quota(Struct, frozen=True, gc=False):
     guaranteed: Resources | None = None
     runtime: Resources | None = None
     used: Resources | None = None
+    weighs_max: bool = False
+    strict: tuple[str, ...] = ()
+    forced: bool = False
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The object's name as reports print it: `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
 
 
 class QuotaSettings(Struct, frozen=True):

@@ -52,7 +52,7 @@ class Reservation(Struct, frozen=True, gc=False):
 
     `size` is what it holds, of which `kept_back` is for nobody; `resources` are those that its owners draw from
     it. A pod that is itself a reservation (operating mode) is one, too: `is_pod`. `order` is the lowest first, 0
-    for none.
+    for none. `expires` is when it ends by itself, RFC 3339; empty for never, or where that is not known.
     """
 
     uid: str
@@ -69,6 +69,8 @@ class Reservation(Struct, frozen=True, gc=False):
     resources: tuple[str, ...] = ()
     order: int = 0
     is_pod: bool = False
+    expires: str = ""
+    terminating: bool = False
 
 
 class ReservationTerm(Struct, frozen=True, gc=False):

@@ -41,6 +41,8 @@ class SchedulerConfig(Struct, frozen=True):
 
     `load` holds LoadAwareScheduling's arguments. `device_strategy` is how DeviceShare scores devices,
     `unshareable_gpus` holds the vendors and models of GPUs that cannot be shared.
+    `reservation_lacks` are the points of preFilter, filter and reserve at which the profile does not enable
+    plugin Reservation.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
     could not be read.
@@ -57,6 +59,7 @@ class SchedulerConfig(Struct, frozen=True):
     unshareable_gpus: tuple[tuple[str, str], ...] = ()
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()
+    reservation_lacks: tuple[str, ...] = ()
     assumed: bool = True
 
 

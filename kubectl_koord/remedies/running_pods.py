@@ -1,11 +1,15 @@
 """Running pods in the way: which may go, what they request of that which is short, and what their end harms."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.evidence import scarce
+from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.victims import possible_victims
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.engine.reasons.nodes import ClaimInUse, Insufficient, Reason, TooManyPods
+from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
+from kubectl_koord.model.allocations import NOTHING
+from kubectl_koord.model.pods import RunningPod, claim_names
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.reports.disruption import BrokenGang, FreedPod
 from kubectl_koord.wording.remedies import commands
@@ -43,7 +47,33 @@ def eviction(pods: Sequence[FreedPod]) -> str:
 
 
 def described(search: Search, pod: RunningPod) -> RemovedPod:
-    """Return what a sentence says of a pod: where it is, and what it requests of that which is short."""
-    need = scarce(pod.requirements.requests, search.first.rejections.get(pod.node))
+    """Return what a sentence says of a pod: where it is, and what it has of that which is short.
+
+    Where it is not the amounts that are short, but cards, CPUs, zones or a claim: those of them that it holds.
+    """
+    reason = _refusal(search.first, pod.node)
+    need = scarce(pod.requirements.requests, reason)
     needed = tuple(item for item in pod.requirements.requests if item[0] in need)
-    return RemovedPod(pod.key, pod.node, pod.priority, needed)
+    if isinstance(reason, ClaimInUse) and reason.claim in claim_names(pod):
+        return RemovedPod(pod.key, pod.node, pod.priority, needed, claim=reason.claim)
+    held = pod.allocations if reason is not None and not isinstance(reason, Insufficient | TooManyPods) else NOTHING
+    return RemovedPod(pod.key, pod.node, pod.priority, needed, held)
+
+
+def _refusal(first: Attempt, node: str) -> Reason | PreFilterRefusal | None:
+    """Return why a node refused: as the plan was carried out, or to take more."""
+    seat = first.failed_seat
+    return seat.reason if seat is not None and seat.node == node else first.rejections.get(node)
+
+
+def in_the_way(search: Search) -> Callable[[RunningPod], bool]:
+    """Return what tells whether a pod holds what a planned node lacked, or a claim that no other may use meanwhile."""
+    firsts = [slot_count.first for slot_count in search.slot_counts]
+    seats = {first.failed_seat.node for first in firsts if first.failed_seat is not None}
+    reasons = {reason for first in firsts for reason in first.rejections.values()}
+    claims = {reason.claim for reason in reasons if isinstance(reason, ClaimInUse)}
+
+    def holds(pod: RunningPod) -> bool:
+        return pod.node in seats or (bool(claims) and not claims.isdisjoint(claim_names(pod)))
+
+    return holds

@@ -2,21 +2,50 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any, TypeVar
 
 from kubectl_koord.diagnosis import contention
 from kubectl_koord.engine.admission.before_trying import before_trying
-from kubectl_koord.engine.admission.queue import by_node
 from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.view import View
 from kubectl_koord.remedies.slot_count import SlotCount, placed_members
-from kubectl_koord.reports.edits import Edit
+from kubectl_koord.reports.edits import (
+    AddNode,
+    DeletePod,
+    Edit,
+    MovePod,
+    ReleaseReservation,
+    SetMinimum,
+    SetQuota,
+    SetRequest,
+    SetTopology,
+    Tolerate,
+    Uncordon,
+    UseQuota,
+)
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Simulation, every_outcome, next_attempt, open_outcomes
+from kubectl_koord.simulation.simulation import Cluster, Simulation, every_outcome, next_attempt, open_outcomes, seats
+from kubectl_koord.wording.remedies.ways_out import Change
 
+T = TypeVar("T")
+
+_CHANGES: dict[type[Edit], Change] = {
+    AddNode: "add-nodes",
+    MovePod: "move-pod",
+    ReleaseReservation: "release-reservation",
+    SetMinimum: "fewer-pods",
+    SetQuota: "raise-quota",
+    SetRequest: "smaller-request",
+    SetTopology: "topology",
+    Tolerate: "tolerate",
+    Uncordon: "uncordon",
+    UseQuota: "other-quota",
+}
 _NODES_IN_ALL = 400_000
+_QUOTAS_IN_ALL = 300_000
 _FEWEST_RUNS, _MOST_RUNS = 40, 1500
 _RUNS_OF_PREEMPTION = 40
 _MORE_PIECES = 4
@@ -24,10 +53,15 @@ _MOST_SLOT_COUNTS = 4
 
 
 class SearchBudget:
-    """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine."""
+    """How many runs of the engine are left: a number, not a time, so that answers do not depend on the machine.
+
+    `trials` is how many quotas may still be computed apart from that, `tried` what was tried.
+    """
 
     def __init__(self, nodes: int) -> None:
         """Allow as many runs as look at some hundred thousand nodes in all."""
+        self.tried: set[Change] = set()
+        self.trials = _QUOTAS_IN_ALL
         self.runs = max(_FEWEST_RUNS, min(_MOST_RUNS, _NODES_IN_ALL // max(1, nodes)))
 
     def spend(self, runs: int = 1) -> bool:
@@ -75,6 +109,7 @@ class Search:
         self.pods = tuple(sorted(pod.key for pod in self.members))
         self._tried: dict[tuple[Edit, ...], bool] = {}
         self._found: dict[str, tuple[WayOut, ...]] = {}
+        self._kept: dict[object, Any] = {}
 
     @property
     def first(self) -> Attempt:
@@ -118,10 +153,18 @@ class Search:
             self._found[family] = find(self)
         return self._found[family]
 
+    def kept(self, key: object, make: Callable[[], T]) -> T:
+        """Return what several families need, made once."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
+
     def works(self, edits: Sequence[Edit]) -> bool:
         """Tell whether the engine says yes once the edits are made; no when the budget is spent."""
         key = tuple(edits)
         if key not in self._tried:
+            self.budget.tried.update(map(_change, key))
             self._tried[key] = self.budget.runs > 0 and is_placed(changed(self.simulation, key), self.budget)
         return self._tried[key]
 
@@ -175,8 +218,8 @@ class Search:
         if not self.works(edits):
             return None
         before = contention.jobs_ahead(simulation).view
-        assignments = next(outcome.first.placement for outcome in open_outcomes(simulation, before, preemption=False))
-        placed = by_node(simulation.subject.pending, assignments or {})
+        then = Cluster(simulation.snapshot, before, simulation.tree).simulation(simulation.subject)
+        placed = seats(then, open_outcomes(then, preemption=False)[0])
         return before.with_pods(placed), tuple(placed)
 
     def outcome_after(self, edits: Sequence[Edit]) -> Outcome | None:
@@ -185,6 +228,13 @@ class Search:
         if not self.budget.spend() or before_trying(simulation.subject, simulation.snapshot, simulation.tree):
             return None
         return next_attempt(simulation)[0] if simulation.subject.pending else None
+
+
+def _change(edit: Edit) -> Change:
+    """Return what an edit is an instance of."""
+    if isinstance(edit, DeletePod):
+        return "free-pods" if edit.node else "fewer-pods"
+    return _CHANGES[type(edit)]
 
 
 def _flat(pieces: Iterable[tuple[Edit, ...]]) -> tuple[Edit, ...]:

@@ -1,13 +1,13 @@
 """Ways out of being pending: single changes, or pairs where none is enough, each because the engine then says yes."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
-from kubectl_koord.remedies import cluster, gang, moves, pods
 from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
+from kubectl_koord.remedies.ways import cluster, gang, moves, pods, quotas, reservations
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted
@@ -24,6 +24,10 @@ _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     gang.smaller_multiple,
     gang.fewer_pods,
     gang.smaller_request,
+    quotas.other_quota,
+    quotas.raise_quota,
+    reservations.release,
+    quotas.free_quota,
     pods.free_lower,
     moves.move_one,
     pods.free_any,
@@ -33,6 +37,17 @@ _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
 
 What harms others beyond the room that they take comes after all that does not, protected pods last.
 """
+_OF_QUOTAS = (
+    cluster.wait_for_terminating,
+    cluster.wait_for_preemption,
+    gang.fewer_pods,
+    gang.smaller_request,
+    quotas.other_quota,
+    quotas.raise_quota,
+    quotas.free_quota,
+    cluster.add_nodes,
+)
+"""Those that may open a quota: room on nodes does not."""
 
 
 class Found(Struct, frozen=True):
@@ -48,19 +63,27 @@ def proven(simulation: Simulation, failed: Outcome) -> Found:
     if unevaluated:
         return Found((), sentences.help_depends_on(unevaluated))
     search = Search(simulation, failed, SearchBudget(len(simulation.view.names())))
-    ways = tuple(way for family in _FAMILIES for way in family(search))
+    ways = tuple(way for family in _families(search) for way in family(search))
     if not ways:
         ways = tuple(_pair(search))
     if ways:
         return Found(tuple(sorted(ways, key=_harm)))
-    return Found((), sentences.NONE_FOUND)
+    quotas_alone = quotas.may_pass(search)
+    ended = min(search.budget.runs, search.budget.trials) < 0
+    return Found((), sentences.none_found(search.budget.tried, quotas_alone=quotas_alone, ended=ended))
+
+
+def _families(search: Search) -> Sequence[Callable[[Search], Iterator[WayOut]]]:
+    """Return the families that may help: where quotas refuse the subject, those alone that may change that."""
+    return _OF_QUOTAS if quotas.refuse(search) else _FAMILIES
 
 
 def _harm(way: WayOut) -> int:
     """Return the worst that a way out does to a pod; what the scheduler does by itself does not count."""
     if way.action == "wait-for-preemption":
         return disruption.HARMLESS
-    return max(map(disruption.harm, way.freed), default=disruption.HARMLESS)
+    lost = disruption.HARMFUL if any(one.waiting for one in way.released) else disruption.HARMLESS
+    return max(lost, *map(disruption.harm, way.freed), disruption.HARMLESS)
 
 
 def divided(simulation: Simulation, steps: Iterable[WayOut]) -> tuple[tuple[WayOut, ...], tuple[WayOut, ...]]:
@@ -82,7 +105,7 @@ def _pair(search: Search) -> Iterator[WayOut]:
         if after is None:
             continue
         beyond = search.beyond(half.edits, after)
-        ranked = ((at, way) for at, family in enumerate(_FAMILIES) for way in family(beyond))
+        ranked = ((_rank(family), way) for family in _families(beyond) for way in family(beyond))
         for at, way in ranked:
             found.append((rank + at, half, way))
             break
@@ -101,6 +124,9 @@ def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
         )
     if cordoned:
         yield _rank(cluster.uncordon), cluster.uncordoning([Uncordon(node.name) for node in cordoned])
+    if quotas.refuse(search):
+        yield from ((_rank(quotas.raise_quota), way) for way in quotas.raising(search))
+        return
     for way in cluster.tolerating(search):
         yield _rank(cluster.tolerate), way
     for way in gang.other_layers(search):
@@ -128,4 +154,5 @@ def _joined(one: WayOut, other: WayOut) -> WayOut:
     edits: tuple[Edit, ...] = (*one.edits, *other.edits)
     command = commands.in_turn(both) if all(both) else ""
     message = sentences.pair(one.message, other.message)
-    return WayOut("pair", message, command, edits, (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs))
+    freed, broken = (*one.freed, *other.freed), (*one.broken_gangs, *other.broken_gangs)
+    return WayOut("pair", message, command, edits, freed, broken, (*one.released, *other.released))

@@ -8,7 +8,18 @@ from msgspec import Struct
 from kubectl_koord.explain.progress import ProgressNote
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
-from kubectl_koord.render.pages import change, devices, gangs, manual, pending, preempt, topo, why, why_preempted
+from kubectl_koord.render.pages import (
+    change,
+    devices,
+    gangs,
+    manual,
+    pending,
+    preempt,
+    quota,
+    topo,
+    why,
+    why_preempted,
+)
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
@@ -21,6 +32,7 @@ from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 from kubectl_koord.wording.answers.version import version_lines
 
@@ -135,6 +147,7 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
+    QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,
     PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),

@@ -14,11 +14,13 @@ from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | QuotaTreeReport
     | GangsReport
     | PendingGangsReport
     | WhyReport
@@ -38,6 +40,7 @@ _ABOUT_US = Explanation | Explanations | VersionReport
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    QuotaTreeReport: "QuotaTree",
     GangsReport: "Gangs",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",

@@ -69,16 +69,21 @@ _Odd: TypeAlias = Literal[
     "virtual-domains",
     "stale-status",
     "slots-not-shown",
+    "slots-incomplete",
     "contended",
     "ignores-budgets",
     "overloaded-nodes",
     "wasted-victims",
+    "daemon-set-victims",
     "mixed-policies",
     "reservation-members",
     "reservation-preempts",
+    "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
     "owners-forgotten",
+    "cpus-forgotten",
+    "doubly-booked",
     "not-evaluated",
     "lease-missing",
     "member-by-name",
@@ -117,12 +122,39 @@ ActionCode: TypeAlias = Literal[
     "fewer-pods",
     "drop-surplus",
     "smaller-request",
+    "raise-quota",
+    "free-quota",
+    "other-quota",
+    "release-reservation",
     "free-pods",
     "move-pod",
     "add-nodes",
     "pair",
 ]
 """What helps."""
+
+QuotaFindingCode: TypeAlias = Literal[
+    "quota-same-name",
+    "quota-same-namespace",
+    "quota-no-parent",
+    "quota-cycle",
+    "quota-other-tree",
+    "quota-parent-without-label",
+    "quota-negative",
+    "quota-min-above-max",
+    "quota-max-below-used",
+    "quota-unreadable",
+    "quota-resources-differ",
+    "quota-min-not-in-parent",
+    "quota-min-above-parent",
+    "quota-min-above-total",
+    "quota-pods-in-parent",
+    "quota-unknown",
+    "quota-over-used",
+    "quota-used-differs",
+    "quota-runtime-differs",
+]
+"""What is wrong with quotas, most of which Koordinator's webhook would refuse; the scheduler checks none of it."""
 
 OF_GAP: dict[GapCode, ReadingCode] = {
     "forbidden": "forbidden-list",
@@ -145,5 +177,6 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Reasons of preempt", members(ReasonCode)),
     ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
     ("Ways out", members(ActionCode)),
+    ("Findings about quotas", members(QuotaFindingCode)),
 )
 """All codes, each under one heading."""

@@ -1,6 +1,6 @@
 """The edits that a way out consists of: each says one thing that would be different in a cluster."""
 
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -78,6 +78,39 @@ class CreatePodGroup(_Edit, frozen=True, tag="create-pod-group"):
     groups: tuple[str, ...] = ()
 
 
+class SetQuota(_Edit, frozen=True, tag="set-quota"):
+    """An ElasticQuota (`namespace/name`) has another `min` or `max` of a resource that it has one of."""
+
+    quota: str
+    field: Literal["min", "max"]
+    resource: str
+    amount: str
+
+
+class UseQuota(_Edit, frozen=True, tag="use-quota"):
+    """Pending pods count against another quota, by their label."""
+
+    pods: tuple[str, ...]
+    quota: str
+
+
+class ReleaseReservation(_Edit, frozen=True, tag="release-reservation"):
+    """A Reservation is gone; the pods that draw on it keep their places."""
+
+    reservation: str
+
+
 Edit: TypeAlias = (
-    DeletePod | MovePod | Uncordon | AddNode | Tolerate | SetRequest | SetTopology | SetMinimum | CreatePodGroup
+    DeletePod
+    | MovePod
+    | Uncordon
+    | AddNode
+    | Tolerate
+    | SetRequest
+    | SetTopology
+    | SetMinimum
+    | CreatePodGroup
+    | SetQuota
+    | UseQuota
+    | ReleaseReservation
 )

@@ -13,6 +13,7 @@ _USES = (
     ("reason of preempt", codes.ReasonCode),
     ("warning", codes.WarningCode),
     ("way out", codes.ActionCode),
+    ("finding", codes.QuotaFindingCode),
 )
 _CODES = {code for _, listed in codes.GROUPS for code in listed}
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.quota import HeldBack, Share
 from kubectl_koord.reports.ways_out import WayOut
 
 
@@ -126,6 +127,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     calls for and what no engine can prove to be enough. `nodes` is there where it was asked for.
     `waiting` is what the pending pods ask for together, spelled as quantities, `waiting_for` what counts
     most of it in words, `waiting_since` when the first of them was made.
+    `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
     `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
     a `PodGroup`, `pods` by their annotations, empty for none of both.
     """
@@ -157,6 +159,7 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     waiting_for: str = ""
     nodes: tuple[NodeReason, ...] = ()
     node: str = ""
+    quota_holders: tuple[Share, ...] = ()
     defined_by: str = ""
 
 
@@ -186,7 +189,8 @@ class Contention(Struct, frozen=True, rename="camel"):
 class PendingGangsReport(Struct, frozen=True, rename="camel"):
     """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause.
 
-    `message` names what could not be read where the list may therefore lack some.
+    `message` names what could not be read where the list may therefore lack some. `held_back` is what quotas
+    refuse, each pod once those before it are placed.
     """
 
     verdict: Verdict
@@ -196,3 +200,4 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     causes: tuple[CauseGroup, ...] = ()
     contending: tuple[Contention, ...] = ()
     message: str = ""
+    held_back: tuple[HeldBack, ...] = ()

@@ -47,7 +47,8 @@ class PreemptAlternative(Struct, frozen=True, rename="camel"):
 class PreemptReport(Struct, frozen=True, rename="camel"):
     """What job preemption would do next, attempt by attempt, and whether it helps in the end.
 
-    `message` is the verdict in one sentence. `rounds` holds all attempts, the first included.
+    `message` is the verdict in one sentence. `rounds` holds all attempts, the first included. `refusing_quota` is the
+    quota that refuses the subject whatever is freed for it, empty where none does.
     """
 
     verdict: Verdict
@@ -65,3 +66,4 @@ class PreemptReport(Struct, frozen=True, rename="camel"):
     rounds: tuple[Round, ...]
     message: str
     alternatives: tuple[PreemptAlternative, ...] = ()
+    refusing_quota: str = ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
+from kubectl_koord.reports.quota import Headroom
 
 
 class Amount(Struct, frozen=True, rename="camel"):
@@ -69,7 +70,7 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
     a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `whole` is whether
     whole cards are counted. `message` names what could not be read where that leaves the tree, or the slots of a gang,
-    unknown.
+    unknown. `headroom` is how many of the gang's pods its quotas admit, None where none limits it.
     """
 
     verdict: Verdict
@@ -85,3 +86,4 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     message: str = ""
     resources: tuple[str, ...] = ()
     whole: bool = False
+    headroom: Headroom | None = None

@@ -1,6 +1,6 @@
 """A simulation in a changed cluster: each edit applied to view and subject, nothing copied that stays as it is."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
@@ -13,6 +13,8 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import NOTHING
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
+from kubectl_koord.model.quotas import NAME_LABEL, Quota
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import (
@@ -21,11 +23,14 @@ from kubectl_koord.reports.edits import (
     DeletePod,
     Edit,
     MovePod,
+    ReleaseReservation,
     SetMinimum,
+    SetQuota,
     SetRequest,
     SetTopology,
     Tolerate,
     Uncordon,
+    UseQuota,
 )
 from kubectl_koord.simulation.simulation import Simulation
 
@@ -41,6 +46,10 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     more = [like_but_empty(view.node(edit.like), edit.node) for edit in edits if isinstance(edit, AddNode)]
     surplus = {edit.pod for edit in edits if isinstance(edit, DeletePod) and not edit.node}
     view = view.without(gone) if gone else view
+    limits = [edit for edit in edits if isinstance(edit, SetQuota)]
+    view = view.with_quotas(limited(view.snapshot.quotas, limits)) if limits else view
+    released = {edit.reservation for edit in edits if isinstance(edit, ReleaseReservation)}
+    view = view.without_reservations(_uids(view.snapshot, released)) if released else view
     simulation = structs.replace(simulation, view=view.with_nodes(nodes) if nodes else view)
     simulation = _with_more(simulation, more) if more else simulation
     simulation = _with_pods(simulation, surplus, lambda _: None) if surplus else simulation
@@ -59,13 +68,13 @@ def opened(node: Node) -> Node:
 def recreated(pod: RunningPod) -> PendingPod:
     """Return a running pod as it would wait for a node, were it created anew."""
     return PendingPod(
-        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=pod.labels, selector=pod.selector
+        pod.namespace, pod.name, pod.priority, pod.requirements, "", labels=tuple(pod.labels), selector=pod.selector
     )
 
 
 def _one(simulation: Simulation, edit: Edit) -> Simulation:
     match edit:
-        case Uncordon() | AddNode() | DeletePod():
+        case Uncordon() | AddNode() | DeletePod() | SetQuota() | ReleaseReservation():
             return simulation  # all at once, above
         case MovePod(pod=key, node=node, to=to):
             pod = _occupant(simulation.view, node, key)
@@ -74,7 +83,7 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
             booked = there.allocations if isinstance(there, PendingPod) else None
             moved = structs.replace(pod, node=to, allocations=booked or NOTHING)
             return structs.replace(simulation, view=view.with_pods({to: [moved]}))
-        case Tolerate() | SetRequest():
+        case Tolerate() | SetRequest() | UseQuota():
             return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
         case SetTopology() | SetMinimum() | CreatePodGroup():
             return _with_gang(simulation, edit)
@@ -82,7 +91,35 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
             assert_never(edit)
 
 
-def _altered(pod: PendingPod, edit: Tolerate | SetRequest) -> PendingPod:
+def limited(quotas: Iterable[Quota], edits: Iterable[SetQuota]) -> tuple[Quota, ...]:
+    """Return the quotas with their limits as the edits have them; a weight that is the maximum follows it."""
+    by_name: dict[str, dict[str, dict[str, int]]] = {}
+    for edit in edits:
+        amount = quantity.amount(edit.resource, quantity.parse(edit.amount))
+        by_name.setdefault(edit.quota, {}).setdefault(edit.field, {})[edit.resource] = amount
+    return tuple(_limited(quota, by_name[quota.key]) if quota.key in by_name else quota for quota in quotas)
+
+
+def _limited(quota: Quota, limits: Mapping[str, Mapping[str, int]]) -> Quota:
+    least, most = ({**dict(own), **limits.get(field, {})} for field, own in (("min", quota.min), ("max", quota.max)))
+    found = structs.replace(quota, min=tuple(sorted(least.items())), max=tuple(sorted(most.items())))
+    return structs.replace(found, weight=found.max) if quota.weighs_max else found
+
+
+def _uids(snapshot: Snapshot, names: Collection[str]) -> frozenset[str]:
+    """Return the uids of Reservations by their names, those included that are to be placed."""
+    waiting = (pod.reserves for pod in snapshot.reserve_pods if pod.reserves is not None)
+    return frozenset(one.uid for one in (*snapshot.reservations, *waiting) if one.name in names and not one.is_pod)
+
+
+def counting_in(pod: PendingPod, quota: str) -> PendingPod:
+    """Return the pod with the label by which it counts against a quota."""
+    return structs.replace(pod, labels=tuple(sorted((dict(pod.labels) | {NAME_LABEL: quota}).items())))
+
+
+def _altered(pod: PendingPod, edit: Tolerate | SetRequest | UseQuota) -> PendingPod:
+    if isinstance(edit, UseQuota):
+        return counting_in(pod, edit.quota)
     if isinstance(edit, SetRequest):
         return asking(pod, edit.resource, quantity.amount(edit.resource, quantity.parse(edit.amount)))
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
 from kubectl_koord.engine.placement import TopologyRequirements
@@ -164,6 +165,15 @@ def every_outcome(
         for job in every:
             for outcome in outcomes(job, landing.view, preemption=enabled, most_rounds=most_rounds):
                 yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
+
+
+def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[PendingPod, ...]]:
+    """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there."""
+    snapshot, first = simulation.snapshot, outcome.first
+    every = jobs(simulation.subject, snapshot, rules(snapshot.config.version), simulation.tree)
+    job = next(job for job in every if first.trigger in job.pods)
+    views = {landing.nodes: landing.view for landing in simulation.landings}
+    return carried_out(job, views.get(outcome.landing, simulation.view), first)
 
 
 def next_attempt(simulation: Simulation, view: View | None = None) -> tuple[Outcome, ...]:

@@ -23,6 +23,16 @@ OWNERS_FORGOTTEN = (
 )
 
 
+def plugin_off(points: Sequence[str]) -> str:
+    """Return what becomes of reservations where the profile does not enable their plugin at some points."""
+    effects = []
+    if set(points) - {"reserve"}:
+        effects.append("what pods may or must use of reservations is not checked")
+    if "reserve" in points:
+        effects.append("pods do not use up the reservations that they match, which keep their room beside them")
+    return f"the scheduler's profile does not enable plugin Reservation at {listed(points)}: {' and '.join(effects)}."
+
+
 def members(names: Sequence[str]) -> str:
     """Return that pending reservations count as members of the gang."""
     are = "reservation {} counts as a member" if len(names) == 1 else "reservations {} count as members"

@@ -38,6 +38,7 @@ _COMMANDS = (
     ("topo", "--for", "job"),
     ("topo", "--whole-cards"),
     ("devices",),
+    ("quota",),
     ("gangs", "-o", "wide"),
     ("why-pending",),
     ("why-pending", "-A", "-o", "yaml"),

@@ -85,6 +85,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["--demo", "devices", "node-1"], ["node-1", "node-10", "node-11"]),
         (["--demo", "devices", "node-1", "node-2"], ["node-2"]),
         (["--demo", "devices", "--domain", "block-"], [f"block-{number}" for number in range(5)]),
+        (["--demo", "quota", "koordinator-d"], ["koordinator-default-quota"]),
         (["nonsense", ""], []),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",
@@ -143,6 +144,7 @@ def test_names_come_from_the_live_cluster(server: ApiServer) -> None:
     server.put(pod_group("far", 1, "away"))
     assert candidates("devices", "a0", "b") == ["b0", "b1"]
     assert candidates("devices", "--domain", "") == []
+    assert candidates("quota", "koordinator-r") == ["koordinator-root-quota"]
     assert candidates("why-pending", "") == ["few", "high", "job", "tiny"]
     assert candidates("why-pending", "-n", "away", "") == ["far"]
     assert candidates("why-pending", "away/f") == ["away/far"]

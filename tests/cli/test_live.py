@@ -18,6 +18,7 @@ READING = (
     ("topo",),
     ("topo", "--for", "job"),
     ("devices",),
+    ("quota",),
     ("why-pending",),
     ("why-pending", "job"),
     ("preempt", "high", "--dry-run"),

@@ -18,6 +18,7 @@ ESCAPE = "\x1b"
 LINES = (
     ("topo",),
     ("devices",),
+    ("quota",),
     ("topo", "--for", "job"),
     ("why-pending",),
     ("why-pending", "job"),

@@ -118,8 +118,8 @@ def _outcome(reason: Any, plan: Any, *, planned: bool) -> Json:  # noqa: ANN401
 
 
 def slots_shown(reason: Any) -> dict[str, int] | None:  # noqa: ANN401
-    """Return the slots that we show; None where we show none, as something not evaluated may lower them."""
-    if any(notice.code == "slots-not-shown" for notice in getattr(reason, "warnings", ())):
+    """Return the slots that we show; None where we show none, or tell that something may change them."""
+    if any(notice.code in {"slots-not-shown", "slots-incomplete"} for notice in getattr(reason, "warnings", ())):
         return None
     return {f"{row.layer}/{row.name}": row.offer_slots for row in reason.domains}
 

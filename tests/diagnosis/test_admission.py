@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.explain.why import every_pending, with_nodes
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.why import with_nodes
 from kubectl_koord.model.objects import Layer
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.codes import CauseCode

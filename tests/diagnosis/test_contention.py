@@ -3,10 +3,28 @@
 import pytest
 from msgspec import structs
 
+from kubectl_koord.diagnosis.contention import contentions
+from kubectl_koord.engine.attempts.trying import carried_out
+from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.reports.pending import Contention
+from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import pending_subjects
-from tests.build import BLOCK, SPINE, Drawing, cluster, having, rules, why_of
+from tests.build import (
+    BLOCK,
+    SPINE,
+    Drawing,
+    attempt_of,
+    card,
+    cluster,
+    cpus,
+    devices,
+    having,
+    jobs_of,
+    rules,
+    why_of,
+)
 
 MAY = "default/high has higher priority and may take its place; otherwise it would be placed."
 TWO_SPINES = cluster("s0: b0[n1 n2 n5:1]; s1: b1[n3 n4]").with_running("x", on="n1", cpu=1)
@@ -96,3 +114,37 @@ def test_who_waits_is_looked_up_anew_where_a_what_if_changes_the_waiting() -> No
     assert pending_subjects(before) is pending_subjects(before)
     alone = structs.replace(before, pending=before.subject("job").pending)
     assert [subject.key for subject in pending_subjects(alone)] == ["default/job"]
+
+
+CARDS = tuple(sorted((*cpus(8), ("nvidia.com/gpu", 8), ("pods", 110))))
+TWO_CARDS = cluster("s0: b0[n1]").change("n1", allocatable=CARDS, devices=devices(card(0), card(1)))
+
+
+def with_gpus(drawing: Drawing, name: str, number: int, priority: int, **fields: object) -> Drawing:
+    requests = cpus(1, nvidia_gpu=number)
+    return drawing.with_gang(name, 1, requests=requests, priority=priority, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("must_gather", "verdict"), [(SPINE, "no"), ("", "unknown")])
+def test_what_jobs_ahead_have_booked_is_not_there_for_those_behind(must_gather: str, verdict: str) -> None:
+    drawing = with_gpus(TWO_CARDS, "top", 1, 9, must_gather=must_gather)
+    assert why_of(with_gpus(drawing, "job", 1, 1, must_gather=must_gather)).verdict == "yes"
+    behind = with_gpus(drawing, "job", 2, 1, must_gather=must_gather)
+    assert why_of(behind).verdict == verdict
+    both = with_gpus(drawing, "job", 2, 9, must_gather=must_gather)
+    every = [both.subject(name) for name in ("top", "job")]
+    assert contentions(cluster_of(both), every) == (Contention("default/top", ("default/job",)),)
+
+
+def test_a_job_ahead_that_draws_on_its_reservation_leaves_the_rest_of_the_node_to_strangers() -> None:
+    drawing = cluster("s0: b0[n1:6]").with_reservation("r", "n1", 4, app="top")
+    drawing = drawing.with_gang("top", 1, 3, priority=9, labels=(("app", "top"),), must_gather=SPINE)
+    assert why_of(drawing.with_gang("job", 1, 2, must_gather=SPINE)).verdict == "yes"
+    assert why_of(drawing.with_gang("job", 1, 3, must_gather=SPINE)).verdict == "no"
+
+
+def test_a_job_keeps_its_nodes_in_another_variant_of_the_cluster_where_it_finds_no_place() -> None:
+    drawing = with_gpus(TWO_CARDS, "job", 2, 1)
+    full = drawing.with_running("x", "n1", 8)
+    (pod,) = drawing.pending
+    assert carried_out(jobs_of(full)[0], of(full), attempt_of(drawing)) == {"n1": (pod,)}

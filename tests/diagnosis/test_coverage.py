@@ -3,6 +3,7 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
+from kubectl_koord.explain.topo import topo
 from kubectl_koord.model.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.storage import Claim
@@ -107,12 +108,48 @@ def test_an_answer_names_what_it_rests_on() -> None:
     assert basis(FREE) == Basis("1.8", "assumed", MOMENT, "cluster")
 
 
-def test_slots_that_something_not_evaluated_may_lower_are_not_shown() -> None:
-    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=(HINT,))
-    report = why_of(drawing)
-    assert report.domains == ()
-    words = "slots depend on scheduling hint, which is not evaluated."
-    assert [(notice.code, notice.message) for notice in report.warnings] == [("slots-not-shown", words)]
+@pytest.mark.parametrize(
+    ("left_out", "words"),
+    [
+        ((HINT,), ["slots are counted without scheduling hint: there may be fewer."]),
+        (
+            (HINT, WideningPodSetting("pod-level-resources")),
+            ["slots are counted without scheduling hint and pod-level resources: there may be more or fewer."],
+        ),
+        ((), []),
+    ],
+)
+def test_slots_are_shown_with_what_they_leave_out(left_out: tuple[Unevaluated, ...], words: list[str]) -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer", unevaluated=left_out)
+    report, tree = why_of(drawing), topo(drawing, drawing.subject("job"))
+    assert [(row.name, row.offer_slots) for row in report.domains] == [("s0", 2)]
+    for found in (report.warnings, tree.warnings):
+        assert [notice.message for notice in found if notice.code == "slots-incomplete"] == words
+
+
+@pytest.mark.parametrize("kind", ["NodeMetric", "Reservation"])
+def test_slots_are_shown_where_only_what_may_refuse_pods_was_not_read(kind: str) -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather="SpineLayer").with_gap(kind)
+    report, tree = why_of(drawing), topo(drawing, drawing.subject("job"))
+    assert [(row.name, row.offer_slots) for row in report.domains] == [("s0", 2)]
+    assert [row.offer_slots for row in tree.domains if row.name == "s0"] == [2]
+    assert (report.verdict, tree.verdict) == ("unknown", "unknown")
+    for found in (report.warnings, tree.warnings):
+        assert "slots-incomplete" in [notice.code for notice in found]
+
+
+def test_no_slots_are_shown_where_nodes_were_not_read_and_that_is_said() -> None:
+    gang = FREE.with_gang("job", 2, 8, must_gather="SpineLayer").with_gap("Node")
+    words = "slots cannot be counted: Node could not be read: you may not read it"
+    assert [(one.code, one.message) for one in why_of(gang).warnings][-1] == ("slots-not-shown", words)
+    assert "slots-not-shown" not in [one.code for one in why_of(FREE.with_gap("Node")).warnings]
+
+
+def test_slots_are_shown_where_jobs_of_higher_priority_cannot_be_judged() -> None:
+    gang = FREE.with_gang("job", 2, 8, must_gather="SpineLayer").with_gang("other/first", 3, 8, priority=10)
+    report = why_of(gang.with_gap("PodGroup", "one-namespace").but(namespace_only="default"))
+    assert (report.verdict, report.cause and report.cause.code) == ("unknown", "not-readable")
+    assert [(row.name, row.offer_slots) for row in report.domains] == [("s0", 2)]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from tests.build import Drawing, cluster, preempt_of, why_of
 
 ONE = cluster("s0: b0[n1:8]")
@@ -9,6 +10,7 @@ MINE = (("app", "job"),)
 CODES = {
     "reservation-members",
     "reservation-preempts",
+    "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
     "owners-forgotten",
@@ -17,7 +19,7 @@ CODES = {
 
 def told(drawing: Drawing) -> list[tuple[str, str]]:
     every = (*why_of(drawing).warnings, *preempt_of(drawing).warnings)
-    return [(one.code, one.message) for one in every if one.code in CODES]
+    return list(dict.fromkeys((one.code, one.message) for one in every if one.code in CODES))
 
 
 def test_a_pending_reservation_that_counts_as_a_member_is_told() -> None:
@@ -33,6 +35,31 @@ def test_whom_a_pending_reservation_preempts_is_told() -> None:
     drawing = ONE.with_running("low", "n1", 8).with_reserve_pod("r", 8).with_gang("job", 1, 1)
     message = "pending reservation r goes first, finds no room, and would preempt default/low."
     assert told(drawing) == [("reservation-preempts", message)]
+
+
+OFF = "the scheduler's profile does not enable plugin Reservation at "
+UNUSED = "pods do not use up the reservations that they match, which keep their room beside them"
+UNCHECKED = "what pods may or must use of reservations is not checked"
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (("reserve",), f"{OFF}reserve: {UNUSED}."),
+        (("preFilter", "filter"), f"{OFF}preFilter and filter: {UNCHECKED}."),
+        (("filter", "reserve"), f"{OFF}filter and reserve: {UNCHECKED} and {UNUSED}."),
+        ((), None),
+    ],
+)
+def test_a_profile_without_reservations_is_told_to_those_who_may_use_one(
+    points: tuple[str, ...], message: str | None
+) -> None:
+    drawing = ONE.with_reservation("r", "n1", 4).configured(reservation_lacks=points)
+    expected = [("reservation-plugin-off", message)] if message else []
+    assert told(drawing.with_gang("job", 1, 1, labels=MINE)) == expected
+    assert told(drawing.with_gang("job", 1, 1)) == []
+    must = ReservationUse(ReservationAffinity())
+    assert told(drawing.with_gang("job", 1, 1, reservation=must)) == expected
 
 
 def test_a_node_that_1_7_overcommits_is_told() -> None:

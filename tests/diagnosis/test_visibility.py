@@ -4,9 +4,10 @@ import pytest
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.diagnosis.visibility import About
+from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.explain.why import why
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.wording.basis import could_not_be_read
@@ -15,7 +16,7 @@ from tests.build import SPINE, Drawing, cluster, cpus, pending, why_of
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
 JOB = FREE.with_gang("job", 2, 8, must_gather=SPINE)
 TENANT = JOB.but(namespace_only="default")
-ALL = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "Event", "Device")
+ALL = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "Event", "Device", "ElasticQuota")
 
 
 def blind(drawing: Drawing, *kinds: str) -> Drawing:
@@ -142,4 +143,5 @@ def test_kinds_that_could_not_be_read_for_one_reason_are_one_warning() -> None:
     assert [(one.code, one.message) for one in warnings] == [
         ("forbidden-list", "Node and Device: you may not read it"),
         ("missing-list", "Reservation: not there"),
+        ("slots-not-shown", "slots cannot be counted: Node could not be read: you may not read it"),
     ]

@@ -274,6 +274,7 @@ ROWS = (
         "quota",
         "quota team-a has no room for default/job-0: of its runtime 0 of 500m CPU used, 1 requested.",
         ("default/job-0",),
+        ways=("raise-quota",),
     ),
     no(
         "14 awareness off",

@@ -4,8 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from kubectl_koord.explain import progress
+from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.progress import ProgressNote
-from kubectl_koord.explain.why import every_pending, why
+from kubectl_koord.explain.why import why
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause, SlotRow, WhyReport

@@ -3,7 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.why import every_pending, why, with_nodes
+from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap

@@ -230,6 +230,23 @@ PHRASES = [
     ("Gang not found", "gang-gone", {}),
     ("gang is nil, may be already deleted", "gang-gone", {}),
     ("node(s) no reservations match reservation affinity", "no-reservation", {}),
+    ("the requested CPUs must be integer", "cpus-not-integer", {}),
+    ("pod has unbound immediate PersistentVolumeClaims", "claim-unbound", {}),
+    ('persistentvolumeclaim "x" not found', "claim-missing", {"claim": "x"}),
+    ('persistentvolumeclaim "x" is being deleted', "claim-deleted", {"claim": "x"}),
+    ("PVC a/x was not created for pod a/p (pod is not owner)", "claim-of-other", {"claim": "a/x"}),
+    (
+        'waiting for ephemeral volume controller to create the persistentvolumeclaim "x"',
+        "claim-awaited",
+        {"claim": "x"},
+    ),
+    ('persistentvolume "v" not found', "volume-missing", {"volume": "v"}),
+    (
+        'persistentvolumeclaim "x" bound to non-existent persistentvolume "v"',
+        "volume-missing",
+        {"claim": "x", "volume": "v"},
+    ),
+    ("request r: device class c does not exist", "device-class-missing", {"request": "r", "class": "c"}),
     ('Gang "a/g" gets rejected due to Pod "p" in Unreserve', "member-unreserved", {"gang": "a/g", "pod": "p"}),
     ("all pending pods is already been attempted", "group-attempted", {}),
     (
@@ -316,7 +333,12 @@ def test_a_number_longer_than_any_count_stays_text(text: str) -> None:
     assert f"{MANY}" in repr(read(text))
 
 
-@pytest.mark.parametrize("text", ["etwas anderes", 'persistentvolumeclaim "x" not found', "0/3 nodes"])
+def test_what_nodes_say_too_is_counted_where_several_say_it() -> None:
+    words = read("0/3 nodes are available: 3 the requested CPUs must be integer.")
+    assert words == ParsedMessage(nodes=3, counts=((3, "the requested CPUs must be integer"),))
+
+
+@pytest.mark.parametrize("text", ["etwas anderes", 'persistentvolumeclaim "x" is odd', "0/3 nodes"])
 def test_what_is_not_understood_stays_text(text: str) -> None:
     assert read(text) == ParsedMessage(text=text)
     assert read(f"0/3 nodes are available: {text}.") == ParsedMessage(nodes=3, text=text)

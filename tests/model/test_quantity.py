@@ -36,6 +36,7 @@ EXACT = {
 @pytest.mark.parametrize(("text", "nano"), EXACT.items())
 def test_a_quantity_is_read_exactly(text: str, nano: int) -> None:
     assert quantity.parse(text) == nano
+    assert quantity.parse_once(text) == nano
 
 
 @pytest.mark.parametrize(("number", "nano"), [(2, 2 * NANO), (0.1, NANO // 10), (1e18, 10**18 * NANO)])
@@ -63,11 +64,13 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "1 ", "m", ".", "Ki", "1ki", "1K", "1e", "1e1k", "0x1", "nan", "1" * 65, "٣"]
+    "text", ["", " ", "1 ", "m", ".", "Ki", "1ki", "1K", "1e", "1e1k", "0x1", "nan", "1" * 65, "٣", "٣m", "²Ki"]
 )
 def test_a_text_of_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(QuantityError):
         quantity.parse(text)
+    with pytest.raises(QuantityError):
+        quantity.parse_once(text)
 
 
 def test_the_refusal_quotes_no_more_than_the_first_64_characters() -> None:

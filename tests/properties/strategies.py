@@ -26,7 +26,7 @@ class Kind(Struct, frozen=True):
 
     alike: one gang of equal pods; filters: ports, selectors, affinity, spread, nominated pods;
     multiples: podCountMultiple; others: more gangs and lone pods; odd: groups that name anybody, and
-    members that are never tried.
+    members that are never tried; held: quotas and reservations.
     """
 
     nodes: int = 12
@@ -36,6 +36,7 @@ class Kind(Struct, frozen=True):
     multiples: bool = True
     others: bool = True
     odd: bool = False
+    held: bool = False
 
 
 ANY = Kind()
@@ -43,6 +44,7 @@ ODD = Kind(odd=True)
 ALIKE = Kind(alike=True, filters=False, multiples=False, others=False)
 TINY = Kind(nodes=6, pods=4, alike=True, filters=False, multiples=False, others=False)
 ALONE = Kind(others=False)
+HELD = Kind(nodes=6, pods=4, filters=False, multiples=False, others=False, held=True)
 
 
 def random_cluster(rng: Random, kind: Kind = ANY) -> Drawing:
@@ -53,6 +55,8 @@ def random_cluster(rng: Random, kind: Kind = ANY) -> Drawing:
     drawing = _with_gang(rng, drawing, "job", kind)
     if kind.others:
         drawing = _with_others(rng, drawing, kind)
+    if kind.held:
+        drawing = _with_reservations(rng, _with_quotas(rng, drawing))
     return _with_odd_groups(rng, drawing) if kind.odd else drawing
 
 
@@ -182,3 +186,37 @@ def _with_odd_groups(rng: Random, drawing: Drawing) -> Drawing:
         fields = rng.choice(({}, {}, {"scheduler": "default-scheduler"}, {"terminating": True}, {"gates": ("hold",)}))
         drawing = drawing.with_pods(replace(pod, **fields))
     return drawing.but(topologies={}) if _rarely(rng) else drawing
+
+
+def _with_quotas(rng: Random, drawing: Drawing) -> Drawing:
+    """Let some pods count against a tree of quotas that are too small, now and then."""
+    names = ("a", "b", "a1", "a2", "b1")
+    for name in names:
+        most = cpus(rng.randint(2, 30))
+        drawing = drawing.with_quota(
+            name,
+            max=most,
+            min=cpus(rng.randint(0, 3)),
+            weight=cpus(rng.randint(1, 9)),
+            weighs_max=False,
+            lends=not _rarely(rng),
+            **({"parent": name[0]} if len(name) > 1 else {"is_parent": True}),
+        )
+    own = rng.choice(names[2:])
+    fixed = (("quota.scheduling.koordinator.sh/preemptible", "false"),) if _rarely(rng) else ()
+    drawing = drawing.change_pods(labels=(("quota.scheduling.koordinator.sh/name", own), *fixed))
+    running = {
+        node: tuple(
+            replace(pod, labels=(("quota.scheduling.koordinator.sh/name", rng.choice(names[2:])),)) for pod in held
+        )
+        for node, held in drawing.running.items()
+    }
+    settings = replace(drawing.config.quotas, by_runtime=not _rarely(rng), check_parents=rng.random() < 0.3)
+    return drawing.but(running=running).configured(quotas=settings)
+
+
+def _with_reservations(rng: Random, drawing: Drawing) -> Drawing:
+    for number in range(rng.randint(0, 3)):
+        name, app = rng.choice(tuple(drawing.nodes)), rng.choice(("web", "job"))
+        drawing = drawing.with_reservation(f"res-{number}", name, rng.randint(1, 4), app)
+    return drawing

@@ -1,6 +1,7 @@
 """Each way out that is offered is applied as offered; then the answer is yes."""
 
 from functools import reduce
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -17,14 +18,17 @@ from kubectl_koord.reports.edits import (
     DeletePod,
     Edit,
     MovePod,
+    ReleaseReservation,
     SetMinimum,
+    SetQuota,
     SetRequest,
     SetTopology,
     Tolerate,
     Uncordon,
+    UseQuota,
 )
 from tests.build import Drawing, preempt_of, why_of
-from tests.properties.strategies import ALONE, clusters
+from tests.properties.strategies import ALONE, HELD, clusters, random_cluster
 
 
 def made(drawing: Drawing, edit: Edit) -> Drawing:
@@ -46,7 +50,27 @@ def made(drawing: Drawing, edit: Edit) -> Drawing:
             return _changed(drawing, edit)
 
 
+def _with_more(drawing: Drawing, edit: SetQuota | UseQuota | ReleaseReservation) -> Drawing:
+    match edit:
+        case SetQuota(quota=key, field=field, resource=resource, amount=amount):
+            (quota,) = (one for one in drawing.quotas if f"{one.namespace}/{one.name}" == key)
+            limits = dict(quota.min if field == "min" else quota.max)
+            limits[resource] = quantity.amount(resource, quantity.parse(amount))
+            raised = structs.replace(quota, **{field: tuple(sorted(limits.items()))})
+            return drawing.but(quotas=tuple(raised if one is quota else one for one in drawing.quotas))
+        case UseQuota(pods=keys, quota=name):
+            label = (("quota.scheduling.koordinator.sh/name", name),)
+            return drawing.with_pods(
+                *(structs.replace(pod, labels=label) for pod in drawing.pending if pod.key in keys)
+            )
+        case ReleaseReservation(reservation=name):
+            kept = tuple(one for one in drawing.reservations if one.name != name)
+            return drawing.but(reservations=kept, reserved=tuple(one for one in drawing.reserved if one.name != name))
+
+
 def _changed(drawing: Drawing, edit: Edit) -> Drawing:
+    if isinstance(edit, SetQuota | UseQuota | ReleaseReservation):
+        return _with_more(drawing, edit)
     group = drawing.pod_groups["default/job"]
     match edit:
         case SetTopology(spec=spec):
@@ -81,6 +105,34 @@ def _shape(pod: PendingPod, edit: Tolerate | SetRequest) -> PodRequirements:
 def test_every_way_out_makes_the_answer_yes(drawing: Drawing) -> None:
     for way in why_of(drawing).unblock:
         assert why_of(reduce(made, way.edits, drawing)).verdict == "yes", way
+
+
+@given(clusters(HELD))
+def test_every_way_out_of_a_quota_or_past_a_reservation_makes_the_answer_yes(drawing: Drawing) -> None:
+    for way in why_of(drawing).unblock:
+        assert why_of(reduce(made, way.edits, drawing)).verdict == "yes", way
+
+
+@given(clusters(HELD))
+def test_of_a_maximum_that_is_to_be_raised_less_is_not_enough(drawing: Drawing) -> None:
+    for way in why_of(drawing).unblock:
+        raised = [edit for edit in way.edits if isinstance(edit, SetQuota)]
+        if way.action != "raise-quota" or any(edit.field == "min" for edit in raised):
+            continue
+        for edit in raised:
+            amount = quantity.amount(edit.resource, quantity.parse(edit.amount))
+            less = structs.replace(edit, amount=quantity.spell(edit.resource, amount - 1))
+            edits = [less if one is edit else one for one in way.edits]
+            assert why_of(reduce(made, edits, drawing)).verdict == "no", way
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("tens", range(60))
+def test_every_way_out_of_many_clusters_with_quotas_and_reservations_makes_the_answer_yes(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        drawing = random_cluster(Random(seed), HELD)  # noqa: S311
+        for way in why_of(drawing).unblock:
+            assert why_of(reduce(made, way.edits, drawing)).verdict == "yes", (seed, way)
 
 
 @given(clusters(ALONE))

@@ -5,13 +5,17 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from kubectl_koord.model.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.pods import PodTerm
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Toleration
-from kubectl_koord.remedies import pods, selection
+from kubectl_koord.remedies import selection
+from kubectl_koord.remedies.ways import pods
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from kubectl_koord.reports.edits import DeletePod, MovePod
 from kubectl_koord.reports.ways_out import WayOut
-from tests.build import SPINE, Drawing, cluster, having, rules, why_of
+from kubectl_koord.wording.remedies.ways_out import RemovedPod
+from tests.build import SPINE, Drawing, card, cluster, cpus, devices, having, holding, rules, why_of
 from tests.build import freed as pod_freed
 
 BARE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
@@ -384,3 +388,62 @@ def test_a_name_that_no_pod_can_have_gets_no_command(name: str) -> None:
     (way,) = ways(hostile)
     assert way.command == ""
     assert f"default/{name} on n1" in way.message
+
+
+def with_cards(drawing: Drawing, *names: str, healthy: bool = True) -> Drawing:
+    """Give nodes one card each."""
+    room = (*cpus(8), ("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory-ratio", 100), ("pods", 110))
+    return drawing.change(*names, allocatable=room, devices=devices(card(healthy=healthy)))
+
+
+def test_a_pod_that_holds_a_card_is_moved_only_where_a_card_can_be_booked() -> None:
+    asks = (("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory-ratio", 100))
+    bare = with_cards(cluster("s0: b0[n1]; s1: b1[n2]"), "n1")
+    bare = bare.with_running("other", on="n1", requests=asks, allocations=holding(0), priority=9)
+    drawing = bare.with_gang("job", 1, must_gather=SPINE, requests=asks, never_preempts=True)
+    drawing = drawing.change_pods(requirements=structs.replace(drawing.pending[0].requirements, selector=(("n", "1"),)))
+    drawing = drawing.label("n1", n="1")
+    assert ways(with_cards(drawing, "n2", healthy=False), "move-pod") == ()
+    (moved,) = ways(with_cards(drawing, "n2"), "move-pod")
+    assert moved.message == (
+        "Move default/other (1 GPU and 100 koordinator.sh/gpu-memory-ratio) from n1 to n2, where it fits; this makes"
+        " enough room in spine s0 (no controller recreates it)"
+    )
+    reserved = drawing.without_running("default/other").with_running(
+        "other", on="n1", requests=asks, allocations=holding(0, reservation="r"), priority=9
+    )
+    assert ways(with_cards(reserved, "n2"), "move-pod") == ()
+
+
+def test_of_a_plan_that_cannot_be_carried_out_the_pod_that_holds_the_card_is_named() -> None:
+    room = (*cpus(64), ("koordinator.sh/gpu-core", 400), ("koordinator.sh/gpu-memory-ratio", 400), ("pods", 110))
+    drawing = cluster("s0: b0[n1]").change("n1", allocatable=room, devices=devices(*map(card, range(4))))
+    half = (("koordinator.sh/gpu-core", 50), ("koordinator.sh/gpu-memory-ratio", 50))
+    whole = (("koordinator.sh/gpu-core", 100), ("koordinator.sh/gpu-memory-ratio", 100))
+    for minor in range(2):
+        held = holding(minor, share=50)
+        drawing = drawing.with_running(f"half-{minor}", on="n1", requests=half, allocations=held, priority=9)
+    report = why_of(drawing.version("1.7").with_gang("job", 3, requests=whole, must_gather=SPINE))
+    assert report.cause is not None
+    assert report.cause.code == "plan-not-executable"
+    evicted = [way.message for way in report.unblock if way.action == "free-pods"]
+    assert evicted == ["Evict 1 pod in spine s0: default/half-0 on n1 (50% of GPU 0, priority 9)"]
+
+
+def test_of_a_claim_for_one_pod_only_the_pod_that_uses_it_is_named() -> None:
+    claims = {"default/data": Claim("default/data", "pv", known=True, single_pod=True)}
+    drawing = cluster("s0: b0[n1 n2]").but(claims=claims).with_running("user", on="n1", claims=("data",), priority=9)
+    for number in range(30):
+        drawing = drawing.with_running(f"idle-{number}", on="n2", cpu=0)
+    (way,) = ways(drawing.with_pod("job", claims=("data",), priority=5, never_preempts=True))
+    assert way.message == "Evict 1 pod: default/user on n1 (claim default/data, priority 9)"
+
+
+def test_what_a_pod_holds_in_words() -> None:
+    def has(held: Allocations) -> str:
+        return RemovedPod("ns/a", "n1", 0, cpus(2), held).has
+
+    assert has(holding(0, 1, 2, 5)) == "GPU 0-2,5"
+    assert has(structs.replace(holding(3, share=25), cpus=CPUAllocation((0, 1, 2, 8)))) == "25% of GPU 3 and CPUs 0-2,8"
+    assert has(Allocations(cpus=CPUAllocation((), ((1, cpus(2)),)))) == "NUMA zone 1"
+    assert has(Allocations()) == "2 CPU"

@@ -2,16 +2,18 @@
 
 import pytest
 
-from kubectl_koord.remedies import cluster as cluster_remedies
-from kubectl_koord.remedies import gang, moves, pods, ways_out
 from kubectl_koord.remedies import search as search_module
+from kubectl_koord.remedies import ways_out
 from kubectl_koord.remedies.search import Search, SearchBudget, largest
+from kubectl_koord.remedies.ways import cluster as cluster_remedies
+from kubectl_koord.remedies.ways import gang, moves, pods
 from kubectl_koord.reports.edits import DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
 
-NOTHING = "none of the changes tried lets it start, alone or in pairs."
+ENDED = "the search ended before everything was tried"
+NOTHING = "none of the changes tried lets it start, alone or in pairs: "
 MUST_BE_MENDED = "fix the cause first; whether that is enough is unknown."
 
 
@@ -109,12 +111,20 @@ def test_a_spent_budget_finds_no_pair_either(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(search_module, "_FEWEST_RUNS", 0)
     monkeypatch.setattr(search_module, "_MOST_RUNS", 0)
     report = why_of(cluster("s0: b0[n1]").cordon("n1").taint("n1", "gpu").with_gang("job", 1, 8))
-    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+    assert (report.verdict, report.unblock, report.no_way_out) == (
+        "no",
+        (),
+        f"{NOTHING}uncordoning nodes and more nodes like those there are; {ENDED}.",
+    )
 
 
 def test_a_no_that_nothing_helps_says_so() -> None:
     report = why_of(cluster("s0: b0[n1]").with_gang("job", 1, 1, node_selector=(("disk", "ssd"),)))
-    assert (report.verdict, report.unblock, report.no_way_out) == ("no", (), NOTHING)
+    assert (report.verdict, report.unblock, report.no_way_out) == (
+        "no",
+        (),
+        f"{NOTHING}more nodes like those there are.",
+    )
 
 
 def test_where_something_is_not_evaluated_nothing_is_proven_and_it_is_said_what() -> None:

@@ -35,6 +35,19 @@ from kubectl_koord.reports.pending import (
 )
 from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.reports.quota import (
+    ChainLevel,
+    Eviction,
+    Finding,
+    Headroom,
+    HeldBack,
+    Hold,
+    OverUse,
+    QuotaPod,
+    QuotaRow,
+    QuotaTreeReport,
+    Share,
+)
 from kubectl_koord.reports.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.ways_out import WayOut
 
@@ -395,6 +408,78 @@ ODD_DEVICES = DevicesReport(
 )
 NO_DEVICES = DevicesReport("unknown", BASIS, (ASSUMED,), (), message="Device could not be read: you may not")
 
+_CARDS = "nvidia.com/gpu"
+_QUOTA = QuotaRow(
+    "team-a",
+    "company",
+    "",
+    is_parent=False,
+    min={_CARDS: "4"},
+    max={_CARDS: "16", "cpu": "64"},
+    used={_CARDS: "9", "cpu": "8"},
+    request={_CARDS: "24"},
+    runtime={_CARDS: "8"},
+    shared_weight={_CARDS: "16"},
+    non_preemptible_used={},
+    children=(),
+    namespace="default",
+    depth=2,
+    borrowed=(Share(_CARDS, "5", ("team-b",)),),
+)
+QUOTAS = QuotaTreeReport(
+    verdict="yes",
+    basis=BASIS,
+    warnings=(ASSUMED,),
+    quotas=(
+        replace(_QUOTA, name="root", depth=0, built_in=True, total={_CARDS: "32"}, borrowed=()),
+        replace(_QUOTA, name="company", depth=1, tree="gpus", borrowed=(), fault="cycle", lends=False),
+        _QUOTA,
+        replace(_QUOTA, name="team-b", borrowed=(), lent=(Share(_CARDS, "5", ("team-a",), exact=False),), used=None),
+        replace(_QUOTA, name="idle", depth=1, built_in=True, used={}, request={}, borrowed=()),
+    ),
+    message="1 quota holds back 8 GPU of 1 gang (1 pod).",
+    resource=_CARDS,
+    held_back=(
+        HeldBack("team-a", {_CARDS: "8"}, (Hold("train/job", ("train/job-1",), 2, (_CARDS,), {_CARDS: "8"}),), "8 GPU"),
+        HeldBack("team-b", {}, (Hold("train/lone", ("train/lone",), 1, (_CARDS,), {}, lone_pod=True),)),
+    ),
+    findings=(
+        Finding("quota-cycle", "error", "company", "it is below itself: company < company.", "Correct the label."),
+        Finding("quota-over-used", "warning", "team-a", "it uses more than its runtime: 9 of 8 GPU.", "Wait."),
+    ),
+    over_use=OverUse(
+        on=True,
+        message="The over-use controller is on.",
+        evicts=(
+            Eviction("team-a", (_CARDS,), (QuotaPod("train/old", "n1", 5, {_CARDS: "1"}),)),
+            Eviction("team-b", (_CARDS,), ()),
+        ),
+    ),
+    headroom=Headroom(
+        "train/job",
+        2,
+        1,
+        "Quotas admit 1 of 2 pending pods of train/job.",
+        "team-a",
+        (_CARDS,),
+        (
+            ChainLevel("team-a", _CARDS, "8", "9", "8", 0, checked=True),
+            ChainLevel("company", "", "", "", "", None, checked=False),
+        ),
+    ),
+)
+QUOTA = replace(
+    QUOTAS,
+    asked="team-a",
+    headroom=None,
+    over_use=OverUse(on=False, message="The over-use controller is off."),
+    pods=(
+        QuotaPod("train/old", "n1", 5, {_CARDS: "1"}),
+        QuotaPod("train/job-1", "", 9, {_CARDS: "8", "cpu": "4"}, "train/job", lacks="quota team-a has no room."),
+    ),
+)
+NO_QUOTAS = QuotaTreeReport("unknown", BASIS, (ASSUMED,), (), "Cannot show quotas: ElasticQuota could not be read.")
+
 REPORTS: dict[str, Report] = {
     "topo": TOPO,
     "topo for a gang": TOPO_FOR,
@@ -408,6 +493,11 @@ REPORTS: dict[str, Report] = {
     "devices": DEVICES,
     "odd devices": ODD_DEVICES,
     "no devices": NO_DEVICES,
+    "quotas": replace(QUOTAS, held_back=(), findings=(), over_use=None, headroom=None, quotas=QUOTAS.quotas[2:3]),
+    "one quota": replace(
+        QUOTA, held_back=(), findings=(), over_use=None, quotas=(replace(_QUOTA, borrowed=()),), pods=QUOTA.pods[:1]
+    ),
+    "no quotas": NO_QUOTAS,
     "why": WHY,
     "placed": PLACED,
     "lone": LONE,

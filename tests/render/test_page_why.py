@@ -2,6 +2,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause, SlotRow, WhatIf
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
@@ -176,3 +177,18 @@ def test_a_layer_that_is_not_in_the_topology_is_shown_as_it_is() -> None:
 def test_where_no_nodes_were_counted_the_last_line_tells_what_each_pod_requests() -> None:
     last = text(replace(WHY, funnel=None), style=PIPE).splitlines()[-1]
     assert "Each pod requests 8 CPU" in last
+
+
+def test_what_slots_leave_out_stands_right_below_them() -> None:
+    notice = Notice("slots-incomplete", "slots are counted without resource claims: there may be fewer.")
+    page = text(replace(WHY, warnings=(*WHY.warnings, notice)), style=TERMINAL)
+    below = """\
+  spine-2   2/4           2   has 3 nodes only: can never take 4
+Warning: slots are counted without resource claims: there may be fewer.
+(slots-incomplete)
+
+Slots per spine: now, and if ...
+"""
+    assert below in page
+    assert page.count("slots-incomplete") == 1
+    assert "(slots-incomplete)" in text(replace(WHY, domains=(), warnings=(notice,)), style=TERMINAL)

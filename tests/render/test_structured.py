@@ -65,11 +65,12 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "waitingFor",
         "nodes",
         "node",
+        "quotaHolders",
         "definedBy",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]
-    assert list(parsed["unblock"][0]) == ["action", "message", "command", "edits", "freed", "brokenGangs"]
+    assert list(parsed["unblock"][0]) == ["action", "message", "command", "edits", "freed", "brokenGangs", "released"]
     says = ["message", "since", "agrees", "pod", "lastSeen", "reads", "now", "retry", "texts"]
     assert list(parsed["schedulerSays"]) == says
 

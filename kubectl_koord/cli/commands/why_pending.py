@@ -65,7 +65,7 @@ def command(
     """Show why a gang is pending: slots per domain, what blocks it, and what to do next."""
     from kubectl_koord.cli import follow
     from kubectl_koord.cli.output.selector import parsed
-    from kubectl_koord.explain.why import every_pending
+    from kubectl_koord.explain.every_pending import every_pending
 
     session: Session = context.obj
     session.everything = everything

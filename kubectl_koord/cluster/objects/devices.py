@@ -19,6 +19,7 @@ from kubectl_koord.model.devices import (
     PartitionTable,
 )
 from kubectl_koord.model.values import quantity
+from kubectl_koord.model.values.packed import packed_strings
 from kubectl_koord.model.values.selectors import Labels
 
 _PARTITIONS = "scheduling.koordinator.sh/gpu-partitions"
@@ -91,7 +92,7 @@ def node_devices(written: DeviceObject) -> NodeDevices:
         labels.get(_POLICY) == "Honor",
         labels.get(_PLANNED) == "true",
     )
-    return NodeDevices(layout, ids)
+    return NodeDevices(layout, packed_strings(ids) if ids else ())
 
 
 @lru_cache(maxsize=_LAYOUTS)

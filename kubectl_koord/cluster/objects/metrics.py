@@ -11,7 +11,7 @@ from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resou
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values.quantity import QuantityError
+from kubectl_koord.model.values import quantity
 
 _THRESHOLDS = "scheduling.koordinator.sh/usage-thresholds"
 _RAW_ALLOCATABLE = "node.koordinator.sh/raw-allocatable"
@@ -95,9 +95,9 @@ def metric(written: NodeMetric) -> load.NodeMetric:
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=tuple(one for one in pods if one.used),
+        pods=load.pod_usages(one for one in pods if one.used),
         system=_amounts(measured.system_usage) if measured else (),
-        over_time=tuple(_over_time(measured)) if measured else (),
+        over_time=load.usages_over_time(_over_time(measured)) if measured else (),
     )
 
 
@@ -126,13 +126,13 @@ def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
 
 
 def _amounts(written: Measured | None) -> Resources:
-    return resources(amounts(written.resources if written else None))
+    return resources(amounts(written.resources if written else None, quantity.parse_once))
 
 
 def _raw(written: str | None) -> Resources:
     try:
         return resources(amounts(_object(written)))
-    except QuantityError:
+    except quantity.QuantityError:
         return ()
 
 

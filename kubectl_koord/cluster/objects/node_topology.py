@@ -8,11 +8,13 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
+from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.amounts import amounts as amounts_of
 from kubectl_koord.cluster.objects.fields.cpus import annotation, cpu_set
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import numa
 from kubectl_koord.model.numa import CPU, BindPolicy, CPUSet, CPUTopology, NodeNUMA, NodeTopology, NUMAPolicy, Zone
 from kubectl_koord.model.pods import Resources
@@ -41,8 +43,6 @@ _POLICIES: Mapping[str, NUMAPolicy] = {
     "Restricted": "Restricted",
     "SingleNUMANode": "SingleNUMANode",
 }
-_Written: TypeAlias = tuple[tuple[str, str | int | float], ...]
-_Zones: TypeAlias = tuple[tuple[int, _Written], ...]
 _Ratios: TypeAlias = Mapping[str, float]
 
 
@@ -125,17 +125,19 @@ def topology(written: NodeResourceTopology) -> NodeTopology:
     annotations = written.metadata.annotations or {}
     cpus = _cpu_topology(annotations.get(_TOPOLOGY) or "")
     told = tuple(annotations.get(name) or "" for name in _READ)
-    return _topology(Identity(cpus), told, tuple(written.topology_policies or ()), _zones(written.zones or ()))
+    common = _common(Identity(cpus), told, tuple(written.topology_policies or ()))
+    zones = tuple(_zone(number, amounts, cpus, common.reserved) for number, amounts in _zones(written.zones or ()))
+    return _topology(Identity(common), zones)
 
 
-def _zones(written: Iterable[WrittenZone]) -> _Zones:
+def _zones(written: Iterable[WrittenZone]) -> list[tuple[int, Amounts]]:
     """Return the amounts of each zone as written, in the order of the zones."""
-    found: dict[int, _Written] = {}
+    found: dict[int, Amounts] = {}
     for zone in written:
         parts = zone.name.split("node-")
         if zone.type == "Node" and len(parts) == 2 and parts[1].isdecimal() and len(parts[1]) <= 2:  # noqa: PLR2004
-            found[int(parts[1])] = tuple((one.name, one.allocatable) for one in zone.resources or ())
-    return tuple(sorted(found.items()))
+            found[int(parts[1])] = {one.name: one.allocatable for one in zone.resources or ()}
+    return sorted(found.items())
 
 
 @lru_cache(_MOST_TOPOLOGIES)
@@ -149,33 +151,35 @@ def _cpu_topology(written: str) -> CPUTopology | None:
     return CPUTopology(tuple(cpu for _, cpu in sorted(by_number.items()))) if by_number else None
 
 
-@lru_cache(_MOST_NODES)
-def _topology(
-    cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...], zones: _Zones
-) -> NodeTopology:
+@lru_cache(_MOST_TOPOLOGIES)
+def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies: tuple[str, ...]) -> NodeTopology:
+    """Return the topology without its zones, whose amounts for batch pods differ from node to node."""
     annotations = dict(zip(_READ, told, strict=True))
     kubelet = annotation(annotations, _KUBELET, CPUManagerPolicy) or CPUManagerPolicy()
-    reserved = _reserved(annotations, kubelet)
     ratios = _ratios(annotations[RATIO])
     return NodeTopology(
         cpus=cpus.value,
-        reserved=reserved,
+        reserved=_reserved(annotations, kubelet),
         full_cores_only=kubelet.policy == "static" and (kubelet.options or {}).get("full-pcpus-only") == "true",
         policy=next((_KUBELET_POLICIES[policy] for policy in policies if policy in _KUBELET_POLICIES), ""),
-        zones=tuple(_zone(number, amounts, cpus.value, reserved) for number, amounts in zones),
         amplified=ratios is not None and bool(annotations[RATIO]),
         cpu_ratio=(ratios or {}).get("cpu", 1.0),
     )
 
 
-def _zone(number: int, written: _Written, cpus: CPUTopology | None, reserved: CPUSet) -> Zone:
+@lru_cache(_MOST_NODES)
+def _topology(common: Identity[NodeTopology], zones: tuple[Zone, ...]) -> NodeTopology:
+    return structs.replace(common.value, zones=zones)
+
+
+def _zone(number: int, written: Amounts, cpus: CPUTopology | None, reserved: CPUSet) -> Zone:
     """Return a zone without the CPUs that are reserved. Amounts of zero stay: the zone tells of them."""
-    nano = amounts_of(dict(written))
+    nano = amounts_of(written)
     amounts = {resource: quantity.amount(resource, amount) for resource, amount in sorted(nano.items())}
     if cpus is not None and amounts.get("cpu"):
         taken = (cpus.zones.get(number, 0) & reserved).bit_count()
         amounts["cpu"] = max(0, amounts["cpu"] - 1000 * taken)
-    return Zone(number, tuple(amounts.items()))
+    return Zone(number, tuple(map(shared, amounts.items())))
 
 
 def _reserved(annotations: Mapping[str, str], kubelet: CPUManagerPolicy) -> CPUSet:

@@ -46,13 +46,14 @@ def quota(written: Quota) -> quotas.Quota:
     labels, annotations = strings(meta.labels), strings(meta.annotations)
     most = limits(written.spec.max)
     weight = _listed(annotations, "shared-weight")
+    is_weighted = weight is not None and any(amount for _, amount in weight)
     return quotas.Quota(
         namespace=namespace(meta),
         name=meta.name,
         min=limits(written.spec.min),
         max=most,
         parent=labels.get(f"{_PREFIX}parent") or ("" if meta.name == quotas.ROOT else quotas.ROOT),
-        weight=weight if weight and any(amount for _, amount in weight) else most,
+        weight=weight if weight is not None and is_weighted else most,
         lends=labels.get(f"{_PREFIX}allow-lent-resource") != "false",
         is_parent=labels.get(f"{_PREFIX}is-parent") == "true",
         tree=labels.get(f"{_PREFIX}tree-id", ""),
@@ -65,7 +66,23 @@ def quota(written: Quota) -> quotas.Quota:
         guaranteed=_listed(annotations, "guaranteed"),
         runtime=_listed(annotations, "runtime"),
         used=None if written.status.used is None else limits(written.status.used),
+        weighs_max=not is_weighted,
+        strict=_names(annotations.get(f"{_PREFIX}max-strict-check-resource-keys", "")),
+        forced=labels.get(f"{_PREFIX}allow-force-update") == "true",
+        unreadable=_unreadable(annotations),
     )
+
+
+def _unreadable(annotations: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the annotations that somebody sets and that hold no JSON of their kind."""
+    lists = (key for key in ("admission", "shared-weight", "total-resource") if _listed(annotations, key) is None)
+    names = (key for key in ("max-strict-check-resource-keys", "namespaces") if _is_no_list(annotations, key))
+    return tuple(_PREFIX + key for key in (*lists, *names) if annotations.get(_PREFIX + key))
+
+
+def _is_no_list(annotations: Mapping[str, str], key: str) -> bool:
+    written = annotations.get(_PREFIX + key, "")
+    return not _names(written) and written.strip() != "[]"
 
 
 def _listed(annotations: Mapping[str, str], key: str) -> quantity.Resources | None:

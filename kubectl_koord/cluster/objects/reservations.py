@@ -14,6 +14,7 @@ from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
+from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -111,6 +112,8 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
         kept_back=resources(kept_back(annotations.get(KEPT_BACK, ""))),
         resources=_counted(size, annotations.get(_RESTRICTED, "") if policy == "Restricted" else ""),
         order=_whole(labels.get(_ORDER, "")) or 0,
+        expires=_expires(written),
+        terminating=meta.deletion_timestamp is not None,
     )
 
 
@@ -123,7 +126,9 @@ def room(written: Reservation, reservation: reservations.Reservation, pool: PodP
         requirements=pods.PodRequirements(tuple((name, n) for name, n in reservation.size if name != "pods")),
         priority=_priority(written),
         allocations=Allocations(
-            devices=pod_devices.allocated(written.metadata.annotations), reservation=reservation.uid
+            devices=pod_devices.allocated(written.metadata.annotations),
+            cpus=numa.allocated(written.metadata.annotations),
+            reservation=reservation.uid,
         ),
         resources=reservation.resources,
         job=shared.job,
@@ -230,16 +235,28 @@ def _counted(size: pods.Resources, options: str) -> tuple[str, ...]:
 
 def _is_over(written: Reservation, moment: str) -> bool:
     """Tell whether a Reservation has expired (`isReservationNeedExpiration`)."""
-    spec = written.spec
+    expires = _expires(written)
     try:
-        now = datetime.fromisoformat(moment)
-        if spec.expires:
-            return now > datetime.fromisoformat(spec.expires)
-        life = _duration(spec.ttl or "")
-        created = written.metadata.creation_timestamp
-        return bool(life and created) and now > datetime.fromisoformat(created or "") + timedelta(seconds=life)
-    except (ValueError, TypeError, OverflowError):  # no time, one of them without a zone, or beyond the calendar
+        return bool(expires) and datetime.fromisoformat(moment) > datetime.fromisoformat(expires)
+    except (ValueError, TypeError):  # no time, or one of them without a zone
         return False
+
+
+def _expires(written: Reservation) -> str:
+    """Return when a Reservation expires, empty for never, or where what is written is no time."""
+    spec, created = written.spec, written.metadata.creation_timestamp
+    try:
+        if spec.expires:
+            return _utc(datetime.fromisoformat(spec.expires))
+        life = _duration(spec.ttl or "")
+        return _utc(datetime.fromisoformat(created) + timedelta(seconds=life)) if life and created else ""
+    except (ValueError, OverflowError):  # no time, or beyond the calendar
+        return ""
+
+
+def _utc(moment: datetime) -> str:
+    """Return a moment as the API prints it; one without a zone as it is."""
+    return moment.isoformat().replace("+00:00", "Z")
 
 
 def _duration(text: str) -> float:

@@ -18,6 +18,7 @@ NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
+_POINTS = ("preFilter", "filter", "reserve")
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -191,6 +192,7 @@ def config(
         unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
         elects_leader=elects,
         quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
+        reservation_lacks=_not_enabled(profiles[0], "Reservation"),
         assumed=False,
     )
 
@@ -232,6 +234,26 @@ def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
 def _items(written: dict[str, Any], name: str) -> list[Any]:
     found = written.get(name)
     return found if isinstance(found, list) else []
+
+
+def _not_enabled(profile: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Return at which of the points that place pods a plugin is not enabled; none where no plugins are told."""
+    plugins = profile.get("plugins")
+    if not isinstance(plugins, dict) or not plugins:
+        return ()
+    everywhere = name in _names(plugins, "multiPoint", "enabled")
+    return tuple(
+        point
+        for point in _POINTS
+        if name not in _names(plugins, point, "enabled")
+        and not (everywhere and _names(plugins, point, "disabled").isdisjoint({name, "*"}))
+    )
+
+
+def _names(plugins: dict[str, Any], point: str, part: str) -> set[str]:
+    found = plugins.get(point)
+    listed = _items(found, part) if isinstance(found, dict) else []
+    return {str(plugin.get("name")) for plugin in listed if isinstance(plugin, dict)}
 
 
 def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:

@@ -1,14 +1,22 @@
 """Volumes: PersistentVolumeClaims, PersistentVolumes and CSINodes."""
 
+from functools import lru_cache
+
+import msgspec
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta, strings
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, NodeSelector, label_selector, node_terms
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import pods, storage
+from kubectl_koord.model.values.memo import Identity
+from kubectl_koord.model.values.selectors import NodeTerm
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
+_READ = {_CLASS, _SELECTED_NODE}
+_MOST = 1 << 12
 
 
 class CSISource(Struct, gc=False):
@@ -107,6 +115,39 @@ class CSINode(Struct, gc=False):
     spec: CSINodeSpec = field(default_factory=CSINodeSpec)
 
 
+def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    """Return the claim without what is not read of it."""
+    meta = written.metadata
+    written.metadata = Meta(
+        annotations={name: text for name, text in (meta.annotations or {}).items() if name in _READ} or None,
+        deletion_timestamp=meta.deletion_timestamp,
+        owner_references=meta.owner_references,
+    )
+    return written
+
+
+def lean_volume(written: PersistentVolume) -> PersistentVolume:
+    """Return the volume without what is not read of it, and with what is alike in many as one object."""
+    meta, spec = written.metadata, written.spec
+    written.metadata = Meta(name=meta.name, labels=meta.labels, deletion_timestamp=meta.deletion_timestamp)
+    if written.status.phase != "Available":
+        spec.claim_ref = spec.capacity = spec.access_modes = None
+    if spec.node_affinity is not None:
+        text = msgspec.json.encode(spec.node_affinity)
+        spec.node_affinity = _affinity(text)
+    return written
+
+
+@lru_cache(_MOST)
+def _affinity(text: bytes) -> VolumeAffinity:
+    return msgspec.json.decode(text, type=VolumeAffinity)
+
+
+@lru_cache(_MOST)
+def _terms(affinity: Identity[NodeSelector]) -> tuple[NodeTerm, ...]:
+    return node_terms(affinity.value)
+
+
 def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | None) -> storage.Claim:
     """Return the claim with what its volume says, as far as the volume is known.
 
@@ -121,17 +162,19 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
     return storage.Claim(
         name=name,
         volume=spec.volume_name or "",
-        terms=node_terms(affinity.required) if affinity and affinity.required else None,
+        terms=_terms(Identity(affinity.required)) if affinity and affinity.required else None,
         labels=tuple(sorted(strings(volume.metadata.labels).items())) if volume else (),
         driver=volume.spec.csi.driver if volume and volume.spec.csi else "",
         single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
         known=volume is not None,
         class_name=(annotations.get(_CLASS) if spec.storage_class_name is None else spec.storage_class_name) or "",
-        request=storage.VolumeRequest(
-            size=_size(spec.resources.requests if spec.resources else None),
-            modes=tuple(sorted(spec.access_modes or ())),
-            is_block=spec.volume_mode == "Block",
-            selector=label_selector(spec.selector),
+        request=shared(
+            storage.VolumeRequest(
+                size=_size(spec.resources.requests if spec.resources else None),
+                modes=tuple(sorted(spec.access_modes or ())),
+                is_block=spec.volume_mode == "Block",
+                selector=label_selector(spec.selector),
+            )
         ),
         selected=annotations.get(_SELECTED_NODE) or "",
         terminating=meta.deletion_timestamp is not None,
@@ -167,8 +210,8 @@ def _size(written: Amounts | None) -> int:
     return dict(resources(amounts(written))).get("storage", 0)
 
 
-def volume_limits(written: CSINode | None) -> pods.Resources:
+def volume_limits(written: CSINode) -> pods.Resources:
     """Return attachable volumes by CSI driver, for the drivers that report them."""
-    drivers = (written.spec.drivers if written else None) or ()
+    drivers = written.spec.drivers or ()
     counts = ((driver.name, driver.allocatable.count if driver.allocatable else None) for driver in drivers)
-    return tuple(sorted((name, count) for name, count in counts if count is not None))
+    return shared(tuple(sorted((name, count) for name, count in counts if count is not None)))

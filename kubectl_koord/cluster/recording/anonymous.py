@@ -46,7 +46,10 @@ _NO_NAMES = {
     *(f"scheduling.koordinator.sh/{name}" for name in ("gpu-partitions", "numa-topology-spec", "resource-spec")),
     *(f"scheduling.koordinator.sh/{name}" for name in ("resource-status", "usage-thresholds")),
     *(f"quota.scheduling.koordinator.sh/{name}" for name in ("shared-weight", "total-resource", "admission")),
-    *(f"quota.scheduling.koordinator.sh/{name}" for name in ("guaranteed", "runtime")),
+    *(
+        f"quota.scheduling.koordinator.sh/{name}"
+        for name in ("guaranteed", "runtime", "max-strict-check-resource-keys")
+    ),
     "kubelet.koordinator.sh/cpu-manager-policy",
 }
 """Labels and annotations whose values are amounts, settings or hardware."""

@@ -55,7 +55,7 @@ READ = PRESENT | {
         for name in (
             *("name", "parent", "preemptible", "allow-lent-resource", "is-parent", "is-root", "tree-id", "profile"),
             *("ignore-default-tree", "shared-weight", "total-resource", "namespaces", "admission", "guaranteed"),
-            "runtime",
+            *("runtime", "max-strict-check-resource-keys", "allow-force-update"),
         )
     ),
     *(f"koordinator.sh/{name}" for name in ("qosClass", "priority", "priority-class", "gpu-isolation-provider")),

@@ -27,6 +27,7 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "LoadAwareScheduling": (),
 }
 """The plugins whose arguments are read, and which of them are plain values."""
+_POINTS = ("multiPoint", "preFilter", "filter", "reserve")
 
 
 def read_of(text: str) -> _Tree | None:
@@ -47,8 +48,28 @@ def _profile(profile: _Tree) -> _Tree:
     read = [one for one in plugins if one.get("name") in _ARGUMENTS]
     return {
         **_plain(profile, ("schedulerName",)),
+        **_points(profile.get("plugins")),
         "pluginConfig": [{"name": one["name"], "args": _arguments(str(one["name"]), one.get("args"))} for one in read],
     }
+
+
+def _points(plugins: Any) -> _Tree:  # noqa: ANN401
+    """Return where those plugins are enabled and disabled of which that is read; nothing where no plugins are told."""
+    if not isinstance(plugins, dict) or not plugins:
+        return {}
+    told = {point: plugins[point] for point in _POINTS if isinstance(plugins.get(point), dict)}
+    return {"plugins": {"multiPoint": {}, **{point: _switched(found) for point, found in told.items()}}}
+
+
+def _switched(point: _Tree) -> _Tree:
+    return {
+        part: [{"name": one["name"]} for one in _list(point.get(part)) if isinstance(one, dict) and _is_read(one)]
+        for part in ("enabled", "disabled")
+    }
+
+
+def _is_read(plugin: _Tree) -> bool:
+    return plugin.get("name") in {"Reservation", "*"}
 
 
 def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds

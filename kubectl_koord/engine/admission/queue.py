@@ -20,9 +20,9 @@ _MOST_AHEAD = 64
 
 
 class Placed(Struct, frozen=True):
-    """Where a job goes, by pod, and whether these are surely its nodes."""
+    """The pods of a job by the node where they go, with what is booked for them, and whether that is sure."""
 
-    nodes: Mapping[str, str]
+    seats: Mapping[str, tuple[PendingPod, ...]]
     certain: bool
 
 
@@ -88,7 +88,7 @@ class SchedulingQueue:
     def _try(self, other: Subject) -> _Step:
         view = self._tried[-1].view if self._tried else self._view
         placed = self._place(other, view)
-        return _Step(other, placed, view if placed is None else view.with_pods(by_node(other.pending, placed.nodes)))
+        return _Step(other, placed, view if placed is None else view.with_pods(placed.seats))
 
 
 def _is_determined(step: _Step, subject: Subject, *, is_planned: bool) -> bool:
@@ -167,12 +167,3 @@ def by_priority_and_age(subjects: Iterable[Subject]) -> list[Subject]:
 def higher_priority(subjects: Iterable[Subject], own: int) -> tuple[Subject, ...]:
     """Return the subjects of a priority above this one, the highest first: the first of them, if they are many."""
     return tuple(by_priority(subject for subject in subjects if priority(subject) > own)[:_MOST_AHEAD])
-
-
-def by_node(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> dict[str, list[PendingPod]]:
-    """Return which of these pods a placement puts on each node."""
-    found: dict[str, list[PendingPod]] = {}
-    for pod in pods:
-        if pod.key in placement:
-            found.setdefault(placement[pod.key], []).append(pod)
-    return found

@@ -51,6 +51,27 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
     return pod_by_pod(job, view, prepared, choose or emptiest)
 
 
+def carried_out(job: Job, view: View, done: Attempt) -> _Seats:
+    """Return the members that an attempt has placed, by node, with what is booked for them one after another.
+
+    Nothing is where one of them is refused now, as in another variant of the cluster than that of the attempt.
+    """
+    placement = done.placement or {}
+    by_key = {pod.key: pod for pod in job.pods}
+    in_turn = [by_key[key] for key in placement]
+    if done.plan is not None:
+        in_turn.sort(key=lambda pod: (pod.key != done.trigger.key, pod.key))
+    seated = _seated(job, view, done.prepared, placement, in_turn)
+    return _as_placed(in_turn, placement) if isinstance(seated, FailedSeat) else seated
+
+
+def _as_placed(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> _Seats:
+    seats: dict[str, tuple[PendingPod, ...]] = {}
+    for pod in pods:
+        seats[placement[pod.key]] = (*seats.get(placement[pod.key], ()), pod)
+    return seats
+
+
 def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared) -> Attempt:
     trigger = prepared.trigger
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
@@ -89,15 +110,13 @@ def _seated(
     now each pod is tried with its own, and all is booked for those before it.
     """
     trigger = prepared.trigger
-    seats: dict[str, tuple[PendingPod, ...]] = {}
     if are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
-        for pod in in_turn:
-            seats[assignments[pod.key]] = (*seats.get(assignments[pod.key], ()), pod)
-        return seats
+        return _as_placed(in_turn, assignments)
     own = {kind_of(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     if not any(one.follows_members for one in by_kind.values()):
         return _one_after_another(job, view, in_turn, assignments, by_kind)
+    seats: dict[str, tuple[PendingPod, ...]] = {}
     for pod in in_turn:
         node = assignments[pod.key]
         now = view.with_pods(seats)

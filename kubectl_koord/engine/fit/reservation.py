@@ -9,8 +9,11 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet, which
+from kubectl_koord.engine.fit import device_share
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.fit.node_affinity import is_selected
+from kubectl_koord.engine.fit.numa import placing
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
     BeyondReservation,
@@ -19,14 +22,23 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
 )
 from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
-from kubectl_koord.engine.reservations import Drawable, drawable, owned, owners_on, room_for_strangers, used_up
+from kubectl_koord.engine.reservations import (
+    NOTHING_SAID,
+    Matched,
+    drawable,
+    owned,
+    owners_on,
+    reserved_nodes,
+    room_for_strangers,
+    used_up,
+)
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
-from kubectl_koord.model.reservations import Reservation, ReservationUse
+from kubectl_koord.model.reservations import Reservation
 
 _Short = tuple[tuple[str, int, int], ...]
 _MOST = 1 << 62
-_NOTHING_SAID = ReservationUse()
 
 
 class OnlyReserved(Stateless, Struct, frozen=True):
@@ -40,22 +52,8 @@ class OnlyReserved(Stateless, Struct, frozen=True):
         return None if state.node.name in self.nodes else NotReserved()
 
 
-class _Reservations(Struct, frozen=True):
-    """The reservations that match the trigger, and those that are spent by their first owner."""
-
-    drawable: Drawable
-    once: frozenset[str]
-    use: ReservationUse
-
-    def on(self, state: NodeState) -> tuple[Reservation, ...]:
-        """Return those on a node."""
-        spent = used_up(state, self.once)
-        return tuple(one for one in self.drawable.on(state) if one.uid not in spent)
-
-    def named(self, state: NodeState) -> tuple[Reservation, ...]:
-        """Return those on a node that may be used: by name only the one."""
-        name = self.use.affinity.name if self.use.affinity else ""
-        return tuple(one for one in self.on(state) if name in {"", one.name})
+class _Reservations(Matched, frozen=True):
+    """The reservations that match the trigger, each with the room of its node."""
 
     def short_of_node(self, one: Reservation, state: NodeState, asked: Resources) -> _Short:
         """Return what the rest of the reservation and the node have too little of together (`fitsNode`)."""
@@ -120,6 +118,11 @@ class ReservationFit(Stateless, Struct, frozen=True):
             _keep_most(of_node, ((name, n, free.get(name, 0)) for name, n in trigger.requests if n > free.get(name, 0)))
         return BeyondReservation(_listed(of_node)) if of_node else None
 
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking those on which anything is reserved."""
+        asked = among & reserved_nodes(view)
+        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the best reservation takes together with the node, or the node alone."""
         if not self.of.on(state):
@@ -164,17 +167,27 @@ class SamePolicy(Stateless, Struct, frozen=True):
 
 
 class Booking(Stateless, Struct, frozen=True):
-    """Which reservation a pod takes that has found its node, and which nodes it prefers for theirs."""
+    """Which reservation a pod takes that has found its node, and which nodes it prefers for theirs.
+
+    `devices` tells which of them have the devices that it asks for, `zones` which have CPUs and NUMA zones; they are
+    None where it asks for none.
+    """
 
     depends_on: ClassVar[DependsOn] = "books"
     of: _Reservations
+    devices: device_share.Nomination | None = None
+    zones: placing.Placing | None = None
 
     def reject(self, _pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> None:
         """Refuse nothing."""
 
+    def refused(self, _view: View, _pod: PendingPod, _among: NodeSet) -> NodeSet:
+        """Return none."""
+        return 0
+
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the reservation that is taken, if any."""
-        taken = self._taken(state, pod.requirements.requests)
+        taken = self._taken(pod, state)
         return structs.replace(booked, reservation=taken.uid) if taken else booked
 
     def preference(self, state: NodeState) -> tuple[int, int]:
@@ -182,15 +195,18 @@ class Booking(Stateless, Struct, frozen=True):
         orders = [one.order for one in self.of.named(state)]
         return (0 if any(orders) else 1 if orders else 2), min((order for order in orders if order), default=0)
 
-    def _taken(self, state: NodeState, asked: Resources) -> Reservation | None:
+    def _taken(self, pod: PendingPod, state: NodeState) -> Reservation | None:
         """Return the reservation of the lowest order, else the one that is used up most (`NominateReservation`)."""
-        every = self.of.named(state)
+        every, asked = self.of.named(state), pod.requirements.requests
         if len(every) == 1 and self.of.use.affinity is not None:
             return every[0]
         fitting = [
             one
             for one in every
-            if not self.of.short_of_node(one, state, asked) and _short_of_reservation(one, state, asked) == ((), False)
+            if not self.of.short_of_node(one, state, asked)
+            and _short_of_reservation(one, state, asked) == ((), False)
+            and (self.devices is None or self.devices.gives(state, one.uid))
+            and (self.zones is None or self.zones.gives(pod, state, one.uid))
         ]
         return min(fitting, key=lambda one: (one.order or _MOST, -_score(one, state, asked), one.name), default=None)
 
@@ -244,9 +260,11 @@ def prepare_fit(trigger: PendingPod, cluster: Cluster) -> ReservationFit | None:
 def prepare_booking(trigger: PendingPod, cluster: Cluster) -> Booking | None:
     """Return what books reservations; None for a trigger that takes none."""
     found = _prepared(trigger, cluster)
-    return None if found is None or found.use.ignores else Booking(found)
+    if found is None or found.use.ignores:
+        return None
+    return Booking(found, device_share.nomination(trigger, cluster), placing.prepare(trigger, cluster))
 
 
 def _prepared(trigger: PendingPod, cluster: Cluster) -> _Reservations | None:
     found = drawable(cluster.view, trigger)
-    return _Reservations(found, cluster.once, trigger.requirements.reservation or _NOTHING_SAID) if found.uids else None
+    return _Reservations(found, cluster.once, trigger.requirements.reservation or NOTHING_SAID) if found.uids else None

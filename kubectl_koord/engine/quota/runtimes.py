@@ -70,6 +70,11 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
 
     def total(self, tree: str) -> Amounts:
         """Return what the quotas of a tree have to share."""
+        if tree not in self._known_totals:
+            self._known_totals[tree] = self._total(tree)
+        return self._known_totals[tree]
+
+    def _total(self, tree: str) -> Amounts:
         heads = [quota for quota in self.tree.quotas.values() if quota.heads_tree and self.tree.tree_of(quota)]
         if tree:
             return next((dict(quota.total) for quota in heads if quota.tree == tree and quota.total is not None), {})
@@ -122,6 +127,10 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
 
     @cached_property
     def _known_runtimes(self) -> dict[tuple[str, str], Mapping[str, Amounts]]:
+        return {}
+
+    @cached_property
+    def _known_totals(self) -> dict[str, Amounts]:
         return {}
 
     @cached_property

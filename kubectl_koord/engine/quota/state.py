@@ -112,6 +112,18 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
             state.__dict__["_child_requests"] = self._child_requests
         return state
 
+    def alone(self, name: str) -> "QuotaState":
+        """Return the state as far as one quota goes, whose limit nothing that is placed changes; it is cheap to add to.
+
+        Of the other quotas it knows what they may use, and not what they use.
+        """
+        self.limit(name)
+        state = QuotaState(self.tree, {name: self.own.get(name, _NONE)}, self.nodes, self.rules)
+        state.__dict__["_sums"] = {quota.name: self._sums.get(quota.name, _NONE) for quota in self._counting(name)}
+        state.__dict__["_known_runtimes"] = self._known_runtimes
+        state.__dict__["_child_requests"] = self._child_requests
+        return state
+
 
 def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None = None) -> QuotaState:
     """Return the state of the quotas in a variant of a cluster; None are the pods that wait in its snapshot."""

@@ -16,6 +16,7 @@ from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, PREEMPTIBLE_LABEL
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
 
 Pod: TypeAlias = PendingPod | RunningPod
 _Kind: TypeAlias = tuple[type, str | None, str | None, int, str, bool]
@@ -56,30 +57,56 @@ def requested(pod: Pod, name: str, tree: QuotaTree) -> dict[str, int]:
     return {resource: amount for resource, amount in pod.requirements.requests if resource in counted}
 
 
-def _count(found: dict[str, Sums], pods: Iterable[Occupant], tree: QuotaTree, sign: int) -> None:
+class Alike(Struct, frozen=True):
+    """One of several pods that count alike, and how many they are."""
+
+    example: Pod
+    number: int
+
+
+def alike(pods: Iterable[Occupant]) -> tuple[Alike, ...]:
+    """Return pods by what they count: those of one quota with the same requirements, which pods share."""
+    return _merged(_by_labels(pods))
+
+
+def _by_labels(pods: Iterable[Occupant]) -> Iterable[Alike]:
+    """Return pods by their labels, which pods share, too: there are few of them to be looked at."""
+    examples: dict[tuple[int, int, str, type, bool], Pod] = {}
+    numbers: dict[tuple[int, int, str, type, bool], int] = {}
+    for pod in pods:
+        if isinstance(pod, ReservedRoom):
+            continue
+        kind = (id(pod.labels), id(pod.requirements), pod.namespace, type(pod), pod.terminating)
+        known = numbers.get(kind)
+        if known is None:
+            examples[kind], numbers[kind] = pod, 1
+        else:
+            numbers[kind] = known + 1
+    return (Alike(pod, numbers[kind]) for kind, pod in examples.items())
+
+
+def _merged(parts: Iterable[Alike]) -> tuple[Alike, ...]:
+    found: dict[_Kind, Alike] = {}
+    for each in parts:
+        pod = each.example
+        name, fixed = picked(pod.labels, NAME_LABEL, PREEMPTIBLE_LABEL)
+        kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
+        found[kind] = Alike(pod, each.number + (found[kind].number if kind in found else 0))
+    return tuple(found.values())
+
+
+def _count(found: dict[str, Sums], pods: Iterable[Alike], tree: QuotaTree, sign: int) -> None:
     """Count pods that are on nodes: those that run request and use, those that are assumed there only use.
 
     What waits requests all along, whether it is assumed somewhere or not.
     """
-    numbers: dict[_Kind, int] = {}
-    examples: dict[_Kind, Pod] = {}
-    for pod in pods:
-        if isinstance(pod, ReservedRoom):
-            continue
-        # Pods share their requirements: what those of one quota add is found out once for all that have the same.
-        labels = dict(pod.labels)
-        name, fixed = labels.get(NAME_LABEL), labels.get(PREEMPTIBLE_LABEL)
-        kind = (type(pod), name, fixed, id(pod.requirements), pod.namespace, pod.terminating)
-        if kind not in numbers:
-            numbers[kind], examples[kind] = 0, pod
-        numbers[kind] += 1
-    for kind, pod in examples.items():
+    for each in pods:
+        pod, times = each.example, sign * each.number
         name = tree.name_of(pod)
         if not name or (pod.terminating and tree.settings.ignores_terminating):
             continue
         sums = found.setdefault(name, Sums())
         own = requested(pod, name, tree)
-        times = sign * numbers[kind]
         if isinstance(pod, RunningPod):
             add(sums.request, own.items(), times)
         add(sums.used, own.items(), times)
@@ -88,18 +115,25 @@ def _count(found: dict[str, Sums], pods: Iterable[Occupant], tree: QuotaTree, si
 
 
 @memoised
+def everybody(view: View) -> tuple[Alike, ...]:
+    """Return the pods that are on nodes, by what they count; the view lies over no other."""
+    _, occupants = view.layers()
+    return alike(pod for pods in occupants.values() for pod in pods)
+
+
+@memoised
 def on_nodes(view: View) -> OwnSums:
     """Return the sums over everybody on a node; of a what-if only what differs is counted anew."""
     tree = quota_tree(view.snapshot)
     below, occupants = view.layers()
     if below is None:
-        everybody: dict[str, Sums] = {}
-        _count(everybody, (pod for pods in occupants.values() for pod in pods), tree, 1)
-        return everybody
+        counted: dict[str, Sums] = {}
+        _count(counted, everybody(view), tree, 1)
+        return counted
     found = {name: sums.copy() for name, sums in on_nodes(below).items()}
     for node, pods in occupants.items():
-        _count(found, below.occupants(node), tree, -1)
-        _count(found, pods, tree, 1)
+        _count(found, alike(below.occupants(node)), tree, -1)
+        _count(found, alike(pods), tree, 1)
     return found
 
 

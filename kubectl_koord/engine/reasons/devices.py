@@ -73,7 +73,7 @@ class DevicesOutsideZones(Struct, frozen=True):
     unresolvable: bool = True
 
 
-DeviceReason: TypeAlias = (
+ByBooks: TypeAlias = (
     DevicesMissing
     | DevicesShort
     | NoPartition
@@ -83,4 +83,15 @@ DeviceReason: TypeAlias = (
     | IsolationMissing
     | DevicesOutsideZones
 )
+"""Why the devices of a node do not do, by one set of books."""
+
+
+class BeyondReservedDevices(Struct, frozen=True):
+    """A pod must use a reservation, and none that matches has devices for it: why, for each of them."""
+
+    reasons: tuple[ByBooks, ...]
+    unresolvable: bool = False
+
+
+DeviceReason: TypeAlias = ByBooks | BeyondReservedDevices
 """Why the devices of a node do not do."""

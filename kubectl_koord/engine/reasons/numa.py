@@ -93,6 +93,17 @@ class InsufficientInZones(Struct, frozen=True):
     unresolvable: bool = False
 
 
+Lack: TypeAlias = NotEnoughCPUs | InsufficientInZones
+"""What CPUs or zones have too little of."""
+
+
+class BeyondReservedZones(Struct, frozen=True):
+    """A pod must use a reservation, and none that matches has CPUs or zones for it: why, for each of them."""
+
+    reasons: tuple[Lack, ...]
+    unresolvable: bool = False
+
+
 NUMAReason: TypeAlias = (
     NUMAPolicyMismatch
     | FractionalCPUs
@@ -106,5 +117,6 @@ NUMAReason: TypeAlias = (
     | UnsatisfiedZones
     | UnalignedZones
     | InsufficientInZones
+    | BeyondReservedZones
 )
 """Why NodeNUMAResource refuses a pod on a node."""

@@ -17,6 +17,8 @@ _FORM = re.compile(r"([+-]?)(\d+)?(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(Ki|Mi|Gi|Ti
 _BINARY = {"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40, "Pi": 1 << 50, "Ei": 1 << 60}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _MAX_DIGITS = 64
+_SHORT = 12  # as a text: surely below the most
+_MEASURED = (("m", NANO // 1000), ("Ki", NANO << 10), ("n", 1))
 _MOST = (1 << 63) - 1
 
 
@@ -55,6 +57,22 @@ def parse(text: str | float) -> int:
     nano: int = digits * 10**tens if tens >= 0 else -(-digits // 10**-tens)
     nano = min(nano, _MOST * NANO)
     return -nano if sign == "-" else nano
+
+
+def parse_once(text: str | float) -> int:
+    """Return the same without keeping it: for what was measured, of which hardly two are spelled alike.
+
+    Raises:
+        QuantityError: when the text is not of the form of a quantity.
+
+    """
+    if isinstance(text, str) and len(text) <= _SHORT and text.isascii():
+        for suffix, factor in _MEASURED:
+            if text.endswith(suffix) and text[: -len(suffix)].isdigit():
+                return int(text[: -len(suffix)]) * factor
+        if text.isdigit():
+            return int(text) * NANO
+    return parse.__wrapped__(text)
 
 
 def _spelled(text: str | float) -> str:

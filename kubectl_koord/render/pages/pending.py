@@ -8,6 +8,7 @@ from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import CauseGroup, PendingGangsReport, WhyReport
+from kubectl_koord.wording import quotas
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.pages import pending as sentences
 from kubectl_koord.wording.pages import why
@@ -35,7 +36,8 @@ _FEWEST_CAUSES = 10
 _USUAL_WIDTH = 80
 # What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
 _LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
-_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing", "slots-not-shown"}
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing"}
+_OF_SLOTS = {"slots-not-shown", "slots-incomplete"}  # which lists do not show
 
 
 def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
@@ -43,7 +45,13 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
     head: list[Block] = [Line(sentences.headline(report), "bold")]
     if report.message:
         head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
-    tail = [*_contending(report, shown), *_warnings(report, shown), Gap(), basis_line(report.basis)]
+    tail = [
+        *_contending(report, shown),
+        *_held_back(report, shown),
+        *_warnings(report, shown),
+        Gap(),
+        basis_line(report.basis),
+    ]
     if not report.items:
         return [*head, *tail]
     hint = Line(sentences.DETAILS, "dim")
@@ -132,7 +140,7 @@ def _cut(size: int, lines: int) -> int:
 
 def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
-    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT | _OF_SLOTS
     found: dict[str, dict[str, Notice]] = {}
     for item in report.items:
         for notice in item.warnings:
@@ -182,6 +190,16 @@ def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
         yield Line(sentences.contention(one), "warn")
     if rest:
         yield Line(sentences.more_contention(len(rest)), "warn")
+
+
+def _held_back(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.held_back, shown.few)
+    if first:
+        yield Gap()
+    for one in first:
+        yield Line(quotas.held(one), "warn")
+    if rest:
+        yield Line(quotas.more_quotas(len(rest)), "warn")
 
 
 def _row(item: WhyReport, report: PendingGangsReport) -> Row:

@@ -26,6 +26,8 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
 
     """
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
+    if report.headroom is not None:
+        page.append(Line(report.headroom.message, "" if report.headroom.admits == report.headroom.pods else "warn"))
     if report.domains:
         page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
         page += [block for line in _out_of_use(report) for block in (Gap(), line)]
@@ -53,7 +55,8 @@ def _headline(report: TopologyReport) -> str:
         reason = _reason(report)
         return sentences.no_tree(reason.message if reason else None)
     if report.verdict == "unknown":
-        return sentences.unknown(report.gang, report.message)
+        counted = any(domain.offer_slots is not None for domain in report.domains)
+        return sentences.unknown(report.gang, report.message, counted=counted)
     return _slots_sentence(report, report.gang) if report.gang else _size_sentence(report)
 
 

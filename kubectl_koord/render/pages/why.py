@@ -18,9 +18,12 @@ from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.wording.basis import warning
 from kubectl_koord.wording.pages import why as sentences
 from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.words import command, domain_name, layer_noun
+
+_BESIDE_SLOTS = "slots-incomplete"
 
 
 def blocks(report: WhyReport, shown: Shown) -> list[Block]:
@@ -41,9 +44,10 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)
     is_warning = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline, that is
+    warnings = report.warnings[:-1] if is_warning else report.warnings
     return [
         *page,
-        *warning_lines(report.warnings[:-1] if is_warning else report.warnings),
+        *warning_lines([notice for notice in warnings if not report.domains or notice.code != _BESIDE_SLOTS]),
         Gap(),
         basis_line(report.basis, sentences.facts(report)),
     ]
@@ -109,6 +113,7 @@ def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
     yield slim(Table(columns, rows))
     if rest:
         yield more_line(sentences.more_domains(len(rest), rest[0].offer_slots))
+    yield from (Line(warning(notice), "warn") for notice in report.warnings if notice.code == _BESIDE_SLOTS)
     yield from _what_ifs(ordered, noun, shown)
 
 

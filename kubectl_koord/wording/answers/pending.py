@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import Unevaluated
@@ -37,9 +37,15 @@ def depends_on(items: Iterable[Unevaluated]) -> str:
     return f"it depends on {unevaluated_names(items)}, which is not evaluated."
 
 
-def slots_depend_on(items: Iterable[Unevaluated]) -> str:
-    """Return that slots depend on what is not evaluated."""
-    return f"slots depend on {unevaluated_names(items)}, which is not evaluated."
+def slots_leave_out(items: Collection[Unevaluated]) -> str:
+    """Return what the slots are counted without, and how far they may therefore be off."""
+    bound = "more or fewer" if any(item.may_admit for item in items) else "fewer"
+    return f"slots are counted without {unevaluated_names(items)}: there may be {bound}."
+
+
+def slots_not_counted(unread: Iterable[Gap]) -> str:
+    """Return why there are no slots."""
+    return f"slots cannot be counted: {could_not_be_read(unread)}"
 
 
 def place_may_be_taken(unread: Iterable[Gap]) -> str:
@@ -138,7 +144,7 @@ def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
     return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
 
 
-def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Reason]) -> str:
+def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Refused]) -> str:
     """Return how many pods the best domain has room for.
 
     Args:
@@ -157,9 +163,9 @@ def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collecti
     return f"no {noun} has room for its {count(pods, 'pod')}; the best has {best}{rounded}{end}"
 
 
-def no_node_fits(pod: str, each: Resources, reasons: Iterable[Reason]) -> str:
+def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:
     """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone."""
-    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(reasons)}."
+    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(refused)}."
 
 
 def some_fit(placed: int, pods: int, each: Resources) -> str:

@@ -7,6 +7,7 @@ from kubectl_koord.wording.words import count, listed
 
 DISABLED = "enablePreemption is off"
 EACH_POD_ALONE = "the gang ran before, so each of its pods preempts on its own; this is not evaluated"
+_MOST_NAMED = 3
 NO_PENDING_PODS = "it has no pending pods"
 MIXED_POLICIES = "its pods have different preemption policies: only the policy of the pod tried first counts."
 
@@ -41,6 +42,17 @@ def wasted(quota: str) -> str:
     """Return that victims end in vain; `quota` is one that refuses the subject, empty where none does."""
     why = f", as quota {quota} refuses its pods whatever is freed for them" if quota else ""
     return f"the preemption would be wasted: the gang would still not run{why}."
+
+
+def daemons_come_back(pods: Sequence[str]) -> str:
+    """Return that pods of DaemonSets are victims, and what becomes of their room."""
+    are, come = ("belongs to a DaemonSet", "it comes") if len(pods) == 1 else ("belong to DaemonSets", "they come")
+    return f"{_few(pods)} {are}: {come} back on the same node at once, and may take the freed room again."
+
+
+def _few(pods: Sequence[str]) -> str:
+    rest = len(pods) - _MOST_NAMED
+    return listed([*pods[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
 def cannot_tell(name: str) -> str:

@@ -73,6 +73,8 @@ def next_step(report: PreemptReport) -> str:
     """Return what to do."""
     if report.verdict == "unknown":
         return "Cannot tell whether preemption helps: check why the gang is pending."
+    if report.refusing_quota:
+        return f"Preemption frees nodes, and quota {report.refusing_quota} refuses the gang: see why it is pending."
     if report.reason:
         return _NEXT.get(report.reason, _BEFORE_PREEMPTION)
     if not report.helps:

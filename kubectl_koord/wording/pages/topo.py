@@ -13,9 +13,10 @@ def no_tree(why: str | None) -> str:
     return f"The topology tree cannot be built: {'no reason was found.' if why is None else why}"
 
 
-def unknown(gang: str | None, why: str) -> str:
-    """Return why nothing can be counted, for a gang where one was asked for."""
-    what = f"count the slots for {gang}" if gang else "build the topology tree"
+def unknown(gang: str | None, why: str, *, counted: bool) -> str:
+    """Return why nothing can be counted, or nothing exactly, for a gang where one was asked for."""
+    slots = f"tell exactly how many slots there are for {gang}" if counted else f"count the slots for {gang}"
+    what = slots if gang else "build the topology tree"
     return f"Cannot {what}: {why.rstrip('.')}."
 
 

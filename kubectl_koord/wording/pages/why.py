@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_koord.reports.pending import Funnel, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.wording import quotas
 from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
 from kubectl_koord.wording.words import count, layer_noun, name_within
 
@@ -50,6 +51,8 @@ def remarks(report: WhyReport) -> Iterator[str]:
     cause = report.cause
     if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
         yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."
+    if report.quota_holders:
+        yield quotas.holders(report.quota_holders)
     others = [gang for gang in report.gang_group if gang != report.gang]
     if others:
         yield f"It starts only together with {', '.join(others)} (same gang group)."

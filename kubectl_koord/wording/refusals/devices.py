@@ -24,6 +24,8 @@ def device_stage(reason: DeviceReason) -> str:
             return f"with GPU isolation by {provider}"
         case devices.NoPartition(wanted=wanted):
             return f"with a free partition of {wanted} GPU"
+        case devices.BeyondReservedDevices():
+            return "with the devices it asks for free in a reservation"
         case _:
             return "with the devices it asks for free"
 
@@ -57,6 +59,9 @@ def device_obstacle(reason: DeviceReason) -> str:
             return f"GPU isolation {provider} missing"
         case devices.DevicesOutsideZones(type=kind, wanted=wanted, there=there):
             return f"{there} of {wanted} {device_name(kind)} on the NUMA nodes"
+        case devices.BeyondReservedDevices(reasons=reasons):
+            found = dict.fromkeys(device_obstacle(one) for one in reasons)
+            return f"{', '.join(found)} with a reservation"
         case _:
             assert_never(reason)
 

@@ -63,6 +63,7 @@ def stage(reason: Reason, needs: Resources) -> tuple[int, str]:
             | numa.UnsatisfiedZones()
             | numa.UnalignedZones()
             | numa.InsufficientInZones()
+            | numa.BeyondReservedZones()
         ):
             return 130, "with CPUs and NUMA zones for it"
         case _:

@@ -39,5 +39,7 @@ def zone_obstacle(reason: NUMAReason) -> str:
             return f"no NUMA zones by {policy} for {listed([resource_name(one) for one, _, _ in hints])} together"
         case numa.InsufficientInZones(short=short):
             return f"insufficient {listed([resource_name(one) for one, _, _ in short])} in its NUMA zones"
+        case numa.BeyondReservedZones(reasons=reasons):
+            return f"{', '.join(dict.fromkeys(zone_obstacle(one) for one in reasons))} with a reservation"
         case _:
             assert_never(reason)

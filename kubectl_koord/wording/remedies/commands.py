@@ -132,3 +132,13 @@ def move(pod: str, evict: str, kept_free: Sequence[str]) -> str:
     gone = paste("kubectl", "wait", "--for=delete", f"pod/{name}", "-n", namespace, f"--timeout={_UNTIL_GONE}")
     cordon, uncordon = (paste("kubectl", verb, *kept_free) for verb in ("cordon", "uncordon"))
     return f"{in_turn((cordon, evict, gone))}; {uncordon}"
+
+
+def patch_quota(key: str, patch: str) -> str:
+    """Return what merges a patch into an ElasticQuota."""
+    return paste("kubectl", "patch", "elasticquota", *_named(key), "--type", "merge", "-p", patch)
+
+
+def release(reservations: Sequence[str]) -> str:
+    """Return what deletes Reservations."""
+    return paste("kubectl", "delete", "reservation", *reservations)

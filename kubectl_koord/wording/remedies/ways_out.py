@@ -1,10 +1,13 @@
 """The sentences of ways out: what to change so that a subject would be placed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.tree import Domain
+from kubectl_koord.model import accelerators
+from kubectl_koord.model.allocations import NOTHING, Allocations, DeviceAllocation
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.model.values.selectors import Taint
@@ -12,19 +15,87 @@ from kubectl_koord.wording.remedies.next_steps import at_pods, template_of
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from kubectl_koord.wording.words import amount_of, count, layer_noun, listed, requests, resource_name
 
-NONE_FOUND = "none of the changes tried lets it start, alone or in pairs."
 WAIT_FOR_TERMINATING = "Wait for the terminating pods"
 POD = "pod"
 LOWER_PRIORITY_POD = "lower-priority pod"
 
 
+Change: TypeAlias = Literal[
+    "wait",
+    "uncordon",
+    "tolerate",
+    "topology",
+    "fewer-pods",
+    "smaller-request",
+    "other-quota",
+    "raise-quota",
+    "release-reservation",
+    "free-pods",
+    "move-pod",
+    "add-nodes",
+]
+"""What may be tried."""
+
+_CHANGES: dict[Change, str] = {
+    "wait": "waiting for terminating pods",
+    "uncordon": "uncordoning nodes",
+    "tolerate": "tolerating taints",
+    "topology": "another topology spec",
+    "fewer-pods": "fewer pods",
+    "smaller-request": "smaller requests",
+    "other-quota": "other quotas",
+    "raise-quota": "higher limits of its quotas",
+    "release-reservation": "deleting reservations",
+    "free-pods": "evicting pods",
+    "move-pod": "moving pods",
+    "add-nodes": "more nodes like those there are",
+}
+
+
 class RemovedPod(Struct, frozen=True):
-    """A running pod that makes room: `needed` is what it has of what is short."""
+    """A running pod that makes room: `needed` is what it requests of what is short.
+
+    `held` are the cards, CPUs and zones that it holds where these are what is short, `claim` the one that it uses.
+    """
 
     key: str
     node: str
     priority: int
     needed: Resources
+    held: Allocations = NOTHING
+    claim: str = ""
+
+    @property
+    def has(self) -> str:
+        """What it gives back, in words."""
+        if self.claim:
+            return f"claim {self.claim}"
+        cards = _cards(self.held.devices)
+        cpus = self.held.cpus
+        numbered = [f"CPUs {_ranges(cpus.cpus)}"] if cpus is not None and cpus.cpus else []
+        zones = [f"NUMA zone {number}" for number, _ in cpus.zones] if cpus is not None and not cpus.cpus else []
+        return listed([*cards, *numbered, *zones]) or requests(self.needed)
+
+
+def none_found(tried: Collection[Change], *, quotas_alone: bool, ended: bool) -> str:
+    """Return that nothing lets it start, and what was tried.
+
+    Args:
+        tried: the changes.
+        quotas_alone: whether the quotas could be made to let it pass, and nodes still have no place for it.
+        ended: whether the search ended before everything was tried.
+
+    """
+    if not tried:
+        return "there is nothing in its way that a change of the cluster or of its pods would remove."
+    every = listed([words for change, words in _CHANGES.items() if change in tried])
+    more = (
+        "; higher limits alone would let it pass its quotas, but nodes have no place for it then"
+        if quotas_alone
+        else ""
+    )
+    rest = "; the search ended before everything was tried" if ended else ""
+    return f"none of the changes tried lets it start, alone or in pairs: {every}{more}{rest}."
 
 
 def help_depends_on(items: Iterable[Unevaluated]) -> str:
@@ -35,6 +106,27 @@ def help_depends_on(items: Iterable[Unevaluated]) -> str:
 def pair(one: str, other: str) -> str:
     """Return two ways out as one."""
     return f"{one}, and {other[0].lower()}{other[1:]}"
+
+
+def _cards(held: Iterable[DeviceAllocation]) -> list[str]:
+    """Return cards by their numbers, those together of which it has as much: `GPU 0-3`, `25% of GPU 5`."""
+    numbers: dict[str, list[int]] = {}
+    for one in held:
+        share = next((amount for name, amount in one.resources if accelerators.is_share(name)), accelerators.CARD)
+        part = f"{share}% of " if share < accelerators.CARD else ""
+        numbers.setdefault(f"{part}{one.type.upper()}", []).append(one.minor)
+    return [f"{what} {_ranges(sorted(minors))}" for what, minors in numbers.items()]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers as cpusets are written: `0-3,8`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1] = [parts[-1][0], number]
+        else:
+            parts.append([number])
+    return ",".join("-".join(map(str, part)) for part in parts)
 
 
 # --- the cluster --------------------------------------------------------------------------------
@@ -140,7 +232,7 @@ def drop_surplus(minimum: int, surplus: int, how: str) -> str:
 
 def evict(pods: Sequence[RemovedPod], kind: str, domain: Domain | None) -> str:
     """Return which pods to evict, and where; None for the whole cluster."""
-    names = listed([f"{pod.key} on {pod.node} ({requests(pod.needed)}, priority {pod.priority})" for pod in pods])
+    names = listed([f"{pod.key} on {pod.node} ({pod.has}, priority {pod.priority})" for pod in pods])
     return f"Evict {count(len(pods), kind)}{_in_domain(domain)}: {names}"
 
 
@@ -162,4 +254,4 @@ def move(pod: RemovedPod, to: str, domain: Domain | None, owner: str) -> str:
     there = _in_domain(domain)
     room = f"; this makes enough room{there}" if there else ""
     anew = f"; {owner} recreates it" if owner else " (no controller recreates it)"
-    return f"Move {pod.key} ({requests(pod.needed)}) from {pod.node} to {to}, where it fits{room}{anew}"
+    return f"Move {pod.key} ({pod.has}) from {pod.node} to {to}, where it fits{room}{anew}"

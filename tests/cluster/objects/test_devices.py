@@ -17,6 +17,7 @@ from kubectl_koord.model.devices import (
     Partition,
     PartitionSpec,
 )
+from kubectl_koord.model.values.packed import packed_strings
 from kubectl_koord.model.values.selectors import Requirement, Selector
 from tests.build import holding
 from tests.cluster.objects.wire import Json, pod, read, thing
@@ -64,8 +65,10 @@ def test_a_device_object_tells_what_each_device_is_and_where() -> None:
                 Device("fpga", 0, (), healthy=False),
             )
         ),
-        ("GPU-1", "", ""),
+        packed_strings(("GPU-1", "", "")),
     )
+    assert found is not None
+    assert tuple(found.ids) == ("GPU-1", "", "")
 
 
 def test_a_node_without_cards_has_an_empty_device_object_and_one_without_device_object_none() -> None:
@@ -82,7 +85,7 @@ def test_nodes_that_are_built_alike_share_their_layout() -> None:
     assert first is not None
     assert second is not None
     assert first.layout is second.layout
-    assert (first.ids, second.ids) == (("GPU-n1",), ("GPU-n2",))
+    assert (tuple(first.ids), tuple(second.ids)) == (("GPU-n1",), ("GPU-n2",))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,12 @@ from kubectl_koord.model.load import (
     ExpectedUse,
     NodeMetric,
     PodUsage,
+    PodUsages,
     Thresholds,
     UsageOverTime,
+    UsagesOverTime,
+    pod_usages,
+    usages_over_time,
 )
 from kubectl_koord.model.pods import Resources
 from tests.cluster.objects.wire import Json, pending, read, thing
@@ -53,7 +57,9 @@ def test_a_metric_stays_as_it_was_measured() -> None:
         used=(("cpu", 2000), ("memory", MEM)),
         updated="2026-11-20T09:10:00Z",
         interval=600,
-        pods=(PodUsage("default", "p", (("cpu", 100),)), PodUsage("default", "x", (("cpu", 1000),), is_prod=True)),
+        pods=pod_usages(
+            [PodUsage("default", "p", (("cpu", 100),)), PodUsage("default", "x", (("cpu", 1000),), is_prod=True)]
+        ),
         thresholds=Thresholds(whole=(("cpu", 0), ("memory", 80))),
         raw_allocatable=(("cpu", 4000),),
     )
@@ -73,8 +79,23 @@ def test_usage_over_a_time_and_of_the_system_is_kept() -> None:
     assert load(a_node(), thing("NodeMetric", "n1", status={"nodeMetric": measured})) == NodeMetric(
         used=(("cpu", 2000),),
         system=(("cpu", 1000),),
-        over_time=(UsageOverTime("p95", 3900.5, (("cpu", 3000),)),),
+        over_time=usages_over_time([UsageOverTime("p95", 3900.5, (("cpu", 3000),))]),
     )
+
+
+def test_what_was_measured_comes_out_as_it_went_in() -> None:
+    pods = (PodUsage("default", "p", (("cpu", 100),)), PodUsage("x", "q", (("memory", (1 << 64) - 1),), is_prod=True))
+    over_time = (UsageOverTime("p95", 3900.5, (("cpu", 3000),)), UsageOverTime("avg", 300, ()))
+    found = NodeMetric(None, pods=pod_usages(pods), over_time=usages_over_time(over_time))
+    assert isinstance(found.pods, PodUsages)
+    assert isinstance(found.over_time, UsagesOverTime)
+    assert (tuple(found.pods), tuple(found.over_time)) == (pods, over_time)
+
+
+def test_numbers_beyond_64_bits_are_kept_as_they_are() -> None:
+    pods = (PodUsage("default", "p", (("cpu", 1 << 64),)),)
+    over_time = (UsageOverTime("p95", 60, (("cpu", 1 << 64),)),)
+    assert (pod_usages(pods), usages_over_time(over_time)) == (pods, over_time)
 
 
 def test_a_metric_without_a_measurement_is_told_from_none() -> None:

@@ -2,10 +2,16 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import structs
 
+from kubectl_koord.cluster.objects.pods import decode
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
 from kubectl_koord.model.reservations import OwnerReference
+from kubectl_koord.model.values.packed import PackedLabels
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
 
 GANG = "gang.scheduling.koordinator.sh/"
@@ -76,7 +82,7 @@ def test_a_pod_with_a_node_runs() -> None:
             ],
         },
     )
-    assert found == RunningPod(
+    assert structs.replace(found, labels=tuple(found.labels)) == RunningPod(
         namespace="default",
         name="p",
         node="n1",
@@ -226,3 +232,32 @@ def test_names_of_volumes_that_tie_a_pod_to_nothing_do_not_part_shapes() -> None
     one, other, tied = read(with_token("a"), with_token("b"), with_token("c", claim)).running["n1"]
     assert one.requirements is other.requirements
     assert (one.requirements.claims, tied.requirements.claims) == ((), ("data",))
+
+
+def test_a_running_pod_keeps_its_labels_in_the_order_of_their_names_however_they_were_written() -> None:
+    labels = {"b": None, "a": "ä\0"}
+    assert tuple(running(labels=labels).labels) == (("a", "ä\0"), ("b", ""))
+    assert running(labels=labels).labels == running(labels={"a": "ä\0", "b": ""}).labels
+
+
+def test_pods_with_equal_labels_share_them() -> None:
+    labels = ({"x": "1", "y": "2"}, {"x": "1", "y": "2"}, {"x": "1", "y": "3"})
+    written = [pod(name, labels=each, nodeName="n1") for name, each in zip("abc", labels, strict=True)]
+    first, second, other = read(*written).running["n1"]
+    assert isinstance(first.labels, PackedLabels)
+    assert first.labels is second.labels
+    assert isinstance(other.labels, PackedLabels)
+    assert first.labels.names is other.labels.names
+
+
+def test_a_pod_without_details_is_the_same_but_for_labels_owner_and_times() -> None:
+    labels = {
+        "scheduling.koordinator.sh/questioned-object-key": "x",
+        "scheduling.koordinator.sh/disable-preemptible": "true",
+        "koordinator.sh/qosClass": "BE",
+    }
+    times: Json = {"creationTimestamp": "2026-11-20T09:00:00Z", "ownerReferences": [{"kind": "Set", "name": "s"}]}
+    written = msgspec.convert(pod("a", labels=labels, nodeName="n1", **times), Pod)
+    whole, lean = (decode.pod(written, PodPool(details=keeps)) for keeps in (True, False))
+    assert isinstance(whole, RunningPod)
+    assert lean == structs.replace(whole, labels=(), owner="", created="", scheduled="")

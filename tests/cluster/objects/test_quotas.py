@@ -64,7 +64,7 @@ def test_a_quota_is_kept_whole() -> None:
 
 
 def test_what_is_not_written_is_as_the_scheduler_takes_it() -> None:
-    assert found() == Quota("default", "team")
+    assert found() == Quota("default", "team", weighs_max=True)
     assert found(ROOT).parent == ""
 
 
@@ -140,3 +140,12 @@ def test_the_cluster_configures_quotas_in_the_config_map_and_in_the_flags_of_the
     assert read(deployment).config.quotas == QuotaSettings(trees=True)
     both = read(deployment, thing("ConfigMap", "koord-scheduler-config", data=written))
     assert both.config.quotas == QuotaSettings(trees=True, check_parents=True)
+
+
+@pytest.mark.parametrize(
+    ("weight", "follows"), [('{"cpu": "2"}', False), ('{"cpu": "0"}', True), ("{", True), ("", True)]
+)
+def test_a_weight_that_is_not_written_is_the_maximum_and_follows_it(weight: str, *, follows: bool) -> None:
+    quota = found(annotations={PREFIX + "shared-weight": weight}, spec={"max": {"cpu": "4"}})
+    assert (quota.weighs_max, quota.key) == (follows, "default/team")
+    assert (quota.weight == quota.max) is follows

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.allocations import NOTHING, Allocations, CPUAllocation
 from kubectl_koord.model.pods import PodRequirements, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,
@@ -97,6 +97,13 @@ def test_a_reservation_is_read_as_a_whole() -> None:
     assert (found.reservations, found.reserved) == ((reservation,), (room,))
 
 
+def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -> None:
+    status = '{"cpuset": "0-1", "numaNodeResources": [{"node": 1, "resources": {"cpu": "2"}}]}'
+    found = held(meta={"annotations": {SCHEDULING + "resource-status": status}})
+    cpus = CPUAllocation((0, 1), ((1, (("cpu", 2000),)),))
+    assert [room.allocations for room in found.reserved] == [Allocations(cpus=cpus, reservation="r")]
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
@@ -163,6 +170,26 @@ def test_a_reservation_that_holds_no_room_is_none(fields: Json) -> None:
 )
 def test_a_reservation_holds_room_until_it_expires(fields: Json) -> None:
     assert len(held(**fields).reserved) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "expires"),
+    [
+        ({"expires": "2999-01-01T01:00:00+01:00"}, "2999-01-01T01:00:00+01:00"),
+        ({"ttl": "24h", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, "2999-01-01T00:00:00Z"),
+        ({"ttl": "0s", "meta": {"creationTimestamp": "2998-12-31T00:00:00Z"}}, ""),
+        ({"ttl": "24h"}, ""),
+        ({"expires": "soon"}, ""),
+    ],
+)
+def test_when_a_reservation_expires_is_told_where_it_is_known(fields: Json, expires: str) -> None:
+    (reservation,) = held(**fields).reservations
+    assert (reservation.expires, reservation.terminating) == (expires, False)
+
+
+def test_a_reservation_that_is_being_deleted_says_so() -> None:
+    (reservation,) = held(meta={"deletionTimestamp": "2999-01-01T00:00:00Z"}).reservations
+    assert reservation.terminating
 
 
 def test_a_reservation_for_one_owner_ends_when_it_has_one() -> None:

@@ -249,3 +249,23 @@ def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: s
 def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: dict[str, Any], elects: bool) -> None:  # noqa: FBT001
     written = thing("Deployment", name, spec={"template": {"spec": {"containers": [container]}}})
     assert collect(written).snapshot(moment="", source="file").config.elects_leader is elects
+
+
+NOT_LATER = ("filter", "reserve")
+
+
+@pytest.mark.parametrize(
+    ("plugins", "lacks"),
+    [
+        ("{}", ()),
+        ("[]", ()),
+        ("{score: {enabled: [{name: Reservation}]}}", ("preFilter", "filter", "reserve")),
+        ("{preFilter: {enabled: [{name: Reservation}]}, filter: {enabled: [{name: Other}, 5]}, reserve: 3}", NOT_LATER),
+        ("{multiPoint: {enabled: [{name: Reservation}]}}", ()),
+        ("{multiPoint: {enabled: [{name: Reservation}]}, reserve: {disabled: [{name: Reservation}]}}", ("reserve",)),
+        ("{multiPoint: {enabled: [{name: Reservation}]}, filter: {disabled: [{name: '*'}]}}", ("filter",)),
+    ],
+)
+def test_the_profile_tells_where_reservations_are_not_enabled(plugins: str, lacks: tuple[str, ...]) -> None:
+    found = configured(f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n")
+    assert found.reservation_lacks == lacks

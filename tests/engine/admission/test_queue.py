@@ -9,7 +9,6 @@ from kubectl_koord.engine.admission.queue import (
     JobsAhead,
     Placed,
     SchedulingQueue,
-    by_node,
     by_priority_and_age,
     fits_wherever,
     higher_priority,
@@ -40,7 +39,7 @@ def queue(asked: list[str], *, certain: bool = True) -> SchedulingQueue:
         asked.append(subject.key)
         if subject.key == "default/mid":
             return None
-        return Placed(dict.fromkeys((pod.key for pod in subject.pending), "n1"), certain)
+        return Placed({"n1": subject.pending}, certain)
 
     return SchedulingQueue(subjects(), of(DRAWN), place)
 
@@ -78,11 +77,6 @@ def test_where_pods_go_that_are_all_alike_matters_only_to_a_plan() -> None:
     planned = queue([], certain=False).ahead_of(DRAWN.subject("low"), is_planned=True)
     assert [pod.name for pod in planned.undetermined] == ["top-0", "top-1", "also-mid"]
     assert (on(planned.fixed, "n1"), on(planned.view, "n1")) == ([], ["top-0", "top-1", "also-mid"])
-
-
-def test_a_placement_is_told_by_node_and_leaves_out_pods_that_have_none() -> None:
-    first, second = DRAWN.subject("top").pending
-    assert by_node((first, second), {first.key: "n2"}) == {"n2": [first]}
 
 
 @pytest.mark.parametrize(

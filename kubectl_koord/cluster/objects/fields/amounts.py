@@ -1,5 +1,6 @@
 """Lists of resources."""
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from kubectl_koord.model import pods
@@ -19,8 +20,12 @@ _RENAMED = {
 }
 
 
-def amounts(written: Amounts | None) -> Nano:
+def amounts(written: Amounts | None, parse: Callable[[str | float], int] = quantity.parse) -> Nano:
     """Return a resource list in billionths, under the names that the scheduler uses.
+
+    Args:
+        written: the list.
+        parse: reads an amount.
 
     Raises:
         QuantityError: naming the resource whose amount is no quantity.
@@ -34,7 +39,7 @@ def amounts(written: Amounts | None) -> Nano:
         if new != resource and written is not None and new in written:
             continue
         try:
-            result[new] = quantity.parse(text)
+            result[new] = parse(text)
         except quantity.QuantityError as problem:
             raise quantity.QuantityError(f"{resource}: {problem}") from None
     return result

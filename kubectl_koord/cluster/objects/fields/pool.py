@@ -14,12 +14,18 @@ class Pool:
     def __init__(self) -> None:
         """Start with nothing seen."""
         self._labels: dict[selectors.Labels, selectors.Labels] = {}
+        self._pairs: dict[tuple[str, str | None], tuple[str, str]] = {}
         self._allocatable: dict[tuple[tuple[str, str | int | float], ...], pods.Resources] = {}
 
     def labels(self, written: Mapping[str, str | None] | None) -> selectors.Labels:
         """Return labels in key order, one object for all equal sets."""
-        new = tuple(sorted((intern(key), intern(value or "")) for key, value in (written or {}).items()))
+        pairs = self._pairs
+        new = tuple(sorted([pairs.get(pair) or self._pair(*pair) for pair in (written or {}).items()]))
         return self._labels.setdefault(new, new)
+
+    def _pair(self, key: str, value: str | None) -> tuple[str, str]:
+        pair = intern(key), intern(value or "")
+        return self._pairs.setdefault((key, value), pair) if value is None else self._pairs.setdefault(pair, pair)
 
     def allocatable(self, written: Amounts | None) -> pods.Resources:
         """Return a node's amounts, one object for all equal lists.

@@ -49,8 +49,11 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
     meta = written.metadata
     shared = pool.pod_labels(meta.labels)
     annotations = meta.annotations
-    created = meta.creation_timestamp or ""
     scheduled, preempted = _history(written.status.conditions)
+    if pool.details:
+        created, owned_by = meta.creation_timestamp or "", owner(meta)
+    else:
+        created = scheduled = owned_by = ""
     return pods.RunningPod(
         namespace=namespace(meta),
         name=meta.name,
@@ -63,7 +66,7 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         terminating=meta.deletion_timestamp is not None,
         preempted=preempted,
         created=created,
-        owner=owner(meta),
+        owner=owned_by,
         selector=(annotations.get(_SELECTOR_ANNOTATION) or "") if annotations else "",
         labels=shared.labels,
         scheduled=created if scheduled == created else scheduled,
@@ -119,7 +122,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         condition=_scheduled_condition(written.status.conditions),
         created=meta.creation_timestamp or "",
         owner=owner(meta),
-        labels=shared.labels,
+        labels=pool.labels(meta.labels),
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),

@@ -13,7 +13,7 @@ from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods
 from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.values import selectors
+from kubectl_koord.model.values.packed import PackedLabels
 
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 
@@ -23,7 +23,7 @@ _encode = msgspec.msgpack.Encoder().encode
 class PodLabels(msgspec.Struct, frozen=True, gc=False):
     """What a set of labels says of a pod."""
 
-    labels: selectors.Labels
+    labels: pods.AnyLabels
     job: str
     protected: bool
     qos: Qos
@@ -32,12 +32,22 @@ class PodLabels(msgspec.Struct, frozen=True, gc=False):
 class PodPool(Pool):
     """Also the requirements of pods, and what their labels say."""
 
-    def __init__(self) -> None:
-        """Start with nothing seen."""
+    def __init__(self, *, details: bool = True) -> None:
+        """Start with nothing seen.
+
+        Args:
+            details: whether the labels, the owner and the times of running pods are kept; what labels say of a pod is
+                found out in any case.
+
+        """
         super().__init__()
+        self.details = details
         self._requirements: dict[pods.PodRequirements, pods.PodRequirements] = {}
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
-        self._pod_labels: dict[tuple[tuple[str, str | None], ...], PodLabels] = {}
+        self._pod_labels: dict[tuple[str, ...], dict[bytes, PodLabels]] = {}
+        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._unlabelled: dict[PodLabels, PodLabels] = {}
+        self._qos: dict[Qos, Qos] = {}
         self._allocations: dict[Allocations, Allocations] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
@@ -68,14 +78,34 @@ class PodPool(Pool):
         return self._allocations.setdefault(new, new)
 
     def pod_labels(self, written: Mapping[str, str | None] | None) -> PodLabels:
-        """Return what a pod's labels say."""
-        key = tuple(written.items()) if written else ()
-        found = self._pod_labels.get(key)
+        """Return what a pod's labels say, one object for all equal ones."""
+        labels = written or {}
+        if not self.details:
+            return self._said((), labels)
+        names, values = tuple(labels), list(labels.values())
+        alike = self._pod_labels.get(names)
+        if alike is None:
+            alike = self._pod_labels[tuple(map(intern, names))] = {}
+        key = _encode(values)
+        found = alike.get(key)
         if found is None:
-            labels = written or {}
-            job = intern(labels.get(_JOB_LABEL) or "")
-            found = self._pod_labels[key] = PodLabels(self.labels(labels), job, _is_protected(labels), qos_of(labels))
+            found = alike[key] = self._said(self._packed(names, key, values), labels)
         return found
+
+    def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
+        qos = qos_of(labels)
+        qos = self._qos.setdefault(qos, qos)
+        new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
+        return new if kept else self._unlabelled.setdefault(new, new)
+
+    def _packed(self, names: tuple[str, ...], content: bytes, values: list[str | None]) -> pods.AnyLabels:
+        """Return labels in the order of their names, in which API servers write them."""
+        if not names:
+            return ()
+        if None in values or sorted(names) != list(names):
+            labels = dict(sorted(zip(names, values, strict=True)))
+            names, content = tuple(labels), _encode([value or "" for value in labels.values()])
+        return PackedLabels(self._names.setdefault(names, names), content)
 
 
 def _without_node(spec: PodSpec) -> bytes:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector, node_terms
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.pods import numa
 from kubectl_koord.cluster.objects.pods.fields import (
     Affinity,
@@ -79,12 +80,14 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     spec = pod.spec
     affinity = spec.affinity or Affinity()
     return pods.PodRequirements(
-        requests=requests(spec),
-        selector=tuple(sorted((spec.node_selector or {}).items())),
+        requests=shared(requests(spec)),
+        selector=shared(tuple(sorted((spec.node_selector or {}).items()))),
         affinity=_node_terms(affinity.node_affinity),
-        tolerations=tuple(
-            selectors.Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect)
-            for t in spec.tolerations or ()
+        tolerations=shared(
+            tuple(
+                shared(selectors.Toleration(key=t.key, operator=t.operator, value=t.value, effect=t.effect))
+                for t in spec.tolerations or ()
+            )
         ),
         ports=tuple(_ports(spec)),
         spread=tuple(_spread(pod)),
@@ -96,7 +99,7 @@ def requirements(pod: Pod) -> pods.PodRequirements:
             if volume.persistent_volume_claim is not None
         ),
         ephemeral=tuple(volume.name for volume in spec.volumes or () if volume.ephemeral is not None),
-        expected=expected_use(pod),
+        expected=shared(expected_use(pod)),
         is_prod=priority_class(pod) == "koord-prod",
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from kubectl_koord.cluster.objects.fields.meta import strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.selectors import NodeSelectorTerm, label_requirements
 from kubectl_koord.cluster.objects.pods import fields
@@ -124,7 +125,7 @@ def operating(written: fields.Pod, pod: pods.RunningPod) -> reservations.Reserva
         size=size,
         owners=_operating_owners(written.metadata.annotations),
         policy="Aligned",
-        labels=pod.labels,
+        labels=tuple(sorted(strings(written.metadata.labels).items())),
         resources=tuple(resource for resource, _ in size),
         is_pod=True,
     )

@@ -5,13 +5,16 @@ Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `reque
 ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
 """
 
+from collections.abc import Collection
+from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, state_classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
-from kubectl_koord.engine.fit.device_share.books import DeviceBooks, books_of
+from kubectl_koord.engine.fit.device_share.books import DeviceBooks, Ways, books_of, ways_of
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
 from kubectl_koord.engine.fit.device_share.request import DeviceRequest, request_of
@@ -22,11 +25,13 @@ from kubectl_koord.engine.reasons.devices import (
 )
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.devices import DeviceLayout, DeviceStrategy
+from kubectl_koord.model.devices import DeviceLayout
 from kubectl_koord.model.numa import policy_of
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom
+from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 
@@ -35,10 +40,12 @@ __all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_o
 _ISOLATION = "koordinator.sh/gpu-isolation-provider"
 
 
-class DeviceShare(Stateless, Struct, frozen=True):
+class DeviceShare(ByClass, Struct, frozen=True):
     """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared.
 
-    `filters_best_effort` tells whether the NUMA policy BestEffort is looked at before a node is chosen.
+    `defers` tells whether there may be nodes of which not all devices are looked for before Reserve.
+    `filters_best_effort` tells whether the NUMA policy BestEffort is looked at before a node is chosen. `mine` are the
+    reservations that match the trigger.
     """
 
     depends_on: ClassVar[DependsOn] = "books"
@@ -46,6 +53,8 @@ class DeviceShare(Stateless, Struct, frozen=True):
     snapshot: Identity[Snapshot]
     unshareable: frozenset[tuple[str, str]] = frozenset()
     filters_best_effort: bool = False
+    mine: Matched = NONE_MATCHED
+    defers: bool = False
 
     def reject(self, pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
         """Return why the node's devices do not do."""
@@ -58,14 +67,20 @@ class DeviceShare(Stateless, Struct, frozen=True):
         layout = state.node.devices.layout if state.node.devices is not None else None
         if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
             return self._refusal(state)  # who had a device of that type there decides
+        if state.rooms:
+            return self._refusal(state)  # who may draw on what is reserved decides
         answers = _answers(self.snapshot.value, self.request)
         key, kept = _alike(state, layout)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
 
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
+        return device_classes(view)
+
     def _refusal(self, state: NodeState) -> Reason | None:
-        place = place_of(self.request, state, self.snapshot.value)
+        place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
         found = allocate(self.request, place) if place is not None else ()
         return None if isinstance(found, tuple) else found
 
@@ -79,12 +94,26 @@ class DeviceShare(Stateless, Struct, frozen=True):
         kind = (labels.get(VENDOR, ""), labels.get(MODEL, ""))
         return SharingUnsupported(*kind) if kind in self.unshareable else None
 
+    def may_fail_to_reserve(self) -> bool:
+        """Tell whether a node that has devices for the filter may have none at Reserve.
+
+        Devices of several types that must be on the same PCIe switches may be there by the first cards that fit, and
+        not by those that score best, which count at Reserve alone; and types may be left to Reserve (`defers`). Without
+        either, Reserve has at least what the filter had: with one type, scores change which devices are taken, not how
+        many fit; the reservation that is taken holds the devices, or lacks them and gives way to all that match
+        together, which have more than each; and NUMA nodes are fixed only where they have the devices.
+        """
+        joint = self.request.joint
+        return self.defers or (joint is not None and joint.scope == "SamePCIe" and len(joint.types) > 1)
+
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the devices that suit best."""
         snapshot = self.snapshot.value
         zones = None if booked.numa_nodes is None else frozenset(booked.numa_nodes)
-        place = place_of(self.request, state, snapshot, zones, snapshot.config.device_strategy)
-        found = allocate(self.request, place) if place is not None else ()
+        place = place_of(self.request, state, snapshot, zones, self.mine)
+        if place is None:
+            return booked
+        found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_strategy))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
 
@@ -100,7 +129,35 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
     if snapshot.gap("Device") is not None:
         return None
     unshareable = snapshot.config.unshareable_gpus if cluster.rules.knows_unshareable_gpus else ()
-    return DeviceShare(request, Identity(snapshot), frozenset(unshareable), cluster.rules.filters_best_effort)
+    mine = matched(cluster.view, trigger, cluster.once)
+    defers = any(request.is_left_to_reserve(kind) for kind, _ in request.amounts) and _plans_secondaries(snapshot)
+    best_effort = cluster.rules.filters_best_effort
+    return DeviceShare(request, Identity(snapshot), frozenset(unshareable), best_effort, mine, defers)
+
+
+class Nomination(Struct, frozen=True):
+    """Which of the reservations that match a pod have devices for it."""
+
+    request: DeviceRequest
+    snapshot: Identity[Snapshot]
+    mine: Matched
+
+    def gives(self, state: NodeState, uid: str) -> bool:
+        """Tell whether a reservation has the devices, or holds none at all (`FilterNominateReservation`)."""
+        place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
+        drawing = tuple(way for way in place.drawing if way[0] == uid) if place is not None else ()
+        if place is None or not drawing:
+            return True
+        return isinstance(allocate(self.request, structs.replace(place, drawing=drawing, must_draw=True)), tuple)
+
+
+def nomination(trigger: PendingPod, cluster: Cluster) -> Nomination | None:
+    """Return which reservations have the devices that a pod asks for; None where it asks for none that are known."""
+    request = request_of(trigger.requirements)
+    snapshot = cluster.view.snapshot
+    if not isinstance(request, DeviceRequest) or snapshot.gap("Device") is not None:
+        return None
+    return Nomination(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once))
 
 
 def place_of(
@@ -108,7 +165,7 @@ def place_of(
     state: NodeState,
     snapshot: Snapshot,
     zones: frozenset[int] | None = None,
-    strategy: DeviceStrategy | None = None,
+    mine: Matched = NONE_MATCHED,
 ) -> Place | None:
     """Return where devices are looked for; None where the scheduler knows of no device on the node, and lets pods pass.
 
@@ -118,31 +175,72 @@ def place_of(
         snapshot: the cluster as it was read. Who had devices there has made the scheduler know of them, even where
             there is no Device object: so it stays when the pod goes.
         zones: the NUMA nodes that are left, None for all.
-        strategy: how devices are scored at Reserve; None before.
+        mine: the reservations that match who asks.
 
     """
-    books = state.booked(books_of)
+    ways = state.booked(ways_of, mine) if state.rooms else Ways((), state.booked(books_of))
+    books = ways.other
     known = {kind: _minors(kind, books) or _once(kind, state.node.name, snapshot) for kind, _ in request.amounts}
     if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
         return None
-    return Place(state.node, books, known, zones, strategy)
+    return Place(state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw)
 
 
-def _alike(state: NodeState, layout: DeviceLayout) -> tuple[object, object]:
+@memoised
+def _plans_secondaries(snapshot: Snapshot) -> bool:
+    devices = (node.devices for node in snapshot.nodes.values())
+    return any(one is not None and one.layout.plans_secondaries for one in devices)
+
+
+@memoised
+def device_classes(view: View) -> Collection[NodeSet]:
+    """Return the nodes of which DeviceShare sees the same: their labels, their devices, and what is booked of these."""
+    return state_classes(view, _Seen(Identity(view.snapshot))).values()
+
+
+class _Seen(Struct, frozen=True):
+    """What DeviceShare sees of a node, as a key for as long as its pods are held."""
+
+    snapshot: Identity[Snapshot]
+
+    def __call__(self, state: NodeState) -> tuple[object, ...]:
+        node = state.node
+        labels = dict(node.labels)
+        layout = node.devices.layout if node.devices is not None else None
+        policy = node.numa.policy if node.numa is not None else ""
+        alone = state.rooms or node.name in _with_others(self.snapshot.value)
+        own = node.name if alone else ""
+        return (own, policy, *map(labels.get, (_ISOLATION, VENDOR, MODEL)), _alike(state, layout)[0])
+
+
+@memoised
+def _with_others(snapshot: Snapshot) -> frozenset[str]:
+    """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
+    booked = ((node, pod.allocations) for node, pods in snapshot.running.items() for pod in pods)
+    reserved = ((room.node, room.allocations) for room in snapshot.reserved)
+    found: set[str] = set()
+    for name, allocations in chain(booked, reserved):
+        if allocations.devices and name in snapshot.nodes:
+            devices = snapshot.nodes[name].devices
+            if devices is None or not all(devices.layout.of_type(one.type) for one in allocations.devices):
+                found.add(name)
+    return frozenset(found)
+
+
+def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
     """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
 
     The latter must be kept with the key: it holds identities, which another object may have once these are gone.
     """
     booked: list[int] = []
-    rooms: list[int] = []
     kept: list[object] = [layout]
     for one in state.occupants:
         allocations = one.allocations
         if allocations is not None and allocations.devices:
-            (rooms if isinstance(one, ReservedRoom) else booked).append(id(allocations))
+            booked.append(id(allocations))
             kept.append(allocations)
-    table = () if layout.partitions is not None else labels_of_table(state.node)
-    return (id(layout), table, tuple(sorted(booked)), tuple(rooms)), kept
+    table = () if layout is not None and layout.partitions is not None else labels_of_table(state.node)
+    return (id(layout), table, tuple(sorted(booked))), kept
 
 
 @memoised

@@ -7,18 +7,20 @@ short the scheduler names one of them at random; here it is the first.
 from collections.abc import Collection, Iterable, Mapping
 from typing import TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.device_share import gpus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
 from kubectl_koord.engine.fit.device_share.cards import Cards, cards_of, is_selected
 from kubectl_koord.engine.fit.device_share.request import CARD, MEMORY, RATIO, DeviceRequest
 from kubectl_koord.engine.reasons.devices import (
+    BeyondReservedDevices,
+    ByBooks,
+    DeviceReason,
     DevicesApart,
     DevicesMissing,
     DevicesShort,
 )
-from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.allocations import DeviceAllocation
 from kubectl_koord.model.devices import GPU, Device, DeviceHint, DeviceStrategy
 from kubectl_koord.model.objects import Node
@@ -33,7 +35,9 @@ class Place(Struct, frozen=True):
 
     `minors` are those of each type that the scheduler knows on the node: of its Device object, and those that pods
     have or had booked. `zones` are the NUMA nodes that are left, None for all. `strategy` is how cards are scored:
-    None before Reserve, where the scheduler takes the first that fit.
+    None before Reserve, where the scheduler takes the first that fit. `drawing` are the books with each of the
+    Reservations that hold devices for the pod, by uid, which come before `books`; where there are any and the pod
+    `must_draw`, there is no other way.
     """
 
     node: Node
@@ -41,6 +45,16 @@ class Place(Struct, frozen=True):
     minors: Mapping[str, frozenset[int]]
     zones: frozenset[int] | None = None
     strategy: DeviceStrategy | None = None
+    drawing: tuple[tuple[str, DeviceBooks], ...] = ()
+    must_draw: bool = False
+
+    def reserving(self, reservation: str, strategy: DeviceStrategy) -> "Place":
+        """Return the same at Reserve, where it is known which reservation the pod takes, empty for none.
+
+        Devices that it lacks are then given without it, even to a pod that must use one (`allocateWithNominated`).
+        """
+        drawing = tuple(way for way in self.drawing if way[0] == reservation)
+        return structs.replace(self, strategy=strategy, drawing=drawing, must_draw=False)
 
 
 class Wanted(Struct, frozen=True):
@@ -52,8 +66,21 @@ class Wanted(Struct, frozen=True):
     hint: DeviceHint
 
 
-def allocate(request: DeviceRequest, place: Place) -> Devices | Reason:
-    """Return the devices that a pod gets, or the first reason why it gets none."""
+def allocate(request: DeviceRequest, place: Place) -> Devices | DeviceReason:
+    """Return the devices that a pod gets, or why it gets none."""
+    refusals: list[ByBooks] = []
+    for _, books in place.drawing:
+        found = _by_books(request, structs.replace(place, books=books))
+        if isinstance(found, tuple):
+            return found
+        refusals.append(found)
+    if refusals and place.must_draw:
+        return BeyondReservedDevices(tuple(refusals))
+    return _by_books(request, place)
+
+
+def _by_books(request: DeviceRequest, place: Place) -> Devices | ByBooks:
+    """Return the devices that a pod gets by one set of books, or the first reason why it gets none."""
     wanted = wanted_of(request, place)
     if not isinstance(wanted, dict):
         return wanted
@@ -72,7 +99,7 @@ def allocate(request: DeviceRequest, place: Place) -> Devices | Reason:
     return tuple(_filled(one, place.books) for kind in sorted(found) for one in found[kind])
 
 
-def wanted_of(request: DeviceRequest, place: Place) -> dict[str, Wanted] | Reason:
+def wanted_of(request: DeviceRequest, place: Place) -> dict[str, Wanted] | ByBooks:
     """Return how many devices are needed by type, or which type the node lacks (`Prepare`)."""
     found: dict[str, Wanted] = {}
     for kind, amounts in request.amounts:
@@ -108,7 +135,7 @@ def _counted(amounts: Resources, hint: DeviceHint, place: Place) -> Wanted:
     return Wanted(hint.type, 1, amounts, hint)
 
 
-def _jointly(request: DeviceRequest, wanted: Mapping[str, Wanted], place: Place) -> dict[str, Devices] | Reason:
+def _jointly(request: DeviceRequest, wanted: Mapping[str, Wanted], place: Place) -> dict[str, Devices] | ByBooks:
     """Return the devices of types that are allocated jointly, by the PCIe switches of the first (`jointAllocate`)."""
     joint = request.joint
     first, *others = joint.types if joint is not None else ()
@@ -136,7 +163,7 @@ def _switches(devices: Devices, books: DeviceBooks) -> frozenset[str]:
     return frozenset(device.place.pcie for device in placed if device.place is not None)
 
 
-def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozenset[str]) -> Devices | Reason:
+def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozenset[str]) -> Devices | ByBooks:
     """Return the devices of one type, for others than GPUs preferably on the switches that are named."""
     cards = cards_of(place.books, wanted.type, wanted.hint, place.zones)
     if request.gpu is None or wanted.type != GPU:
@@ -152,14 +179,17 @@ def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozens
     return tuple(DeviceAllocation(GPU, minor, wanted.each) for minor in found)
 
 
-def _any(wanted: Wanted, cards: Cards, place: Place, near: frozenset[str]) -> Devices | Reason:
+def _any(wanted: Wanted, cards: Cards, place: Place, near: frozenset[str]) -> Devices | ByBooks:
     """Return the devices that suit best (`defaultAllocateDevices`)."""
     request = dict(wanted.each)
+    reserved = place.books.reserved.get(wanted.type, frozenset())
     fitting = cards.fitting(request)
+    if reserved and place.books.restricted:
+        fitting = tuple(minor for minor in fitting if minor in reserved)
     scored = [(-cards.score(request, minor, place.strategy), minor) for minor in fitting]
     most = max(wanted.number, len(near))
     found: list[DeviceAllocation] = []
-    for minor in _near_first(sorted(scored), cards.devices, near):
+    for minor in _in_turn(scored, cards.devices, near, reserved):
         functions: tuple[str, ...] = ()
         if wanted.hint.function_selector is not None:
             in_use = place.books.functions.get((wanted.type, minor), frozenset())
@@ -170,6 +200,15 @@ def _any(wanted: Wanted, cards: Cards, place: Place, near: frozenset[str]) -> De
         if len(found) == most:
             break
     return tuple(found) if len(found) >= wanted.number else DevicesShort(wanted.type, wanted.number, len(found))
+
+
+def _in_turn(
+    scored: list[tuple[int, int]], devices: Mapping[int, Device], near: frozenset[str], reserved: frozenset[int]
+) -> Iterable[int]:
+    """Return the minors in the order in which they are tried: those that a Reservation holds, else near ones first."""
+    if reserved:
+        return [minor for *_, minor in sorted((minor not in reserved, score, minor) for score, minor in scored)]
+    return _near_first(sorted(scored), devices, near)
 
 
 def _near_first(

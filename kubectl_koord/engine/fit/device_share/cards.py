@@ -71,7 +71,7 @@ def cards_of(books: DeviceBooks, kind: str, hint: DeviceHint, zones: Collection[
     chosen = {
         device.minor: device
         for device in books.layout.of_type(kind)
-        if _is_in(device, zones) and is_selected(hint.selector, device)
+        if books.gives(device) and _is_in(device, zones) and is_selected(hint.selector, device)
     }
     if all(is_zero(amounts) for amounts in free.values()):
         chosen = {}

@@ -13,11 +13,11 @@ from kubectl_koord.engine.fit.device_share.books import total
 from kubectl_koord.engine.fit.device_share.cards import Cards
 from kubectl_koord.engine.fit.device_share.request import GPURequest
 from kubectl_koord.engine.reasons.devices import (
+    ByBooks,
     DevicesShort,
     NoPartition,
     ScopeUnsupported,
 )
-from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.devices import GPU, Device, DeviceLayout, DeviceStrategy, Partition, PartitionTable
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
@@ -33,7 +33,7 @@ _PAIRED: PartitionTable = tuple(
 _WEIGHTS = ((8, 10000), (4, 100), (2, 1))
 
 
-def by_partition(asked: GPURequest, cards: Cards, node: Node, layout: DeviceLayout) -> tuple[int, ...] | Reason:
+def by_partition(asked: GPURequest, cards: Cards, node: Node, layout: DeviceLayout) -> tuple[int, ...] | ByBooks:
     """Return the cards of a free partition, none where none is needed and none is free; or why none is given."""
     if asked.shared:
         return ()
@@ -130,7 +130,7 @@ class _Choice(Struct, frozen=True):
 
 def by_topology(
     asked: GPURequest, cards: Cards, layout: DeviceLayout, strategy: DeviceStrategy | None
-) -> tuple[int, ...] | Reason:
+) -> tuple[int, ...] | ByBooks:
     """Return the cards of the scope that suits best; none where scopes do not matter; or why there are too few."""
     root = _tree(layout)
     if root is None or (asked.shared and asked.number > 1):

@@ -10,9 +10,9 @@ from msgspec import Struct
 from kubectl_koord.engine.fit.numa.books import MILLI, Booked, free_amounts, free_cpus
 from kubectl_koord.engine.fit.numa.taking import take
 from kubectl_koord.engine.fit.numa.terms import Terms, Wants
-from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import (
     InsufficientInZones,
+    Lack,
     NotEnoughCPUs,
 )
 from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, members
@@ -22,13 +22,17 @@ Amounts = Mapping[int, Mapping[str, int]]
 
 
 class Room(Struct, frozen=True):
-    """What of a node a pod may take: amounts by zone, and CPUs. Of zones only as much CPU as there are CPUs to bind."""
+    """What of a node a pod may take: amounts by zone, and CPUs. Of zones only as much CPU as there are CPUs to bind.
+
+    Of CPUs it takes no more than `most`, None for any number.
+    """
 
     node: NodeNUMA
     wants: Wants
     terms: Terms
     amounts: Amounts
     cpus: CPUSet
+    most: int | None = None
 
 
 class Portion(Struct, frozen=True):
@@ -48,10 +52,10 @@ def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> Room:
             if free.get("cpu"):
                 there = (cpus & node.cpus_of(zone)).bit_count()
                 free["cpu"] = min(free["cpu"], there * MILLI)
-    return Room(node, wants, terms, amounts, cpus)
+    return Room(node, wants, terms, amounts, cpus, booked.most)
 
 
-def portion(room: Room, zones: ZoneSet | None) -> Portion | Reason:
+def portion(room: Room, zones: ZoneSet | None) -> Portion | Lack:
     """Return what the pod gets of a set of zones, or why it gets none; None for zones that do not matter."""
     amounts: tuple[tuple[int, Resources], ...] = ()
     if zones is not None:
@@ -62,8 +66,11 @@ def portion(room: Room, zones: ZoneSet | None) -> Portion | Reason:
     terms = room.terms
     if not terms.cpus:
         return Portion(amounts)
-    if room.cpus.bit_count() < terms.cpus:
-        return NotEnoughCPUs(terms.cpus, room.cpus.bit_count(), terms.bind_policy if terms.required else "")
+    free = room.cpus.bit_count()
+    if room.most is not None:
+        free = min(free, room.most)
+    if free < terms.cpus:
+        return NotEnoughCPUs(terms.cpus, free, terms.bind_policy if terms.required else "")
     if not amounts:
         return Portion()
     counts = tuple((zone, _count(room, zone, dict(taken))) for zone, taken in amounts)
@@ -83,16 +90,22 @@ def _count(room: Room, zone: int, taken: Mapping[str, int]) -> int:
 
 def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
     """Return the CPUs of a portion."""
-    node, terms, exclusive = room.node, room.terms, room.wants.numa.exclusive
-    if not terms.cpus:
+    if not room.terms.cpus:
         return 0
     if portion.counts is None:
-        return take(node, room.cpus, terms.cpus, terms.bind_policy, exclusive, booked)
+        return _taken(room, booked, room.cpus, room.terms.cpus)
     found = 0
     for zone, count in portion.counts:
-        there = room.cpus & node.cpus_of(zone)
-        found |= take(node, there, count, terms.bind_policy, exclusive, booked)
+        found |= _taken(room, booked, room.cpus & room.node.cpus_of(zone), count)
     return found
+
+
+def _taken(room: Room, booked: Booked, there: CPUSet, number: int) -> CPUSet:
+    """Return so many CPUs of these, those that a reservation holds for the pod first (`takePreferredCPUs`)."""
+    node, policy, exclusive = room.node, room.terms.bind_policy, room.wants.numa.exclusive
+    reserved = there & booked.preferred
+    first = take(node, reserved, min(number, reserved.bit_count()), policy, exclusive, booked)
+    return first | take(node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked)
 
 
 def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:

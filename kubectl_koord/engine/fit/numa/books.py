@@ -18,6 +18,9 @@ class Booked(Struct, frozen=True, gc=False):
 
     A plugin's cache does not follow the victims of a dry run: of all that it holds are the CPUs of `cached`, zones with
     any amounts in `cached_zones`, and `spanning` and `single`.
+
+    For a pod that reservations match, `returned` are the amounts that do not count, and `preferred` the CPUs that it
+    takes first. From a Restricted one it gets no more than `most` CPUs, and of zones what is in `rest`, if anything.
     """
 
     held: CPUSet = 0
@@ -28,6 +31,15 @@ class Booked(Struct, frozen=True, gc=False):
     own_zones: CPUSet = 0
     cached: CPUSet = 0
     cached_zones: ZoneSet = 0
+    returned: tuple[tuple[int, Resources], ...] = ()
+    preferred: CPUSet = 0
+    most: int | None = None
+    rest: tuple[tuple[int, Resources], ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is booked, or no books are kept."""
+        return not self.held and not self.amounts
 
 
 _NOTHING = Booked()
@@ -92,7 +104,11 @@ def free_amounts(node: NodeNUMA, booked: Booked) -> dict[int, dict[str, int]]:
 
     Mirrors `getAvailableNUMANodeResources`.
     """
+    if booked.rest:
+        rest = {zone: dict(amounts) for zone, amounts in booked.rest}
+        return {zone.number: rest.get(zone.number, {}) for zone in node.zones}
     taken = {zone: dict(amounts) for zone, amounts in booked.amounts}
+    returned = {zone: dict(amounts) for zone, amounts in booked.returned}
     found: dict[int, dict[str, int]] = {}
     for zone in node.zones:
         free = dict(zone.allocatable)
@@ -100,7 +116,8 @@ def free_amounts(node: NodeNUMA, booked: Booked) -> dict[int, dict[str, int]]:
         if node.zone_ratio > 1 and booked.cached_zones >> zone.number & 1:
             held = (node.cpus_of(zone.number) & booked.cached).bit_count() * MILLI
             used["cpu"] = used.get("cpu", 0) + amplified(held, node.zone_ratio) - held
+        twice = returned.get(zone.number, {})
         for resource, amount in used.items():
-            free[resource] = max(0, free.get(resource, 0) - amount)
+            free[resource] = max(0, free.get(resource, 0) - max(0, amount - twice.get(resource, 0)))
         found[zone.number] = free
     return found

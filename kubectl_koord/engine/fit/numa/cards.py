@@ -1,14 +1,24 @@
 """What DeviceShare says of NUMA zones: which of them have the devices that a pod asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.check import Cluster
-from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of, topology_hints
+from kubectl_koord.engine.fit.device_share import (
+    DeviceRequest,
+    allocate,
+    device_classes,
+    place_of,
+    request_of,
+    topology_hints,
+)
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reservations import Matched, matched
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -20,13 +30,14 @@ class CardHints(Struct, frozen=True):
 
     request: DeviceRequest
     snapshot: Identity[Snapshot]
+    mine: Matched
 
     def hints(self, _pod: PendingPod, state: NodeState) -> Hints | Reason:
         """Return the sets of zones that have the devices; preemption may help where there is none.
 
         Mirrors `GetPodTopologyHints` in deviceshare/topology_hint.go and `Admit` of the topology manager.
         """
-        place = place_of(self.request, state, self.snapshot.value)
+        place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
         found = topology_hints(self.request, place) if place is not None else {}
         if not isinstance(found, Mapping):
             return structs.replace(found, unresolvable=False)
@@ -38,9 +49,13 @@ class CardHints(Struct, frozen=True):
     def refusal(self, _pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         """Return why the zones do not have the devices (`Allocate` in deviceshare/topology_hint.go)."""
         chosen = None if zones is None else frozenset(members(zones))
-        place = place_of(self.request, state, self.snapshot.value, chosen)
+        place = place_of(self.request, state, self.snapshot.value, chosen, self.mine)
         found = allocate(self.request, place) if place is not None else ()
         return None if isinstance(found, tuple) else found
+
+    def classes(self, view: View) -> Collection[NodeSet]:
+        """Return the nodes by what DeviceShare sees of them."""
+        return device_classes(view)
 
 
 def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
@@ -49,4 +64,4 @@ def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
     snapshot = cluster.view.snapshot
     if not isinstance(request, DeviceRequest) or snapshot.gap("Device") is not None:
         return ()
-    return (CardHints(request, Identity(snapshot)),)
+    return (CardHints(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once)),)

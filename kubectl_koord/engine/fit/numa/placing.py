@@ -1,20 +1,24 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, state_classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
+from kubectl_koord.engine.fit.numa.restored import Ways, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.reasons.numa import NoZones
+from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.numa import NodeNUMA, amplified, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -24,12 +28,13 @@ _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
 
-class Placing(Stateless, Struct, frozen=True):
+class Placing(ByClass, Struct, frozen=True):
     """The filter, and what it reserves: of the trigger, and of the node and all that is booked there.
 
     `filters_best_effort` tells whether the policy BestEffort is looked at before a node is chosen, `defers` whether
-    there may be nodes of which CPUs or zones are looked for only then; `providers` are the other plugins that have a
-    say in zones.
+    there may be nodes of which CPUs or zones are looked for only then, or reservations with CPUs or zones, of which
+    another one may be taken than the one that has enough; `providers` are the other plugins that have a
+    say in zones; `mine` are the reservations that match. `returns_owners` is as for `ways`.
     """
 
     depends_on: ClassVar[DependsOn] = "books"
@@ -37,6 +42,8 @@ class Placing(Stateless, Struct, frozen=True):
     filters_best_effort: bool
     defers: bool = False
     providers: tuple[HintProvider, ...] = ()
+    mine: Matched = NONE_MATCHED
+    returns_owners: bool = False
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return why the node has no CPUs or zones for the pod (`Filter` in plugins/nodenumaresource/plugin.go)."""
@@ -48,14 +55,25 @@ class Placing(Stateless, Struct, frozen=True):
         if refused is not None:
             return refused
         if not terms.policy:
-            return self._lacking(node, books(state), terms) if terms.cpus and terms.required else None
+            return self._lacking(node, self._ways(state), terms) if terms.cpus and terms.required else None
         if terms.policy == "BestEffort" and not self.filters_best_effort:
             return None
         found = self._affinity(pod, state, terms)
         return None if isinstance(found, Affinity) else found
 
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes; other plugins see their devices, too."""
+        found: Collection[NodeSet] = state_classes(view, _seen).values()
+        for provider in self.providers:
+            others = provider.classes(view)
+            found = [part for one in found for other in others if (part := one & other)]
+        return found
+
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen."""
+        """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.
+
+        They are those of the reservation that the pod takes, or of the node (`allocateWithNominated`).
+        """
         node = state.node.numa or NOTHING_KNOWN
         terms = settled(node, self.wants)
         if not isinstance(terms, Terms):
@@ -67,75 +85,111 @@ class Placing(Stateless, Struct, frozen=True):
             affinity = self._affinity(pod, state, terms)
         if not isinstance(affinity, Affinity):
             return affinity
-        held = books(state)
-        space = room(node, held, self.wants, terms)
-        found = portion(space, affinity.zones)
-        if not isinstance(found, Portion):
+        found = _given(Identity(node), self._ways(state).with_one(booked.reservation), self.wants, terms, affinity)
+        if not isinstance(found, tuple):
             return found
-        cpus = members(cpus_taken(space, held, found))
+        held, given = found
+        cpus = members(cpus_taken(room(node, held, self.wants, terms), held, given))
         zones = None if affinity.zones is None else members(affinity.zones)
-        return structs.replace(booked, cpus=CPUAllocation(cpus, found.amounts), numa_nodes=zones)
+        return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 
     def may_fail_to_reserve(self) -> bool:
         """Tell whether CPUs or zones are first looked for when a node has been chosen."""
         return self.defers
 
-    def _lacking(self, node: NodeNUMA, booked: Booked, terms: Terms) -> Reason | None:
-        found = _portion(Identity(node), booked, self.wants, terms, None)
-        return None if isinstance(found, Portion) else found
+    def gives(self, pod: PendingPod, state: NodeState, uid: str) -> bool:
+        """Tell whether a reservation has the CPUs and zones for a pod, or holds none (`FilterNominateReservation`).
+
+        Before owners were returned, that was not looked at for a pod that need not draw on one.
+        """
+        node = state.node.numa or NOTHING_KNOWN
+        terms = settled(node, self.wants)
+        one = self._ways(state).with_one(uid)
+        asked = isinstance(terms, Terms) and (terms.cpus or terms.policy)
+        if not isinstance(terms, Terms) or not asked or not one.drawing or not (one.must_draw or self.returns_owners):
+            return True
+        affinity = self._affinity(pod, state, terms) if terms.policy else Affinity(None)
+        if not isinstance(affinity, Affinity):
+            return True  # no node is chosen for this pod then
+        alone = structs.replace(one, must_draw=True)
+        return isinstance(_given(Identity(node), alone, self.wants, terms, affinity), tuple)
+
+    def _ways(self, state: NodeState) -> Ways:
+        return ways(state, self.mine, returns_owners=self.returns_owners)
+
+    def _lacking(self, node: NodeNUMA, found_by: Ways, terms: Terms) -> Reason | None:
+        found = _given(Identity(node), found_by, self.wants, terms, None)
+        return None if isinstance(found, tuple) else found
 
     def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> Affinity | Reason:
         """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
         node = state.node.numa or NOTHING_KNOWN
-        booked = books(state)
+        found_by = self._ways(state)
         if not node.zones:
             return NoZones()
         if not self.providers:
-            return _alone(Identity(node), booked, self.wants, terms)
-        given: list[Hints] = [_hints(Identity(node), booked, self.wants, terms)]
+            return _alone(Identity(node), found_by, self.wants, terms)
+        given: list[Hints] = [_hints(Identity(node), found_by, self.wants, terms)]
         for provider in self.providers:
             hints = provider.hints(pod, state)
             if not isinstance(hints, Mapping):
                 return hints
             given.append(hints)
         zones = [zone.number for zone in node.zones]
-        found = chosen(terms.policy, zones, given, booked, exclusive=terms.exclusive)
+        found = chosen(terms.policy, zones, given, found_by.node, exclusive=terms.exclusive)
         if not isinstance(found, Affinity):
             return found
-        got = _portion(Identity(node), booked, self.wants, terms, found)
-        if not isinstance(got, Portion):
+        got = _given(Identity(node), found_by, self.wants, terms, found)
+        if not isinstance(got, tuple):
             return got
         refusals = (provider.refusal(pod, state, found.zones) for provider in self.providers)
         return next((refused for refused in refusals if refused is not None), found)
 
 
+def _seen(state: NodeState) -> tuple[object, ...]:
+    return Identity(state.node.numa), books(state), state.node.name if state.rooms else ""
+
+
 @lru_cache(_MOST_ANSWERS)
-def _alone(node: Identity[NodeNUMA], booked: Booked, wants: Wants, terms: Terms) -> Affinity | Reason:
+def _alone(node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms) -> Affinity | Reason:
     """Return the same where no other plugin has a say; nodes that are alike share it."""
     zones = [zone.number for zone in node.value.zones]
-    hints = _hints(node, booked, wants, terms)
-    found = chosen(terms.policy, zones, (hints,), booked, exclusive=terms.exclusive)
+    hints = _hints(node, found_by, wants, terms)
+    found = chosen(terms.policy, zones, (hints,), found_by.node, exclusive=terms.exclusive)
     if not isinstance(found, Affinity):
         return found
-    got = _portion(node, booked, wants, terms, found)
-    return found if isinstance(got, Portion) else got
+    got = _given(node, found_by, wants, terms, found)
+    return found if isinstance(got, tuple) else got
 
 
 @lru_cache(_MOST_ANSWERS)
-def _portion(
-    node: Identity[NodeNUMA], booked: Booked, wants: Wants, terms: Terms, affinity: Affinity | None
-) -> Portion | Reason:
-    return portion(room(node.value, booked, wants, terms), affinity.zones if affinity else None)
+def _given(
+    node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms, affinity: Affinity | None
+) -> tuple[Booked, Portion] | Reason:
+    """Return what the pod gets and by which books, or why it gets none (`tryAllocateFromReusable`)."""
+    zones = affinity.zones if affinity else None
+    refusals: list[Lack] = []
+    for _, every in found_by.drawing:
+        tried = [portion(room(node.value, booked, wants, terms), zones) for booked in every]
+        lack = next((one for one in tried if not isinstance(one, Portion)), None)
+        last = tried[-1]
+        if lack is None and isinstance(last, Portion):
+            return every[-1], last
+        refusals += [lack] if lack is not None else []
+    if refusals and found_by.must_draw:
+        return BeyondReservedZones(tuple(refusals))
+    found = portion(room(node.value, found_by.node, wants, terms), zones)
+    return (found_by.node, found) if isinstance(found, Portion) else found
 
 
 @lru_cache(_MOST_ANSWERS)
-def _hints(node: Identity[NodeNUMA], booked: Booked, wants: Wants, terms: Terms) -> Hints:
+def _hints(node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms) -> Hints:
     """Return the sets of zones that have all CPUs and amounts (`generateResourceHints`)."""
-    space = room(node.value, booked, wants, terms)
+    space = room(node.value, found_by.ranking, wants, terms)
     told = {resource for zone in node.value.zones for resource, _ in zone.allocatable}
     hints: dict[str, list[Hint]] = {resource: [] for resource, _ in wants.requests if resource in told}
     for zones in sets_of([zone.number for zone in node.value.zones]):
-        if not isinstance(portion(space, zones), Portion):
+        if not isinstance(_given(node, found_by, wants, terms, Affinity(zones)), tuple):
             continue
         score = _score(space, members(zones))
         for resource, found in hints.items():
@@ -172,5 +226,19 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Placing | None:
         return None
     best_effort = wants.numa.policy == "BestEffort" or cluster.view.snapshot.best_effort_zones
     prefers = wants.binds and not wants.numa.required
-    filters = cluster.rules.filters_best_effort
-    return Placing(wants, filters, prefers or (best_effort and not filters), hints_for(trigger, cluster))
+    rules = cluster.rules
+    mine = matched(cluster.view, trigger, cluster.once)
+    return Placing(
+        wants,
+        rules.filters_best_effort,
+        prefers or (best_effort and not rules.filters_best_effort) or _hold_cpus(mine, cluster.view),
+        hints_for(trigger, cluster),
+        mine,
+        rules.returns_owners_of_zones,
+    )
+
+
+def _hold_cpus(mine: Matched, view: View) -> bool:
+    """Tell whether any reservation that matches holds CPUs or zones."""
+    states = (view.state(node) for node in mine.drawable.by_node)
+    return any(state.rooms[one.uid].allocations.cpus for state in states for one in mine.drawable.on(state))

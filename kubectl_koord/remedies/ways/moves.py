@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_koord.engine.fit import rejection
-from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.engine.fit import placed
+from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.remedies.costs import PodCosts
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, removable
 from kubectl_koord.remedies.search import Search
@@ -78,7 +78,13 @@ def _blocking_one(search: Search, slot_count: SlotCount) -> Iterator[tuple[Runni
 
 
 def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
-    """Return a node that takes a pod once the gang is placed, best none of its own; empty for none; and those."""
+    """Return a node that takes a pod once the gang is placed, best none of its own; empty for none; and those.
+
+    It takes the pod only where its cards, CPUs and zones can be booked there, too. A pod that draws on a reservation
+    stays: whether it must use one was not read.
+    """
+    if pod.allocations.reservation:
+        return "", ()
     after = search.placed_after(deleted([pod]))
     if after is None:
         return "", ()
@@ -86,4 +92,5 @@ def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
     waiting = recreated(pod)
     prepared = search.simulation.prepared(waiting, view)
     others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in assignments)
-    return next((name for name in others if rejection(waiting, view.state(name), prepared) is None), ""), assignments
+    taking = (name for name in others if isinstance(placed(waiting, view.state(name), prepared), PendingPod))
+    return next(taking, ""), assignments

@@ -86,6 +86,7 @@ def uncordon(search: Search) -> Iterator[WayOut]:
     """Yield the fewest cordoned nodes of one place that are enough; of single ones all that are."""
     if not evidence.cordoned(search.view):
         return
+    search.budget.tried.add("uncordon")
     found: list[tuple[Edit, ...]] = []
     alone = [] if search.counts_exactly else _tried(search)
     for short, gains in _opening(search):
@@ -152,6 +153,7 @@ def _toleration(search: Search, taint: Taint) -> str:
 
 def add_nodes(search: Search) -> Iterator[WayOut]:
     """Yield how many more nodes, like one that is there, the few places would need that need the fewest."""
+    search.budget.tried.add("add-nodes")
     places: dict[Domain | None, tuple[Shortage, list[tuple[str, int]]]] = {}
     for slot_count in search.slot_counts:
         for short in _growing(slot_count):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
-from kubectl_koord.remedies.running_pods import described, eviction, harmed, lower_priority, removable
+from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.selection import CountLimit, FreedPods, fewest, options_by_node
 from kubectl_koord.remedies.slot_count import Shortage, SlotCount
@@ -64,6 +64,8 @@ class _Plan(Struct, frozen=True):
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
+    if any(pods_on(name) for name in search.view.names()):
+        search.budget.tried.add("free-pods")
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
@@ -83,11 +85,16 @@ def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most:
 def _single(
     search: Search, pods_on: Callable[[str], Sequence[RunningPod]], costs: PodCosts
 ) -> Iterator[tuple[Shortage, tuple[RunningPod, ...]]]:
-    """Yield the pod of the least cost that is enough alone, where counting may miss it: a few are tried."""
+    """Yield the pod of the least cost that is enough alone, where counting may miss it: a few are tried.
+
+    Those that hold what is in the way go before all others.
+    """
     if search.counts_exactly:
         return
+    holds = in_the_way(search)
     everyone = (pod for name in search.view.names() for pod in pods_on(name))
-    for pod in sorted(everyone, key=lambda pod: (costs.of(pod), pod.key))[:_MOST_TRIED]:
+    few = sorted(everyone, key=lambda pod: (not holds(pod), costs.of(pod), pod.key))[:_MOST_TRIED]
+    for pod in sorted(few, key=lambda pod: (costs.of(pod), not holds(pod), pod.key)):
         places = (
             short for slot_count in search.slot_counts for short in slot_count.shorts() if pod.node in short.nodes
         )

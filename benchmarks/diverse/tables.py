@@ -1,0 +1,224 @@
+"""Quotas, reservations, claims, measurements, groups and budgets of a diverse cluster."""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from benchmarks.diverse.places import card, model_of, node_name
+from benchmarks.diverse.plan import NAMESPACES, Job, Running
+from benchmarks.diverse.terms import band, requests_of
+from benchmarks.generate import BIG_GANG, BIG_SIZE
+from benchmarks.shapes import CREATED, Object, uid
+
+_QUOTA = "quota.scheduling.koordinator.sh/"
+_SIGS = "scheduling.sigs.k8s.io/v1alpha1"
+_ROOT = "koordinator-root-quota"
+_HOME = "koordinator-system"
+_CLASS = "block-ssd"
+
+
+class Tree(NamedTuple):
+    """How many quotas stand on each level of the tree."""
+
+    orgs: int
+    departments: int
+    groups: int
+    leaves: int
+
+
+def tree(quotas: int) -> Tree:
+    """Return the tree of so many quotas, on four levels."""
+    orgs, departments, groups = max(2, quotas // 200), quotas // 20, quotas // 5
+    return Tree(orgs, departments, groups, quotas - orgs - departments - groups)
+
+
+def quotas(count: int) -> Iterator[Object]:
+    """Yield the quotas; those of the chart come besides."""
+    shape = tree(count)
+    for name, parent in ((_ROOT, ""), ("koordinator-system-quota", _ROOT), ("koordinator-default-quota", _ROOT)):
+        yield _quota(name, _HOME, parent, is_parent=name == _ROOT, size=0)
+    levels = (("org", shape.orgs), ("dept", shape.departments), ("group", shape.groups), ("leaf", shape.leaves))
+    above, number_above = "", 1
+    size = 1 << 20
+    for level, number in levels:
+        size //= 8
+        for each in range(number):
+            parent = f"{above}-{each % number_above:04}" if above else _ROOT
+            home = NAMESPACES[each % 96]
+            yield _quota(f"{level}-{each:04}", home, parent, is_parent=level != "leaf", size=size + each % 40 * 8)
+        above, number_above = level, number
+
+
+def _quota(name: str, home: str, parent: str, *, is_parent: bool, size: int) -> Object:
+    labels = {f"{_QUOTA}is-parent": str(is_parent).lower(), f"{_QUOTA}parent": parent}
+    spec: Object = {}
+    annotations = {}
+    if size:
+        least = {"cpu": str(size // 16), "memory": f"{size // 4}Gi", "nvidia.com/gpu": str(size // 64)}
+        most = {"cpu": str(size), "memory": f"{size * 8}Gi", "nvidia.com/gpu": str(max(1, size // 16))}
+        spec = {"min": least, "max": most}
+        weight = ",".join(f'"{name}":"{amount}"' for name, amount in most.items())
+        annotations[f"{_QUOTA}shared-weight"] = f"{{{weight}}}"
+    meta = {"name": name, "namespace": home, "creationTimestamp": CREATED, "labels": labels, "annotations": annotations}
+    return {"apiVersion": _SIGS, "kind": "ElasticQuota", "metadata": meta, "spec": spec, "status": {}}
+
+
+class Reserved(NamedTuple):
+    """A Reservation on a node, and the bound pod that has it, if any."""
+
+    number: int
+    uid: str
+    node: int
+    owner: Running | None
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return f"reserve-{self.number:03}"
+
+
+def reserved(rng: random.Random, count: int, nodes: int, first_plain: dict[int, Running]) -> list[Reserved]:
+    """Return where reservations are: a third of them has its owner."""
+    found = []
+    for number in range(count):
+        node = number * nodes // count // 20 * 20 + 19 if number % 5 == 0 else number * nodes // count
+        owner = first_plain.get(node) if number % 3 == 0 else None
+        found.append(Reserved(number, uid(rng), node, owner))
+    return found
+
+
+def reservation(one: Reserved) -> Object:
+    """Return a Reservation; every fifth holds two cards of its node."""
+    room = {"cpu": "8", "memory": "32Gi"}
+    annotations = {}
+    if one.number % 5 == 0:
+        room["nvidia.com/gpu"] = "2"
+        memory = model_of(one.node)[1]
+        cards = ",".join(
+            f'{{"minor":{minor},"resources":{{"koordinator.sh/gpu-core":"100","koordinator.sh/gpu-memory":"{memory}",'
+            f'"koordinator.sh/gpu-memory-ratio":"100"}},"id":"{card(one.node, minor)}"}}'
+            for minor in (6, 7)
+        )
+        annotations["scheduling.koordinator.sh/device-allocated"] = f'{{"gpu":[{cards}]}}'
+    labels = {"reserved-for": f"project-{one.number % 30}"}
+    container = {"name": "main", "resources": {"requests": room, "limits": room}}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container], "priority": 9000}}
+    status: Object = {"phase": "Available", "nodeName": node_name(one.node), "allocatable": room}
+    if one.owner:
+        status["allocated"] = requests_of(one.owner)
+        status["currentOwners"] = [{"name": one.owner.name, "namespace": one.owner.namespace}]
+    return {
+        "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+        "kind": "Reservation",
+        "metadata": {"name": one.name, "uid": one.uid, "creationTimestamp": CREATED, "annotations": annotations},
+        "spec": {
+            "template": template,
+            "owners": [{"labelSelector": {"matchLabels": labels}}],
+            "ttl": "0s",
+            "allocateOnce": False,
+        },
+        "status": status,
+    }
+
+
+def claim(rng: random.Random, namespace: str, name: str, *, bound: bool) -> Object:
+    """Return a PersistentVolumeClaim."""
+    spec: Object = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "200Gi"}},
+        "storageClassName": _CLASS,
+        "volumeMode": "Filesystem",
+    }
+    if bound:
+        spec["volumeName"] = volume_name(namespace, name)
+    meta = {"name": name, "namespace": namespace, "uid": uid(rng), "creationTimestamp": CREATED}
+    return {"metadata": meta, "spec": spec, "status": {"phase": "Bound" if bound else "Pending"}}
+
+
+def volume_name(namespace: str, name: str) -> str:
+    """Return the name of the volume of a claim."""
+    return f"pvc-{namespace}-{name}"
+
+
+def volume(namespace: str, name: str, zone: str) -> Object:
+    """Return the PersistentVolume of a bound claim."""
+    its = volume_name(namespace, name)
+    terms = [{"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]}]}]
+    spec = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "200Gi"},
+        "storageClassName": _CLASS,
+        "volumeMode": "Filesystem",
+        "csi": {"driver": "block-ssd.csi.example.com", "volumeHandle": its},
+        "claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name, "uid": its},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    return {"metadata": {"name": its, "creationTimestamp": CREATED}, "spec": spec, "status": {"phase": "Bound"}}
+
+
+def metric(rng: random.Random, node: int, pods: Sequence[Running]) -> Object:
+    """Return the NodeMetric of a node, with the usage of its pods."""
+    cpu, memory = 20_000 + node * 7919 % 90_000, 400_000_000 + node * 104_729 % 900_000_000
+    kinds = (("avg", 100), ("p50", 97), ("p90", 112), ("p95", 118), ("p99", 125))
+    usage = {kind: {"resources": _measured(cpu * part // 100, memory * part // 100)} for kind, part in kinds}
+    told = []
+    for pod in pods:
+        priority, quality = band(pod.workload, gang=bool(pod.gang))
+        told.append(
+            {
+                "namespace": pod.namespace,
+                "name": pod.name,
+                "podUsage": {"resources": _measured(rng.randrange(50, 4000), rng.randrange(10**5, 10**7))},
+                "priority": "koord-prod" if priority >= 9000 else "koord-batch",  # noqa: PLR2004
+                "qos": quality,
+            }
+        )
+    collect = {"aggregateDurationSeconds": 300, "reportIntervalSeconds": 60}
+    return {
+        "apiVersion": "slo.koordinator.sh/v1alpha1",
+        "kind": "NodeMetric",
+        "metadata": {"name": node_name(node), "uid": uid(rng), "creationTimestamp": CREATED},
+        "spec": {"metricCollectPolicy": collect},
+        "status": {
+            "updateTime": f"2026-11-01T09:59:{node % 60:02}Z",
+            "nodeMetric": {
+                "nodeUsage": {"resources": _measured(cpu, memory)},
+                "systemUsage": {"resources": _measured(900 + node % 300, 5_000_000)},
+                "aggregatedNodeUsages": [{"usage": usage, "duration": each} for each in ("5m0s", "10m0s", "30m0s")],
+            },
+            "podsMetric": told,
+            "prodReclaimableMetric": {"resource": {"resources": _measured(cpu // 9, memory // 9)}},
+        },
+    }
+
+
+def _measured(cpu: int, memory: int) -> dict[str, str]:
+    return {"cpu": f"{cpu}m", "memory": f"{memory}Ki"}
+
+
+def pod_groups(jobs: Iterable[Job], held: Iterable[tuple[str, str, int]]) -> Iterator[Object]:
+    """Yield the PodGroups of the jobs that wait, and of those that run."""
+    yield _pod_group("train", BIG_GANG, BIG_SIZE, "SpineLayer", "Pending")
+    for number, job in enumerate(jobs):
+        if job.size > 1:
+            yield _pod_group(job.namespace, job.name, job.size, "" if number % 3 else "BlockLayer", "Pending")
+    for namespace, gang, size in held:
+        yield _pod_group(namespace, gang, size, "BlockLayer", "Running")
+
+
+def _pod_group(namespace: str, name: str, size: int, layer: str, phase: str) -> Object:
+    meta: Object = {"name": name, "namespace": namespace, "creationTimestamp": CREATED}
+    if layer:
+        spec = f'{{"gatherStrategy":[{{"layer":"{layer}","strategy":"MustGather"}}]}}'
+        meta["annotations"] = {"gang.scheduling.koordinator.sh/network-topology-spec": spec}
+    terms = {"minMember": size, "scheduleTimeoutSeconds": 300}
+    return {"apiVersion": _SIGS, "kind": "PodGroup", "metadata": meta, "spec": terms, "status": {"phase": phase}}
+
+
+def budget(namespace: str, app: str) -> Object:
+    """Return a PodDisruptionBudget of an app."""
+    return {
+        "metadata": {"name": app, "namespace": namespace, "creationTimestamp": CREATED},
+        "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": app}}},
+        "status": {"disruptionsAllowed": 1, "currentHealthy": 6, "desiredHealthy": 5, "expectedPods": 6},
+    }
