@@ -159,6 +159,8 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     if expected[0] == "target":
         targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
         return _starting(word, targets), NO_FILES
+    if expected[0] == "file":
+        return [], FILES
     if expected[0] == "code":
         return _starting(word, _codes()), NO_FILES
     return _named(line, expected[0], word), NO_FILES

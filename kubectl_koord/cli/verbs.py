@@ -134,6 +134,13 @@ VERBS: "Mapping[str, Verb]" = {
         flags={"--anonymize": False, "--label": True},
         writes=True,
     ),
+    "diff": Verb(
+        "show which domains, nodes and pods differ between two snapshots",
+        module="diff",
+        live=True,
+        flags={"--for": True, "--request": True, "--all": False},
+        words=("file", "file"),
+    ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),
     "annotate": Verb(
@@ -195,6 +202,12 @@ def writes_file(words: "Sequence[str]") -> bool:
     """Tell whether the command that these words are, without global options, writes a file that `-o` names."""
     verb = VERBS.get(named(words))
     return verb is not None and verb.writes
+
+
+def reads_cluster(words: "Sequence[str]") -> bool:
+    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
+    name = named(words)
+    return name in VERBS and VERBS[name].live and (name != "diff" or "-" in words)
 
 
 def has_more(verb: str) -> bool:

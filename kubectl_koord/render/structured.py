@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -22,6 +23,7 @@ Report: TypeAlias = (
     | DevicesReport
     | QuotaTreeReport
     | GangsReport
+    | DiffReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -42,6 +44,7 @@ _KINDS: Mapping[type[Report], str] = {
     DevicesReport: "Devices",
     QuotaTreeReport: "QuotaTree",
     GangsReport: "Gangs",
+    DiffReport: "Diff",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",

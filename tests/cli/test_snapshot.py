@@ -27,6 +27,7 @@ READING = (
     ("topo", "--whole-cards"),
     ("devices",),
     ("gangs", "-A"),
+    ("quota", "-A"),
     ("why-pending", "-A"),
     ("why-pending", "job"),
     ("why-pending", "job", "--nodes"),
