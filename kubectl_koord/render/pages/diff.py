@@ -14,7 +14,7 @@ from kubectl_koord.wording.words import domain_name, unit
 def blocks(report: DiffReport, shown: Shown, _columns: Columns = USUAL) -> list[Block]:
     """Return the page."""
     lines = [Line(sentences.headline(report), "bold")]
-    lines += [Line(text) for text in (sentences.most(report), sentences.between(report)) if text]
+    lines += [Line(text) for text in (*sentences.sums(report), sentences.between(report))]
     lines += [Line(sentences.unread(report.message), VERDICT_STYLE["unknown"])] if report.message else []
     page: list[Block] = [*lines, *_domains(report, shown), *_nodes(report, shown), *_pods(report, shown)]
     page += [Gap(), Line(sentences.SLOTS, "dim")] if report.asked and report.domains else []

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from kubectl_koord.reports.difference import DiffReport, NodeChange, NodeDiff, PodChange, PodDiff
-from kubectl_koord.wording.words import amount_of, count, domain_name, layer_noun, unit
+from kubectl_koord.reports.difference import DiffReport, DomainDiff, NodeChange, NodeDiff, PodChange, PodDiff
+from kubectl_koord.wording.words import amount_of, count, unit
 
 SLOTS = "SLOTS: how many of the pods fit, each node by itself, as if nothing else waited."
 _NODES: Mapping[NodeChange, str] = {
@@ -21,24 +21,29 @@ _PODS: Mapping[PodChange, str] = {"came": "came", "went": "went", "moved": "move
 
 
 def headline(report: DiffReport) -> str:
-    """Return what differs in sum, and where most."""
+    """Return how much differs."""
     parts = [count(len(report.domains), "domain"), count(len(report.nodes), "node"), count(len(report.placed), "pod")]
     if not (report.domains or report.nodes or report.placed):
         return "Nothing differs." if not report.message else "Nothing differs in what could be read."
     return f"{parts[0]}, {parts[1]} and {parts[2]} differ."
 
 
-def most(report: DiffReport) -> str:
-    """Return which domain lost or gained most, empty where none did."""
-    if not report.domains:
-        return ""
-    first = report.domains[0]
-    before, after, what = first.free_before, first.free_after, f"{unit(report.resource)} free"
-    if first.slots_before != first.slots_after:
-        before, after, what = first.slots_before, first.slots_after, f"slots for {report.asked}"
-        return f"Most in {layer_noun(first.layer)} {domain_name(first.name)}: {before or 0} to {after or 0} {what}."
-    amounts = (amount_of(report.resource, number or 0, "rounded") for number in (before, after))
-    return f"Most in {layer_noun(first.layer)} {domain_name(first.name)}: {' to '.join(amounts)} {what}."
+def sums(report: DiffReport) -> tuple[str, ...]:
+    """Return what the cluster as a whole lost or gained, and the domain that did most."""
+    whole = next((one for one in report.domains if not one.name), None)
+    first = next((one for one in report.domains if one.name), None)
+    return tuple(
+        f"{where}: {_before_and_now(report, one)}."
+        for where, one in (("In all", whole), (f"Most in {first.name}" if first else "", first))
+        if one is not None
+    )
+
+
+def _before_and_now(report: DiffReport, one: DomainDiff) -> str:
+    if one.slots_before != one.slots_after:
+        return f"{one.slots_before or 0} slots for {report.asked} before, {one.slots_after or 0} now"
+    before, after = (amount_of(report.resource, number or 0, "rounded") for number in (one.free_before, one.free_after))
+    return f"{before} {unit(report.resource)} free before, {after} now"
 
 
 def between(report: DiffReport) -> str:
