@@ -89,7 +89,7 @@ def write(
         recording = structs.replace(recording, gaps=gaps, namespace_only=namespace, anonymized=True)
     objects, sizes = Counter[str](), Counter[str]()
     counted = _Counted(file)
-    with GzipFile(filename="", mode="wb", fileobj=counted, mtime=0) as packed:
+    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=counted, mtime=0) as packed:
         packed.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
         for kind, tree in _kept(recorder, _labels(recorder, labels)):
             line = _item(_version(kind), kind, names.object(kind, tree) if names else tree)
