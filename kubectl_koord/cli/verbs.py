@@ -16,11 +16,11 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag. Where it
-    `writes` a file, `-o` names that.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag; with
+    a flag that is `offline` it reads nothing. Where it `writes` a file, `-o` names that.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words", "writes")
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words", "writes")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Verb:
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
         writes: bool = False,
+        offline: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
         self.about = about
@@ -45,6 +46,7 @@ class Verb:
         self.dry_runs = dry_runs
         self.sends = sends
         self.writes = writes
+        self.offline = offline
 
 
 _DRY_RUNS = ("none", "client", "server")
@@ -141,6 +143,13 @@ VERBS: "Mapping[str, Verb]" = {
         flags={"--for": True, "--request": True, "--all": False},
         words=("file", "file"),
     ),
+    "doctor": Verb(
+        "find what is wrong with the installation, topology, devices and gangs",
+        module="doctor",
+        live=True,
+        flags={"--print-rbac": False},
+        offline=("--print-rbac",),
+    ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),
     "annotate": Verb(
@@ -207,7 +216,9 @@ def writes_file(words: "Sequence[str]") -> bool:
 def reads_cluster(words: "Sequence[str]") -> bool:
     """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
     name = named(words)
-    return name in VERBS and VERBS[name].live and (name != "diff" or "-" in words)
+    if name not in VERBS or {*VERBS[name].offline} & {*words}:
+        return False
+    return VERBS[name].live and (name != "diff" or "-" in words)
 
 
 def has_more(verb: str) -> bool:

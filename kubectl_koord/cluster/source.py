@@ -26,6 +26,7 @@ from kubectl_koord.cluster.kinds import (
     NODE,
     POD,
     POD_GROUP,
+    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.list_head import ListMeta
@@ -53,9 +54,18 @@ EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Nod
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
-    """Return the lists of the kinds: questions about gangs need their finished pods, too."""
-    asks_about_gangs = POD_GROUP.name in kinds
-    return [KINDS[kind].request("" if kind == POD.name and asks_about_gangs else None) for kind in kinds]
+    """Return the lists of the kinds: questions about gangs need their finished pods, too.
+
+    The one about the installation needs all of its Deployments.
+    """
+    whole = {POD.name} if POD_GROUP.name in kinds else set()
+    whole |= {DEPLOYMENT.name} if asks_about_installation(kinds) else set()
+    return [KINDS[kind].request("" if kind in whole else None) for kind in kinds]
+
+
+def asks_about_installation(kinds: Sequence[str]) -> bool:
+    """Tell whether these are the kinds of a question about how Koordinator is installed."""
+    return PRIORITY_CLASS.name in kinds
 
 
 def live(
@@ -81,9 +91,12 @@ def live(
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
-    return at_this_moment(
-        collector, gaps, chosen_version, namespace() if found.namespace_only else "", lease_seen(found)
-    )
+    narrowed = namespace() if found.namespace_only else ""
+    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
+    if not asks_about_installation(kinds):
+        return snapshot
+    every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
+    return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
 
 
 def lease_seen(found: "Lists[Part]") -> str | None:
@@ -298,9 +311,11 @@ def from_files(
     *,
     kinds: Sequence[str] = tuple(KINDS),
     traced: bool = False,
+    installed: bool = False,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
+    `installed` tells whether how Koordinator is installed is wanted, too.
     `seen` is counted up, by kind, while objects come. Of a recorded cluster there are the `kinds` that would be read
     of it live, with the same gaps: the answer is that of its moment.
 
@@ -311,8 +326,10 @@ def from_files(
     collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
     if collector.recording is not None:
+        if installed:
+            raise KoordError("error: a snapshot does not hold what tells how Koordinator is installed")
         return _recorded(collector, collector.recording, kinds, chosen_version)
-    return _whole(collector, now(), "file", chosen_version)
+    return _whole(collector, now(), "file", chosen_version, installed=installed)
 
 
 def _recorded(collector: Collector, recording: Recording, kinds: Sequence[str], chosen_version: str) -> Snapshot:
@@ -330,11 +347,11 @@ def _recorded(collector: Collector, recording: Recording, kinds: Sequence[str], 
     )
 
 
-def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
+def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
     """Return the embedded demo cluster, at the moment for which it was made."""
     collector = Collector(traced=traced)
     take_demo(collector)
-    return _whole(collector, MOMENT_OF_DEMO, "demo", chosen_version)
+    return _whole(collector, MOMENT_OF_DEMO, "demo", chosen_version, installed=installed)
 
 
 def take_demo(collector: Collector) -> None:
@@ -342,9 +359,10 @@ def take_demo(collector: Collector) -> None:
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
 
 
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str) -> Snapshot:
+def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
     gaps = not_in_input(collector)
-    return collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
+    snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
+    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot
 
 
 def not_in_input(collector: Collector) -> list[Gap]:

@@ -4,7 +4,7 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import compress
 from typing import TypeAlias, TypeVarTuple
 
@@ -69,6 +69,21 @@ def singles(nodes: NodeSet) -> Iterator[NodeSet]:
         first = 1 << nodes.bit_length() - 1
         yield first
         nodes ^= first
+
+
+def crossed(some: Iterable[NodeSet], others: Collection[NodeSet]) -> Iterator[NodeSet]:
+    """Yield the parts of sets by other sets, which together hold all nodes; most sets of either are often single."""
+    for one in some:
+        if one.bit_count() == 1:
+            yield one
+            continue
+        left = one
+        for other in others:
+            if part := left & other:
+                yield part
+                left ^= part
+                if not left:
+                    break
 
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:

@@ -12,6 +12,7 @@ from kubectl_koord.render.pages import (
     change,
     devices,
     diff,
+    doctor,
     gangs,
     manual,
     pending,
@@ -29,6 +30,7 @@ from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.difference import DiffReport
+from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -150,6 +152,7 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
     DiffReport: diff.blocks,
+    DoctorReport: lambda report, _, __: doctor.blocks(report),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,

@@ -27,7 +27,7 @@ def kept(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
 
     """
     reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
-    if reduced is None:
+    if reduced is None or kinds.KINDS[kind].needed_by == "doctor":  # of the installation too little is kept
         return None
     _reduce_meta(tree.get("metadata"), labels)
     found: Tree = _without_nothing(tree)

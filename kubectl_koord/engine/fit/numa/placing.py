@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, state_classes
+from kubectl_koord.engine.columns import NodeSet, crossed, state_classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
@@ -65,8 +65,7 @@ class Placing(ByClass, Struct, frozen=True):
         """Return all nodes in classes; other plugins see their devices, too."""
         found: Collection[NodeSet] = state_classes(view, _seen).values()
         for provider in self.providers:
-            others = provider.classes(view)
-            found = [part for one in found for other in others if (part := one & other)]
+            found = list(crossed(found, provider.classes(view)))
         return found
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
