@@ -159,6 +159,8 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     if expected[0] == "target":
         targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
         return _starting(word, targets), NO_FILES
+    if expected[0] == "file":
+        return [], FILES
     if expected[0] == "code":
         return _starting(word, _codes()), NO_FILES
     return _named(line, expected[0], word), NO_FILES
@@ -180,6 +182,8 @@ def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
+    if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
+        return [], FILES
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
     if flag == "--cause":

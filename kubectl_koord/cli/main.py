@@ -68,8 +68,7 @@ def _run(argv: Sequence[str]) -> int:
     name = verbs.named(words)
     check_output(chosen, name if name in verbs.VERBS else "")
     leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
-    reads = name in verbs.VERBS and verbs.VERBS[name].live and not {*verbs.VERBS[name].offline} & {*words}
-    needs_cluster = chosen.is_live and reads and not _HELP & set(words)
+    needs_cluster = chosen.is_live and verbs.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke

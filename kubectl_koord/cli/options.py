@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kubectl_koord.cli import verbs
 from kubectl_koord.errors import KoordError
 
 FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
@@ -24,7 +25,10 @@ GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
-    """Where to read from, whose behaviour to reproduce, how to print. Empty means not given."""
+    """Where to read from, whose behaviour to reproduce, how to print. Empty means not given.
+
+    `file` is where a verb writes to that writes a file: `-o` names that, then, and no format.
+    """
 
     snapshots: tuple[str, ...] = ()
     demo: bool = False
@@ -32,6 +36,7 @@ class Globals(NamedTuple):
     output: str = ""
     colour: str = "auto"
     recursive: bool = False
+    file: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -73,7 +78,8 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             found[option[0]].append(option[1])
         else:
             rest.append(word)
-    return _checked(found, demo=demo)._replace(recursive=recursive), rest
+    file = _file(found["output"]) if verbs.writes_file(rest) else ""
+    return _checked(found, demo=demo)._replace(recursive=recursive, file=file), rest
 
 
 def check_output(chosen: Globals, verb: str) -> None:
@@ -129,6 +135,20 @@ def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
             raise KoordError(f"error: flag needs an argument: {flag}")
         value = following
     return _WITH_VALUE[flag], value
+
+
+def _file(output: list[str]) -> str:
+    """Take the name of a file from where else a format stands.
+
+    Raises:
+        KoordError: for a format: hardly anybody wants a file of that name.
+
+    """
+    file = output.pop() if output else ""
+    output.clear()
+    if file in FORMATS or file.startswith(("jsonpath=", "custom-columns=")):
+        raise KoordError(f"error: -o {file}: this command writes a file, as in -o cluster.json.gz")
+    return file
 
 
 def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:

@@ -55,8 +55,11 @@ class Session:
             return self.connection.namespace or "default"
         return self.transport.namespace()
 
-    def snapshot(self, kinds: Sequence[str], early: "EarlyLook | None" = None) -> "Snapshot":
-        """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says."""
+    def snapshot(self, kinds: Sequence[str], early: "EarlyLook | None" = None, later: Sequence[str] = ()) -> "Snapshot":
+        """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says.
+
+        `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
+        """
         from kubectl_koord.cli.progress import Progress
         from kubectl_koord.cluster import source
 
@@ -67,7 +70,8 @@ class Session:
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
-                return source.from_files(self._files(), self.options.version, seen, installed=installed)
+                wanted = (*kinds, *later)
+                return source.from_files(self.files(), self.options.version, seen, kinds=wanted, installed=installed)
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
@@ -89,9 +93,10 @@ class Session:
 
         if self.options.demo:
             return source.demo(self.options.version, traced=True)
-        return source.from_files(self._files(), self.options.version, traced=True)
+        return source.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
 
-    def _files(self) -> tuple[str, ...]:
+    def files(self) -> tuple[str, ...]:
+        """Return the files of `--snapshot`, those of folders among them."""
         from kubectl_koord.cluster.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -36,6 +36,9 @@ from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values import quantity
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.recorded import Recording
 
 V = TypeVar("V")
 _Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
@@ -81,6 +84,7 @@ class Collector:
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
+        self.recording: Recording | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             kinds.NODE.name: self._take_node,
             kinds.POD.name: self._take_pod,

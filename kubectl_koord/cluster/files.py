@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
@@ -226,6 +227,9 @@ class _File:
             kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
+                return
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
@@ -253,6 +257,9 @@ class _File:
             kind = msgspec.convert(value, _Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.convert(value, recorded.Recording)
+                return
             if kind not in WIRE_TYPES:
                 if kind.endswith("List"):
                     msgspec.convert(value, _Head)  # `items` that are none must not count as none at all

@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
@@ -24,6 +25,7 @@ Report: TypeAlias = (
     | QuotaTreeReport
     | DoctorReport
     | GangsReport
+    | DiffReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -45,6 +47,7 @@ _KINDS: Mapping[type[Report], str] = {
     QuotaTreeReport: "QuotaTree",
     DoctorReport: "Doctor",
     GangsReport: "Gangs",
+    DiffReport: "Diff",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",

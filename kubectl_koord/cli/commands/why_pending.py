@@ -98,7 +98,7 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.why import why, with_nodes
 
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    snapshot = session.snapshot(kinds.DISRUPTION_KINDS, later=(kinds.EVENT.name,))
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}

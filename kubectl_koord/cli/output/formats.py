@@ -16,6 +16,7 @@ from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -84,6 +85,8 @@ def names(report: Report) -> tuple[str, ...]:
             found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
         case WhyReport():
             found = list(_of_gang(report))
+        case DiffReport():
+            found = [f"node/{one.node}" for one in report.nodes]
         case DevicesReport():
             found = [f"node/{one.node}" for one in report.nodes]
         case TopologyReport():
