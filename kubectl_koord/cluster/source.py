@@ -22,11 +22,11 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
+    MUTATING,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
     POD_GROUP,
-    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.list_head import ListMeta
@@ -46,6 +46,9 @@ _OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
 
+Join: TypeAlias = Callable[[Collector, str], None]
+"""Adds to a cluster what is not in it, as if it had been made at this moment."""
+
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
     """Return the lists of the kinds: questions about gangs need their finished pods, too.
@@ -59,7 +62,7 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
     """Tell whether these are the kinds of a question about how Koordinator is installed."""
-    return PRIORITY_CLASS.name in kinds
+    return MUTATING.name in kinds
 
 
 def live(
@@ -69,10 +72,12 @@ def live(
     chosen_version: str,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
-    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all.
+    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
+    all is there but for what pending pods use.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
@@ -81,6 +86,8 @@ def live(
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
+    if join:
+        join(collector, _now())
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
@@ -300,11 +307,12 @@ def from_files(
     *,
     traced: bool = False,
     installed: bool = False,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     `installed` tells whether how Koordinator is installed is wanted, too.
-    `seen` is counted up, by kind, while objects come.
+    `seen` is counted up, by kind, while objects come; `join` is called when all are there.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -312,20 +320,22 @@ def from_files(
     """
     collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
-    return _whole(collector, _now(), "file", chosen_version, installed=installed)
+    return _whole(collector, _now(), "file", chosen_version, installed=installed, join=join)
 
 
-def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
-    """Return the embedded demo cluster, at the moment for which it was made."""
+def demo(chosen_version: str, *, traced: bool = False, installed: bool = False, join: Join | None = None) -> Snapshot:
+    """Return the embedded demo cluster, at the moment for which it was made; `join` is called when it is there."""
     collector = Collector(traced=traced)
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
-    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version, installed=installed)
+    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version, installed=installed, join=join)
 
 
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
-    gaps = [
-        Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
-        for kind in files.missing_kinds(collector)
-    ]
+def _whole(
+    collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool, join: Join | None
+) -> Snapshot:
+    missing = files.missing_kinds(collector)  # what is joined is not in the input
+    if join:
+        join(collector, moment)
+    gaps = [Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist") for kind in missing]
     snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
     return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot
