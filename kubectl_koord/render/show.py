@@ -12,6 +12,7 @@ from kubectl_koord.render.pages import (
     change,
     devices,
     doctor,
+    fit,
     gangs,
     manual,
     pending,
@@ -30,6 +31,7 @@ from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -149,6 +151,7 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
+    FitReport: lambda report, shown, _: fit.blocks(report, shown),
     DoctorReport: lambda report, _, __: doctor.blocks(report),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),

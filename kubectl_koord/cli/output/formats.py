@@ -17,6 +17,7 @@ from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.doctor import DoctorReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -82,6 +83,8 @@ def names(report: Report) -> tuple[str, ...]:
             found = [name for item in report.items for name in _of_gang(item)]
         case GangsReport():
             found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
+        case FitReport():
+            found = [_pod(victim.pod) for gang in report.gangs for victim in gang.victims]
         case WhyReport():
             found = list(_of_gang(report))
         case DevicesReport():
