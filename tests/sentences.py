@@ -15,12 +15,14 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import rbac, source
+from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
@@ -80,6 +82,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
+    yield from ((line, report, plain) for line, report in _fits())
     yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
@@ -102,6 +105,22 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     if isinstance(page, Explanation):
         yield "explain insufficient-slots", page, plain
     yield "explain", manual.contents(), plain
+
+
+def _fits() -> Iterator[tuple[str, Report]]:
+    """Yield the answers about jobs that the demo cluster does not have."""
+    example = "examples/resnet.yaml"
+    shapes = (("4", "8", "5000"), ("2", "8", "0"), ("3", "16", "0"))
+    manifests = Manifests(lambda: "default")
+    manifests.read([str(ROOT / example)])
+    snapshot = source.demo("1.8", join=manifests.join)
+    yield f"fit -f {example} --demo", fit(snapshot, manifests.submitted())
+    for pods, gpus, priority in shapes:
+        manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
+        manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
+        snapshot = source.demo("1.8", join=manifests.join)
+        flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
+        yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
 
 
 def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:

@@ -49,6 +49,8 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
 }
 _PATHS = {
     "--snapshot": FILES,
+    "--filename": FILES,
+    "-f": FILES,
     "--kubeconfig": FILES,
     "--kuberc": FILES,
     "--certificate-authority": FILES,
@@ -58,6 +60,7 @@ _PATHS = {
 }
 _NAMED = {
     "--for": "gang",
+    "--like": "gang",
     "--domain": "domain",
     "--groups": "gang",
     "--must-gather": "layer",

@@ -14,7 +14,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
-    from kubectl_koord.cluster.source import EarlyLook
+    from kubectl_koord.cluster.source import EarlyLook, Join
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
     from kubectl_koord.engine.subjects import Subject
@@ -55,8 +55,14 @@ class Session:
             return self.connection.namespace or "default"
         return self.transport.namespace()
 
-    def snapshot(self, kinds: Sequence[str], early: "EarlyLook | None" = None, later: Sequence[str] = ()) -> "Snapshot":
-        """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says.
+    def snapshot(
+        self,
+        kinds: Sequence[str],
+        early: "EarlyLook | None" = None,
+        later: Sequence[str] = (),
+        join: "Join | None" = None,
+    ) -> "Snapshot":
+        """Return the cluster, read now: of a live one only the named kinds; `early` and `join` are as `source` says.
 
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
@@ -65,16 +71,20 @@ class Session:
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
-            return source.demo(self.options.version, installed=source.asks_about_installation(kinds))
+            installed = source.asks_about_installation(kinds)
+            return source.demo(self.options.version, installed=installed, join=join)
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
                 wanted = (*kinds, *later)
-                return source.from_files(self.files(), self.options.version, seen, kinds=wanted, installed=installed)
+                return source.from_files(
+                    self.files(), self.options.version, seen, kinds=wanted, installed=installed, join=join
+                )
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
+            transport, version = self.live_transport(), self.options.version
+            return source.live(transport, kinds, self.namespace, version, seen, early, join)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

@@ -126,6 +126,24 @@ VERBS: "Mapping[str, Verb]" = {
         dry_runs=("client", "server"),
         sends=("server",),
     ),
+    "fit": Verb(
+        "show whether a job would be placed before it is submitted",
+        module="fit",
+        live=True,
+        flags={
+            "--filename": True,
+            "-f": True,
+            "--pods": True,
+            "--request": True,
+            "--must-gather": True,
+            "--like": True,
+            "--priority": True,
+            "--priority-class": True,
+            "--count": False,
+            "--detailed-exit-code": False,
+            "--all": False,
+        },
+    ),
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
     ),

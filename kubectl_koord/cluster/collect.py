@@ -1,6 +1,6 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -174,6 +174,18 @@ class Collector:
             self._operating[taken.namespace, taken.name] = operating(written, taken)
         elif self._operating:
             self._operating.pop((taken.namespace, taken.name), None)
+
+    def keep_pod(self, pod: pods.PendingPod) -> None:
+        """Take a pod that waits and was decoded already, in place of one of the same name."""
+        self.kinds.add(kinds.POD.name)
+        self._pods.add(pod)
+        self._operating.pop((pod.namespace, pod.name), None)
+
+    def forget_pods_of(self, owners: Collection[tuple[str, str]]) -> None:
+        """Forget the pods that these have: namespace, and `Kind/name`."""
+        gone = [(pod.namespace, pod.name) for pod in self._pods.every() if (pod.namespace, pod.owner) in owners]
+        for key in gone:
+            self._pods.pop(key, None)
 
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""

@@ -52,7 +52,7 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
     """
     meter = Meter(bounds)
     for name in names:
-        with _opened(name) as source:
+        with opened(name) as source:
             _File(name, collector, meter).read(source, size)
 
 
@@ -67,8 +67,8 @@ def missing_kinds(collector: Collector) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[Source]:
-    """Open a file for the time of its reading; what goes wrong in that time is an error that names it."""
+def opened(name: str) -> Iterator[Source]:
+    """Open a file, or standard input for `-`, while it is read; what goes wrong in that time is an error naming it."""
     try:
         if name == "-":
             if sys.stdin is None:
@@ -112,6 +112,15 @@ class _Stream:
         return filled
 
 
+def unpacked(source: Source) -> tuple[bytes, Source]:
+    """Return how a file begins, and all of it; what is packed is unpacked as it is read."""
+    head = source.read(LONGEST_HEAD)
+    if head.startswith(_GZIP):
+        source = _unpacked(Rejoined(head, source))
+        head = source.read(LONGEST_HEAD)
+    return head, Rejoined(head, source)
+
+
 def _unpacked(packed: Source) -> Source:
     """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
     try:
@@ -135,11 +144,7 @@ class _File:
 
     def read(self, source: Source, size: int) -> None:
         """Take everything."""
-        head = source.read(LONGEST_HEAD)
-        if head.startswith(_GZIP):
-            source = _unpacked(Rejoined(head, source))
-            head = source.read(LONGEST_HEAD)
-        source = Rejoined(head, source)
+        head, source = unpacked(source)
         if head.lstrip()[:1] in _BEGINS_JSON:
             self._read_json(source, size)
         else:

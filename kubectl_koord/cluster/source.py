@@ -22,11 +22,11 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
+    MUTATING,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
     POD_GROUP,
-    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.list_head import ListMeta
@@ -52,6 +52,9 @@ _OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
 
+Join: TypeAlias = Callable[[Collector, str], None]
+"""Adds to a cluster what is not in it, as if it had been made at this moment."""
+
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
     """Return the lists of the kinds: questions about gangs need their finished pods, too.
@@ -65,7 +68,7 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
     """Tell whether these are the kinds of a question about how Koordinator is installed."""
-    return PRIORITY_CLASS.name in kinds
+    return MUTATING.name in kinds
 
 
 def live(
@@ -75,10 +78,12 @@ def live(
     chosen_version: str,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
-    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all.
+    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
+    all is there but for what pending pods use.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
@@ -87,6 +92,8 @@ def live(
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
+    if join:
+        join(collector, now())
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
@@ -312,12 +319,13 @@ def from_files(
     kinds: Sequence[str] = tuple(KINDS),
     traced: bool = False,
     installed: bool = False,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     `installed` tells whether how Koordinator is installed is wanted, too.
-    `seen` is counted up, by kind, while objects come. Of a recorded cluster there are the `kinds` that would be read
-    of it live, with the same gaps: the answer is that of its moment.
+    `seen` is counted up, by kind, while objects come; `join` is called when all are there. Of a recorded cluster there
+    are the `kinds` that would be read of it live, with the same gaps: the answer is that of its moment.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -328,14 +336,18 @@ def from_files(
     if collector.recording is not None:
         if installed:
             raise KoordError("error: a snapshot does not hold what tells how Koordinator is installed")
-        return _recorded(collector, collector.recording, kinds, chosen_version)
-    return _whole(collector, now(), "file", chosen_version, installed=installed)
+        return _recorded(collector, collector.recording, kinds, chosen_version, join)
+    return _whole(collector, now(), "file", chosen_version, installed=installed, join=join)
 
 
-def _recorded(collector: Collector, recording: Recording, kinds: Sequence[str], chosen_version: str) -> Snapshot:
+def _recorded(
+    collector: Collector, recording: Recording, kinds: Sequence[str], chosen_version: str, join: Join | None
+) -> Snapshot:
     wanted = {*kinds, *more_kinds(kinds, collector)}
     for kind in KINDS.keys() - wanted:
         collector.forget(kind)
+    if join:
+        join(collector, recording.moment)
     collector.crd_version = recording.crd_version
     return collector.snapshot(
         moment=recording.moment,
@@ -347,11 +359,11 @@ def _recorded(collector: Collector, recording: Recording, kinds: Sequence[str], 
     )
 
 
-def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
-    """Return the embedded demo cluster, at the moment for which it was made."""
+def demo(chosen_version: str, *, traced: bool = False, installed: bool = False, join: Join | None = None) -> Snapshot:
+    """Return the embedded demo cluster, at the moment for which it was made; `join` is called when it is there."""
     collector = Collector(traced=traced)
     take_demo(collector)
-    return _whole(collector, MOMENT_OF_DEMO, "demo", chosen_version, installed=installed)
+    return _whole(collector, MOMENT_OF_DEMO, "demo", chosen_version, installed=installed, join=join)
 
 
 def take_demo(collector: Collector) -> None:
@@ -359,8 +371,12 @@ def take_demo(collector: Collector) -> None:
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
 
 
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
-    gaps = not_in_input(collector)
+def _whole(
+    collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool, join: Join | None
+) -> Snapshot:
+    gaps = not_in_input(collector)  # what is joined is not in the input
+    if join:
+        join(collector, moment)
     snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
     return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot
 

@@ -13,6 +13,7 @@ from kubectl_koord.render.pages import (
     devices,
     diff,
     doctor,
+    fit,
     gangs,
     manual,
     pending,
@@ -32,6 +33,7 @@ from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -179,6 +181,7 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
     DiffReport: diff.blocks,
+    FitReport: lambda report, shown, _: fit.blocks(report, shown),
     DoctorReport: lambda report, _, __: doctor.blocks(report),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),

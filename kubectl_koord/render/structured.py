@@ -12,6 +12,7 @@ from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -26,6 +27,7 @@ Report: TypeAlias = (
     | DoctorReport
     | GangsReport
     | DiffReport
+    | FitReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -48,6 +50,7 @@ _KINDS: Mapping[type[Report], str] = {
     DoctorReport: "Doctor",
     GangsReport: "Gangs",
     DiffReport: "Diff",
+    FitReport: "Fit",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
