@@ -67,7 +67,7 @@ class Session:
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
-                return source.from_files(self._files(), self.options.version, seen, installed=installed)
+                return source.from_files(self.files(), self.options.version, seen, installed=installed)
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
@@ -89,9 +89,10 @@ class Session:
 
         if self.options.demo:
             return source.demo(self.options.version, traced=True)
-        return source.from_files(self._files(), self.options.version, traced=True)
+        return source.from_files(self.files(), self.options.version, traced=True)
 
-    def _files(self) -> tuple[str, ...]:
+    def files(self) -> tuple[str, ...]:
+        """Return the files that are read in place of a cluster, those of folders among them."""
         from kubectl_koord.cluster.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)
