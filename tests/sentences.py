@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import offline, rbac
@@ -100,6 +101,12 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
         plain,
     )
+    yield (
+        "annotate podgroup one-short -n train --groups one-short --dry-run=client --demo",
+        pod_group_plan(snapshot, "train/one-short", Wanted(groups=("one-short",)), overwrite=False),
+        plain,
+    )
+    yield "topo init --diff --demo", topology_plan(snapshot, propose(snapshot)), plain
     manual = shipped_manual()
     page = manual.explained("insufficient-slots")
     if isinstance(page, Explanation):

@@ -106,7 +106,7 @@ class Session:
         return offline.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
 
     def files(self) -> tuple[str, ...]:
-        """Return the files of `--snapshot`, those of folders among them."""
+        """Return the files that are read in place of a cluster, those of folders among them."""
         from kubectl_koord.cluster.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)

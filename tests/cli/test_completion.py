@@ -62,7 +62,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     [
         (["why"], ["why-pending", "why-preempted"]),
         (["x"], []),
-        (["topo", ""], []),
+        (["topo", ""], ["init", "label"]),
         (["topo", "-o", ""], list(FORMATS)),
         (["topo", "--output=y"], ["yaml"]),
         (["-o", "j"], ["json", "jsonpath="]),
@@ -70,7 +70,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["topo", "--koordinator-version", "1"], ["1.7", "1.8"]),
         (["preempt", "--dry-run="], ["client", "server"]),
         (["annotate", "podgroup", "--dry-run="], ["none", "client", "server"]),
-        (["annotate", ""], ["podgroup", "pods"]),
+        (["annotate", ""], ["podgroup", "gang", "pods"]),
         (["annotate", "podgroup", "x", "--mode", ""], ["Strict", "NonStrict"]),
         (["annotate", "podgroup", "--match-policy=only"], ["only-waiting"]),
         (["topo", "--dep"], ["--depth"]),
