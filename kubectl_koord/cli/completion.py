@@ -49,6 +49,8 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
 }
 _PATHS = {
     "--snapshot": FILES,
+    "--endpoint": FILES,
+    "--log": FILES,
     "--filename": FILES,
     "-f": FILES,
     "--kubeconfig": FILES,
@@ -160,7 +162,11 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     if not expected:
         return [], NO_FILES
     if expected[0] == "target":
-        targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
+        targets = (
+            name.partition(" ")[2] + f"\t{verb.about}"
+            for name, verb in VERBS.items()
+            if name.startswith(f"{line.verb} ")
+        )
         return _starting(word, targets), NO_FILES
     if expected[0] == "file":
         return [], FILES
