@@ -81,7 +81,7 @@ class Store(Protocol):
     def clear(self) -> None:
         """Forget all."""
 
-    def update(self, other: Any, /) -> None:
+    def update(self, other: Any, /) -> None:  # noqa: ANN401
         """Take over all of another."""
 
 
