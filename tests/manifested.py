@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.snapshot import Snapshot

@@ -22,8 +22,8 @@ def print_changed(session: "Session", files: "Sequence[str]", name: str, wanted:
     from kubectl_koord.changes.manifests import changed_manifest, is_pod_group, key_in
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.session import write
-    from kubectl_koord.cluster import manifest_edits
-    from kubectl_koord.cluster.folders import files_of
+    from kubectl_koord.cluster.edits import manifests as manifest_edits
+    from kubectl_koord.cluster.reading.folders import files_of
     from kubectl_koord.simulation import subjects
 
     if session.options.output not in {"", "json", "yaml"}:

@@ -107,7 +107,7 @@ class Session:
 
     def files(self) -> tuple[str, ...]:
         """Return the files that are read in place of a cluster, those of folders among them."""
-        from kubectl_koord.cluster.folders import files_of
+        from kubectl_koord.cluster.reading.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)
 

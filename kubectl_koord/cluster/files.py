@@ -12,11 +12,11 @@ import msgspec
 
 from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.cluster.list_head import LONGEST_HEAD, Rejoined, Source, beginning
-from kubectl_koord.cluster.opening import opened, unpacked
-from kubectl_koord.cluster.stream import SLICE, Slice, read_slices
+from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.opening import opened, unpacked
+from kubectl_koord.cluster.reading.stream import SLICE, Slice, read_slices
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
@@ -102,7 +102,7 @@ class _File:
     def _values(self, source: Source) -> Iterator[Any]:
         import yaml  # noqa: PLC0415  (30 ms that JSON input need not pay)
 
-        from kubectl_koord.cluster.yaml_objects import read_objects  # noqa: PLC0415
+        from kubectl_koord.cluster.reading.yaml_objects import read_objects  # noqa: PLC0415
 
         try:
             yield from read_objects(source, self._meter)

@@ -7,8 +7,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from kubectl_koord.cluster.api.replies import CRD_GROUPS
-from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects.fields.meta import Meta, namespace
+from kubectl_koord.cluster.reading.lists import ListRequest
 
 W = TypeVar("W")
 V = TypeVar("V")

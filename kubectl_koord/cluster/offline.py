@@ -6,7 +6,7 @@ from importlib import resources
 from msgspec import structs
 
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, LEASE
 from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.source import Join, more_kinds, now

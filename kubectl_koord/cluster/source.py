@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -27,11 +27,11 @@ from kubectl_koord.cluster.kinds import (
     POD_GROUP,
     VOLUME_KINDS,
 )
-from kubectl_koord.cluster.list_head import ListMeta
-from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.stream import read_page
+from kubectl_koord.cluster.reading.list_head import ListMeta
+from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
+from kubectl_koord.cluster.reading.stream import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kubectl_koord.cluster import manifest_edits
+from kubectl_koord.cluster.edits import manifests as manifest_edits
 from kubectl_koord.errors import KoordError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster import placements
+from kubectl_koord.cluster.edits import placements
 from kubectl_koord.errors import KoordError
 
 

@@ -12,7 +12,7 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.pods import PodsWanted, pods_plan
 from kubectl_koord.changes.values import RefusedError, Wanted
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError

@@ -254,7 +254,7 @@ def _order(given: str) -> tuple[str, ...]:
 
 def _pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
     """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
-    from kubectl_koord.cluster import manifest_edits
+    from kubectl_koord.cluster.edits import manifests as manifest_edits
 
     if not keys:
         return {}

@@ -99,7 +99,7 @@ def command(
 
 
 def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
-    from kubectl_koord.cluster.folders import files_of
+    from kubectl_koord.cluster.reading.folders import files_of
 
     if "-" in names and "-" in session.options.snapshots:
         raise KoordError("error: -f and --snapshot cannot both read standard input")

@@ -121,7 +121,8 @@ def init(
     from kubectl_koord.changes.topology import manifest, propose, topology_plan
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.session import write
-    from kubectl_koord.cluster import kinds, manifest_edits
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.edits import manifests as manifest_edits
     from kubectl_koord.render.escape import harmless
 
     session: Session = context.obj
@@ -161,7 +162,8 @@ def label(
 ) -> None:
     """Give nodes the labels of their layers, out of a file; the tree that results is shown before."""
     from kubectl_koord.changes.labels import Placed, labels_plan
-    from kubectl_koord.cluster import kinds, placements
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.edits import placements
 
     session: Session = context.obj
 

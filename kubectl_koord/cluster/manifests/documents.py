@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from kubectl_koord.cluster.bounds import Bounds, Meter, too_large_object
-from kubectl_koord.cluster.list_head import Source
-from kubectl_koord.cluster.opening import opened, unpacked
+from kubectl_koord.cluster.reading.list_head import Source
+from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.errors import KoordError
 
 BOUNDS = Bounds(objects=10_000, memory=256 << 20)
@@ -68,7 +68,7 @@ def _json(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
 def _yaml(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
     import yaml  # noqa: PLC0415  (30 ms that JSON need not pay)
 
-    from kubectl_koord.cluster.yaml_objects import read_numbered  # noqa: PLC0415
+    from kubectl_koord.cluster.reading.yaml_objects import read_numbered  # noqa: PLC0415
 
     number = 0
     try:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
 from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, prioritised

@@ -240,7 +240,7 @@ def parsed(text: str) -> dict[str, Any] | None:
     """Return the configuration that a text is, None where it is none."""
     import yaml  # noqa: PLC0415  (only where there is a configuration to read)
 
-    from kubectl_koord.cluster.yaml_objects import read_document  # noqa: PLC0415
+    from kubectl_koord.cluster.reading.yaml_objects import read_document  # noqa: PLC0415
 
     try:
         found = read_document(text)

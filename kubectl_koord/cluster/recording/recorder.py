@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.errors import KoordError
 

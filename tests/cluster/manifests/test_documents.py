@@ -118,7 +118,7 @@ def test_documents_lists_and_packed_files_are_read_and_other_kinds_named(tmp_pat
 
 
 def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> None:
-    from kubectl_koord.cluster.collect import Collector  # noqa: PLC0415
+    from kubectl_koord.cluster.collecting.collect import Collector  # noqa: PLC0415
 
     for content, expected in (
         (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording import document
 from kubectl_koord.cluster.recording.anonymous import Anonymous

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.manifest_edits import content
+from kubectl_koord.cluster.edits.manifests import content
 from kubectl_koord.errors import KoordError
 
 _NODE = "node"

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster import joined, kinds, pod_claims
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.collecting import joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects import (
     installation,

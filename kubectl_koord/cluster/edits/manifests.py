@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from kubectl_koord.cluster.bounds import BOUNDS, TooLargeError
-from kubectl_koord.cluster.yaml_objects import read_documents
+from kubectl_koord.cluster.reading.yaml_objects import read_documents
 from kubectl_koord.errors import KoordError
 
 Manifest: TypeAlias = dict[str, Any]

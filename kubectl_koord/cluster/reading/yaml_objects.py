@@ -11,7 +11,7 @@ import yaml
 from yaml.composer import Composer, ComposerError
 
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.list_head import Source
+from kubectl_koord.cluster.reading.list_head import Source
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)

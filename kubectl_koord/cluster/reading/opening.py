@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kubectl_koord.cluster.bounds import TooLargeError
-from kubectl_koord.cluster.list_head import LONGEST_HEAD, Rejoined, Source
+from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source
 from kubectl_koord.errors import KoordError
 
 _GZIP = b"\x1f\x8b"
