@@ -8,6 +8,7 @@ from kubectl_koord.errors import KoordError
 FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
+SHELLS = ("bash", "zsh", "fish")
 _WITH_VALUE = {
     "--snapshot": "snapshot",
     "--koordinator-version": "version",
