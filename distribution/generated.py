@@ -1,4 +1,6 @@
-"""The files that are generated from the command tree and kept: man pages, completion scripts, what flags are for.
+"""The files that are generated and kept.
+
+From the command tree: man pages, completion scripts, what flags are for. From the kinds that are read: ClusterRoles.
 
 python -m distribution.generated --write
 """
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from distribution import manpages
+from distribution import manpages, roles
 from distribution.tree import commands
 from kubectl_koord.cli import shells
 
@@ -30,6 +32,7 @@ def files() -> dict[str, str]:
     return {
         "kubectl_koord/cli/flags.json": f"{table}\n",
         **{path: shells.script(shell) for shell, path in _SCRIPTS.items()},
+        **roles.files(),
         **{f"man/{name}": text for name, text in manpages.pages().items()},
     }
 
