@@ -246,7 +246,9 @@ def test_every_flag_is_offered_with_what_it_is_for() -> None:
     every = {**completion.GLOBAL_FLAGS, **completion.CONNECTION_FLAGS}
     described = {**flag_texts.OF_EVERY_VERB, **flag_texts.OF_CONNECTIONS}
     assert set(described) == {flag for flag in every if flag.startswith("--")}
-    assert {flag: bool(metavar) for flag, (metavar, _) in described.items()} == {flag: every[flag] for flag in described}
+    assert {flag: bool(metavar) for flag, (metavar, _) in described.items()} == {
+        flag: every[flag] for flag in described
+    }
     assert {short for short in every if not short.startswith("--")} == set(flag_texts.SHORT.values())
 
 

@@ -1,4 +1,15 @@
-from tests.cli.conftest import cluster, home, installed, koord, kubectl, no_kubectl, other_tls, plain_output, server, tls
+from tests.cli.conftest import (
+    cluster,
+    home,
+    installed,
+    koord,
+    kubectl,
+    no_kubectl,
+    other_tls,
+    plain_output,
+    server,
+    tls,
+)
 
 __all__ = [
     "cluster",
