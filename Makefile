@@ -85,15 +85,20 @@ conformance: $(VENV)/tools
 packaging: $(VENV)/tools
 	$(BIN)/python -m tests.packaging
 
-bundle: $(VENV)/tools
-	@$(INSTALL) --group bundle
-	$(BIN)/python -m distribution.bundle
+# In an environment of its own: what else is installed would be packed, too.
+bundle:
+	@$(PYTHON) -m venv --clear build/bundle/venv
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --upgrade pip
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle .
+	build/bundle/venv/bin/python -m distribution.bundle
 
 release: $(VENV)/tools
 	$(BIN)/python -m distribution.release dist
 
 soak: $(VENV)/tools
 	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
+	$(BIN)/python -m tests.packaging --checks
+	$(MAKE) --no-print-directory bundle
 	$(BIN)/python -m benchmarks.run --quick
 
 bench: $(VENV)/tools

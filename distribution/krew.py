@@ -37,24 +37,26 @@ def _problems(manifest: Mapping[str, Any], name: str) -> Iterator[str]:
         yield "metadata.name must be lower-case words and dashes, without the prefix kube"
     if plugin != name:
         yield "metadata.name must be the name of the file"
-    spec = manifest.get("spec", {})
+    yield from (f"spec.{problem}" for problem in _of_spec(manifest.get("spec", {})))
+
+
+def _of_spec(spec: Mapping[str, Any]) -> Iterator[str]:
     if not _SEMVER.fullmatch(str(spec.get("version", ""))):
-        yield "spec.version must be a semantic version that begins with v"
+        yield "version must be a semantic version that begins with v"
     short = spec.get("shortDescription", "")
     if not short or "\n" in short or len(short) > _MOST or short.endswith("."):
-        yield f"spec.shortDescription must be one line of up to {_MOST} characters without a full stop"
+        yield f"shortDescription must be one line of up to {_MOST} characters without a full stop"
     if not str(spec.get("description", "")).strip():
-        yield "spec.description must be there"
+        yield "description must be there"
     if not re.fullmatch(r"https://[^\s$]+", str(spec.get("homepage", ""))):
-        yield "spec.homepage must be an https address"
+        yield "homepage must be an https address"
     platforms = spec.get("platforms") or ()
     if not platforms:
-        yield "spec.platforms must be there"
+        yield "platforms must be there"
     for number, platform in enumerate(platforms):
-        yield from (f"spec.platforms[{number}].{problem}" for problem in _of_platform(platform))
-    selectors = [str(platform.get("selector")) for platform in platforms]
-    if len(set(selectors)) < len(selectors):
-        yield "spec.platforms must differ in their selectors"
+        yield from (f"platforms[{number}].{problem}" for problem in _of_platform(platform))
+    if len({str(platform.get("selector")) for platform in platforms}) < len(platforms):
+        yield "platforms must differ in their selectors"
 
 
 def _of_platform(platform: Mapping[str, Any]) -> Iterator[str]:

@@ -87,11 +87,12 @@ function __kubectl_koord_complete
     set -l word (commandline -ct)
     set -l found (kubectl-koord __complete $typed[2..-1] "$word" 2>/dev/null)
     set -l before (string match -r -- '^-[^=]*=' "$word")
+    set -l value (string replace -r -- '^-[^=]*=' '' "$word")
     switch "$found[-1]"
         case :0
-            __fish_complete_path (string replace -r -- '^-[^=]*=' '' "$word") | string replace -r '^' -- "$before"
+            __fish_complete_path "$value" | string replace -r '^' -- "$before"
         case :16
-            __fish_complete_directories (string replace -r -- '^-[^=]*=' '' "$word") | string replace -r '^' -- "$before"
+            __fish_complete_directories "$value" | string replace -r '^' -- "$before"
         case '*'
             for candidate in $found[1..-2]
                 printf '%s%s\n' "$before" $candidate

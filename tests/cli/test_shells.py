@@ -1,6 +1,5 @@
 """`completion`: the scripts are printed, and installed where the shell of the user looks for them."""
 
-import os
 import stat
 from pathlib import Path
 
@@ -109,4 +108,4 @@ def test_what_kubectl_asks_is_written_beside_the_program_where_it_is_missing(koo
 def test_an_unknown_shell_and_formats_are_refused(koord: Run, where: Path) -> None:
     assert koord("completion", "install", "tcsh") == (2, "", "error: no shell 'tcsh': bash, zsh or fish\n")
     assert koord("completion", "bash", "-o", "json") == (2, "", "error: completion does not support -o\n")
-    assert not [name for name in os.listdir(where) if name != "bin"]
+    assert not [path for path in where.iterdir() if path.name != "bin"]

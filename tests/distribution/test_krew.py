@@ -64,14 +64,14 @@ def test_there_is_no_release_while_its_addresses_are_unset(released: Path) -> No
 
 def test_there_is_no_release_without_the_archive_of_each_system(released: Path) -> None:
     (released / archive_name("darwin", "arm64")).unlink()
-    with pytest.raises(Refused, match="darwin-arm64.tar.gz is missing: make bundle makes it on darwin arm64"):
+    with pytest.raises(Refused, match=r"darwin-arm64\.tar\.gz is missing: make bundle makes it on darwin arm64"):
         manifest(released, SET, template())
 
 
 def test_an_archive_that_krew_would_not_unpack_is_not_released(released: Path) -> None:
     with tarfile.open(released / archive_name("linux", "arm64"), "w:gz") as archive:
         archive.addfile(tarfile.TarInfo(PROGRAM), io.BytesIO())
-    with pytest.raises(Refused, match="linux-arm64.tar.gz: kubectl-koord must be a program in it; LICENSE must be"):
+    with pytest.raises(Refused, match=r"linux-arm64\.tar\.gz: kubectl-koord must be a program in it; LICENSE must be"):
         manifest(released, SET, template())
 
 

@@ -15,7 +15,7 @@ from tests.cli.conftest import Run
 from tests.cli.test_sight import with_a_resource_claim
 from tests.cli.world import Object
 
-READING = (
+READING: tuple[tuple[str, ...], ...] = (
     ("topo", "--whole-cards"),
     ("devices",),
     ("quota",),
@@ -28,7 +28,7 @@ READING = (
     ("why-preempted", "filler-a"),
     ("__complete", "topo", "-n", ""),
 )
-WRITING = (
+WRITING: tuple[tuple[str, ...], ...] = (
     ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"),
     ("annotate", "pods", "job", "--index", "--yes"),
     ("preempt", "high", "--dry-run=server"),
