@@ -16,7 +16,6 @@ import threading
 import time
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -88,15 +87,15 @@ def named(api: ApiServer) -> list[Request]:
     return [request for request in api.log if "/namespaces/" in request.path]
 
 
-@pytest.mark.parametrize("order", ["AB", "BA", "-A", "~A", "AA", "eB"])
+@pytest.mark.parametrize("order", ["12", "21", "-1", "~1", "11", "e2"])
 def test_04_several_kubeconfigs_are_merged_as_kubectl_does(
     koord: Run, kubectl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: str
 ) -> None:
     with ApiServer(world()) as one, ApiServer(world()) as other:
         (tmp_path / "empty-config").touch()
         names = {
-            "A": str(one.kubeconfig(tmp_path, namespace="first")),
-            "B": os.path.relpath(other.kubeconfig(tmp_path, namespace="second")),
+            "1": str(one.kubeconfig(tmp_path, namespace="first")),
+            "2": os.path.relpath(other.kubeconfig(tmp_path, namespace="second")),
             "-": "",
             "~": str(tmp_path / "missing"),
             "e": str(tmp_path / "empty-config"),
@@ -127,8 +126,8 @@ def test_05_flags_override_the_kubeconfig_at_the_server(
         assert koord("topo", "--cluster=test", "--user=test").code == 0
         assert koord("topo", "--server", api.url, "--token", CANARY, authority).code == 0
         assert "x509" in koord("topo", "--cluster=test", "--user=test", "--tls-server-name=elsewhere").err
-        bearers = [request.headers.get("authorization") for request in api.log if request.path == "/api/v1/nodes"]
-    assert bearers == ["Bearer other", f"Bearer {CANARY}", f"Bearer {CANARY}"]
+        bearers = dict.fromkeys(request.headers.get("authorization") for request in api.log)
+    assert list(bearers) == ["Bearer other", f"Bearer {CANARY}"]
 
 
 def test_06_impersonation_is_on_every_request(koord: Run, kubectl: str, served: ApiServer, tmp_path: Path) -> None:
