@@ -58,6 +58,18 @@ RESOURCES = (
     Resource("resource.k8s.io/v1", "ResourceClaim", "resourceclaims", namespaced=True),
     Resource("resource.k8s.io/v1", "DeviceClass", "deviceclasses", namespaced=False),
     Resource("resource.k8s.io/v1", "ResourceSlice", "resourceslices", namespaced=False),
+    Resource(
+        "admissionregistration.k8s.io/v1",
+        "MutatingWebhookConfiguration",
+        "mutatingwebhookconfigurations",
+        namespaced=False,
+    ),
+    Resource(
+        "admissionregistration.k8s.io/v1",
+        "ValidatingWebhookConfiguration",
+        "validatingwebhookconfigurations",
+        namespaced=False,
+    ),
     Resource("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False),
 )
 

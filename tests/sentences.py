@@ -14,11 +14,12 @@ from pathlib import Path
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import rbac, source
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
+from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
@@ -79,6 +80,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
+    yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):

@@ -67,7 +67,7 @@ def _run(argv: Sequence[str]) -> int:
     chosen, words = take_globals(words)
     name = verbs.named(words)
     leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
-    reads = name in verbs.VERBS and verbs.VERBS[name].live
+    reads = name in verbs.VERBS and verbs.VERBS[name].live and not {*verbs.VERBS[name].offline} & {*words}
     needs_cluster = chosen.is_live and reads and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:

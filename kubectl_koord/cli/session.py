@@ -62,11 +62,12 @@ class Session:
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
-            return source.demo(self.options.version)
+            return source.demo(self.options.version, installed=source.asks_about_installation(kinds))
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
-                return source.from_files(self._files(), self.options.version, seen)
+                installed = source.asks_about_installation(kinds)
+                return source.from_files(self._files(), self.options.version, seen, installed=installed)
             if self.options.is_text:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)

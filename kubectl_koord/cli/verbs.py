@@ -16,10 +16,11 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag; with
+    a flag that is `offline` it reads nothing.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "repeats", "sends", "words")
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words")
 
     def __init__(
         self,
@@ -32,6 +33,7 @@ class Verb:
         repeats: bool = False,
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
+        offline: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
         self.about = about
@@ -42,6 +44,7 @@ class Verb:
         self.repeats = repeats
         self.dry_runs = dry_runs
         self.sends = sends
+        self.offline = offline
 
 
 _DRY_RUNS = ("none", "client", "server")
@@ -123,6 +126,13 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
+    ),
+    "doctor": Verb(
+        "find what is wrong with the installation, topology, devices and gangs",
+        module="doctor",
+        live=True,
+        flags={"--print-rbac": False},
+        offline=("--print-rbac",),
     ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),

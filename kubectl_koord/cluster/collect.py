@@ -9,6 +9,7 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds, pod_claims
 from kubectl_koord.cluster.kinds import Kind
 from kubectl_koord.cluster.objects import (
+    installation,
     metrics,
     node_topology,
     nodes,
@@ -27,6 +28,7 @@ from kubectl_koord.cluster.pod_store import PodStore
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
+from kubectl_koord.model.installation import Installation
 from kubectl_koord.model.numa import MOST_ZONES
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.resource_claims import DynamicResources
@@ -249,6 +251,18 @@ class Collector:
             namespace_only=namespace_only,
             events=tuple(event for _, event in sorted(self.values(kinds.EVENT).items(), key=lambda item: item[0])),
             traces=tuple(one for _, one in sorted(self._traces.items(), key=lambda item: item[0])),
+        )
+
+    def installation(self) -> Installation:
+        """Return how Koordinator is installed, as far as it was taken."""
+        state, parsed = scheduler.parsed_config(next(iter(self.values(kinds.CONFIG_MAP).values()), None))
+        return Installation(
+            deployments=tuple(scheduler.installed(one) for _, one in sorted(self.values(kinds.DEPLOYMENT).items())),
+            priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
+            webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
+            config=state,
+            profiles=installation.profiles(parsed),
+            kinds=tuple(sorted(self.kinds)),
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:

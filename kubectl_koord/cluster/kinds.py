@@ -16,6 +16,7 @@ from kubectl_koord.cluster.objects import (
     disruption,
     events,
     gangs,
+    installation,
     metrics,
     node_topology,
     nodes,
@@ -35,7 +36,7 @@ from kubectl_koord.model import objects
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces"]
+Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor"]
 
 
 def bare_name(meta: Meta) -> str:
@@ -58,7 +59,7 @@ class Kind(Struct, Generic[W, V], frozen=True):
 
     Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
     where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes, claims and traces, which are read on their own.
+    lists the kind: each holds those before it, but for volumes, claims, traces and doctor, which are read on their own.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
     in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
@@ -105,6 +106,7 @@ _SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _STORAGE = "/apis/storage.k8s.io/v1"
 _RESOURCE = "/apis/resource.k8s.io/v1"
+_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 _INSTALLED_IN = "koordinator-system"
 _CONFIG = "koord-scheduler-config"
@@ -276,6 +278,36 @@ RESOURCE_SLICE = Kind(
     resource_claims.device_slice,
 )
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
+PRIORITY_CLASS = Kind(
+    "PriorityClass",
+    installation.PriorityClass,
+    "/apis/scheduling.k8s.io/v1",
+    "priorityclasses",
+    bare_name,
+    "doctor",
+    installation.priority_class,
+    in_files=False,
+)
+MUTATING = Kind(
+    "MutatingWebhookConfiguration",
+    installation.Webhooks,
+    _WEBHOOKS,
+    "mutatingwebhookconfigurations",
+    bare_name,
+    "doctor",
+    installation.mutating,
+    in_files=False,
+)
+VALIDATING = Kind(
+    "ValidatingWebhookConfiguration",
+    installation.Webhooks,
+    _WEBHOOKS,
+    "validatingwebhookconfigurations",
+    bare_name,
+    "doctor",
+    installation.validating,
+    in_files=False,
+)
 
 KINDS: dict[str, Kind[Any, Any]] = {row.name: row for row in list(vars().values()) if isinstance(row, Kind)}
 """The rows above by name, in their order, in which lists are begun."""
@@ -295,6 +327,8 @@ DISRUPTION_KINDS = (*GANG_KINDS, *_needed_by("disruption"))
 """What is read where running pods may have to go: by preemption, or to make room."""
 VOLUME_KINDS = _needed_by("volumes")
 """What is read besides where a pending pod uses a volume claim."""
+DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
+"""What is read to find what is wrong with a cluster; of the installation all Deployments."""
 
 CLAIM_KINDS = _needed_by("claims")
 """What is read besides where a pending pod has a resource claim; where it is not served, there are none."""

@@ -26,6 +26,7 @@ from kubectl_koord.cluster.kinds import (
     NODE,
     POD,
     POD_GROUP,
+    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.list_head import ListMeta
@@ -47,9 +48,18 @@ EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Nod
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
-    """Return the lists of the kinds: questions about gangs need their finished pods, too."""
-    asks_about_gangs = POD_GROUP.name in kinds
-    return [KINDS[kind].request("" if kind == POD.name and asks_about_gangs else None) for kind in kinds]
+    """Return the lists of the kinds: questions about gangs need their finished pods, too.
+
+    The one about the installation needs all of its Deployments.
+    """
+    whole = {POD.name} if POD_GROUP.name in kinds else set()
+    whole |= {DEPLOYMENT.name} if asks_about_installation(kinds) else set()
+    return [KINDS[kind].request("" if kind in whole else None) for kind in kinds]
+
+
+def asks_about_installation(kinds: Sequence[str]) -> bool:
+    """Tell whether these are the kinds of a question about how Koordinator is installed."""
+    return PRIORITY_CLASS.name in kinds
 
 
 def live(
@@ -77,7 +87,12 @@ def live(
     detect_version(transport, collector, chosen_version)
     leases = found.values.get(LEASE.name)
     lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
-    return at_this_moment(collector, gaps, chosen_version, namespace() if found.namespace_only else "", lease_seen)
+    narrowed = namespace() if found.namespace_only else ""
+    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen)
+    if not asks_about_installation(kinds):
+        return snapshot
+    every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
+    return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
 
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
@@ -279,10 +294,16 @@ def _crd_version(transport: Transport) -> str | None:
 
 
 def from_files(
-    names: Iterable[str], chosen_version: str, seen: dict[str, int] | None = None, *, traced: bool = False
+    names: Iterable[str],
+    chosen_version: str,
+    seen: dict[str, int] | None = None,
+    *,
+    traced: bool = False,
+    installed: bool = False,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
+    `installed` tells whether how Koordinator is installed is wanted, too.
     `seen` is counted up, by kind, while objects come.
 
     Raises:
@@ -291,19 +312,20 @@ def from_files(
     """
     collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
-    return _whole(collector, _now(), "file", chosen_version)
+    return _whole(collector, _now(), "file", chosen_version, installed=installed)
 
 
-def demo(chosen_version: str, *, traced: bool = False) -> Snapshot:
+def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
     """Return the embedded demo cluster, at the moment for which it was made."""
     collector = Collector(traced=traced)
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
-    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version)
+    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version, installed=installed)
 
 
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str) -> Snapshot:
+def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
     gaps = [
         Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
         for kind in files.missing_kinds(collector)
     ]
-    return collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
+    snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
+    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot

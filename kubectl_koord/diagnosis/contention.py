@@ -106,8 +106,7 @@ def _wanted(cluster: Cluster, subject: Subject) -> set[str]:
     first = next_attempt(cluster.simulation(subject))[0].first
     if first.plan is not None:
         return set((first.placement or {}).values())
-    slots = offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared)
-    return {name for name, node in slots.items() if node.slots}
+    return set(offer_slots(cluster.view, cluster.view.names(), in_index_order(subject.pending), first.prepared).counts)
 
 
 def equals(simulation: Simulation, placement: Mapping[str, str]) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from kubectl_koord.engine.reasons.nodes import (
     Cordoned,
     Insufficient,
     Reason,
+    Refused,
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
+from kubectl_koord.engine.slots import Counts, Offer, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
@@ -33,7 +34,7 @@ _MOST_NODES, _FEW_NODES = 2, 4
 class _Room(Struct, frozen=True):
     """Slots in a what-if, by node and by domain."""
 
-    nodes: Mapping[str, int]
+    nodes: Counts
     domains: tuple[int, ...]
 
 
@@ -127,7 +128,7 @@ def _rooms(simulation: Simulation, first: Attempt, tree: Tree) -> Iterator[_Room
     pods = in_index_order(map(room_alone, simulation.subject.pending))
     alone = first.prepared.without_pods(room_alone(first.prepared.trigger))
     bare = offer_slots(roomy_view(simulation.view), simulation.view.names(), pods, alone).counts
-    for nodes in (empty, {name: slots or bare[name] for name, slots in empty.items()}):
+    for nodes in (empty, Counts({**bare, **empty})):
         yield _Room(nodes, domain_slots(tree, nodes, multiples))
 
 
@@ -139,16 +140,15 @@ def _what_ifs(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> di
     return {index: WhatIf(*(slots[index] for slots in counted)) for index in plan.start}
 
 
-def slots_in(view: View, simulation: Simulation, first: Attempt) -> dict[str, int]:
+def slots_in(view: View, simulation: Simulation, first: Attempt) -> Counts:
     """Return the gang's slots by node in another variant of the cluster, as if no other pod were nominated."""
     return slots_of(view, simulation.subject.pending, first.prepared.trigger, first)
 
 
-def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> dict[str, int]:
+def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first: Attempt) -> Counts:
     """Return the slots by node for changed pods, with a changed trigger, as if no other pod were nominated."""
     alone = first.prepared.alone(trigger)
-    found = offer_slots(view, view.names(), in_index_order(pods), alone)
-    return {name: node.slots for name, node in found.items()}
+    return offer_slots(view, view.names(), in_index_order(pods), alone).counts
 
 
 def _in_the_way(
@@ -162,12 +162,14 @@ def _in_the_way(
         return (words.never_fits(most.domains[index], plan.desired, len(below), raw),)
     lifted = empty.domains[index] < plan.desired
     free = most.nodes if lifted else empty.nodes
-    lost = sorted(((free[name] - plan.nodes[name].slots, name) for name in below), key=lambda item: (-item[0], item[1]))
+    lost = sorted(
+        ((free[name] - plan.nodes.counts[name], name) for name in below), key=lambda item: (-item[0], item[1])
+    )
     blocked = [name for missing, name in lost if missing > 0]
     if not blocked:
         return (words.cannot_be_split(simulation.multiples),)
     if lifted:
-        return (words.lost_nodes(first.rejections[name] for name in blocked),)
+        return (words.lost_nodes(Refused(first.rejections[name], 1) for name in blocked),)
     return tuple(_on_node(simulation.view, name, first) for name in blocked)
 
 
@@ -190,18 +192,17 @@ def scarce(requests: Resources, reason: Reason | PreFilterRefusal | None) -> set
     return {resource for resource, _ in requests}
 
 
-def other_than_room(first: Attempt) -> tuple[Reason, ...]:
+def other_than_room(first: Attempt) -> tuple[Refused, ...]:
     """Return why nodes refused, where that is more than a want of room, such as taints; empty otherwise."""
-    reasons = first.rejections.values()
-    return tuple(reason for reason in reasons if not isinstance(reason, Insufficient | TooManyPods))
+    return tuple(one for one in first.refused if not isinstance(one.reason, Insufficient | TooManyPods))
 
 
-def refusals(simulation: Simulation, pod: PendingPod) -> Mapping[str, Reason]:
-    """Return by node why it refuses this pod as things are, before any member is placed; those that take it are not in.
+def asked(simulation: Simulation, pod: PendingPod) -> Offer:
+    """Return which nodes take this pod as things are, before any member is placed, and why the others refuse it.
 
     Pods of other jobs that are nominated count as the scheduler counts them.
     """
-    return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod)).refusals
+    return offer_slots(simulation.view, simulation.view.names(), (pod,), simulation.prepared(pod))
 
 
 def funnel(simulation: Simulation, first: Attempt) -> Funnel:
@@ -219,9 +220,9 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
 def _refused(simulation: Simulation, first: Attempt) -> Mapping[str, Reason]:
     """Return why nodes take not even one pod, those left out that take some."""
     if first.plan is None:
-        return refusals(simulation, first.trigger)
-    nodes = first.plan.nodes
-    return {name: reason for name, reason in first.rejections.items() if not nodes[name].slots}
+        return asked(simulation, first.trigger).refusals
+    counts = first.plan.nodes.counts
+    return {name: reason for name, reason in first.rejections.items() if not counts[name]}
 
 
 def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:

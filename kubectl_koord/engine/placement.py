@@ -9,7 +9,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import NodeSlots, Offer, in_index_order
+from kubectl_koord.engine.slots import Offer, in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom
@@ -207,7 +207,7 @@ def _first_that_fits(
     return None, None
 
 
-def _existing(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSlots], rules: Rules) -> dict[str, int]:
+def _existing(view: View, pods: Sequence[PendingPod], nodes: Offer, rules: Rules) -> dict[str, int]:
     """Return pods of the first pod's topology selector by node (`calculateNodeExistingPodsNum`).
 
     Upstream counts after the slot count has put the gang's own pods on the nodes: they count, too.
@@ -217,8 +217,8 @@ def _existing(view: View, pods: Sequence[PendingPod], nodes: Mapping[str, NodeSl
     if not selector or not rules.compares_ancestors:
         return {}
     found = {}
-    for name, node in nodes.items():
-        own = ordered[: min(node.slots, len(ordered) - 1)]
+    for name in nodes:
+        own = ordered[: min(nodes.counts[name], len(ordered) - 1)]
         there = (*view.occupants(name), *own)
         found[name] = sum(1 for one in there if not isinstance(one, ReservedRoom) and one.selector == selector)
     return found

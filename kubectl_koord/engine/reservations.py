@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
@@ -43,6 +44,12 @@ class Drawable(Struct, frozen=True, eq=False):
 
 
 NO_RESERVATIONS = Drawable({}, frozenset())
+
+
+@memoised
+def reserved_nodes(view: View) -> NodeSet:
+    """Return the nodes on which anything is reserved."""
+    return which(view, lambda name: view.state(name).rooms, every_node(view))
 
 
 def drawable(view: View, pod: PendingPod) -> Drawable:

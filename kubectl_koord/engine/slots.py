@@ -1,22 +1,30 @@
 """Offer slots: how many of a gang's pods each node takes, one after the other."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import every_node, first_of, members
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
+from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
+from kubectl_koord.engine.fit.resources import room_on
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
-from kubectl_koord.model.values.memo import Memo, memoised
+from kubectl_koord.model.values.memo import Memo, recently
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
+_MOST_KINDS = 64
+"""Of so many kinds of pods a view keeps the slots."""
+_FEW = 8
+"""A view that changes fewer nodes than one in so many takes the others from below."""
 
 
 class NodeSlots(Struct, frozen=True, gc=False):
@@ -26,13 +34,90 @@ class NodeSlots(Struct, frozen=True, gc=False):
     rejection: Reason | None
 
 
-class Offer(Memo, dict[str, NodeSlots]):
-    """The slots of nodes by name, not to be changed: jobs that are alike share it, and what follows from it."""
+class Counts(dict[str, int]):
+    """How many pods nodes take; nodes that are left out take none."""
+
+    def __missing__(self, _name: str) -> int:
+        """Return none."""
+        return 0
+
+
+class Offer(Memo, Mapping[str, NodeSlots]):
+    """The slots of nodes by name: jobs that are alike share it, and what follows from it.
+
+    Why a node takes no more is found out where it is asked for: most of it never is.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        counts: Counts,
+        on_node: Callable[[str], NodeSlots],
+        reasons: "Callable[[Offer], Iterable[Refused]] | None" = None,
+    ) -> None:
+        """Take what is known.
+
+        Args:
+            names: the nodes, in their order.
+            counts: how many pods each of them takes.
+            on_node: tells also why it takes no more.
+            reasons: tells the same of all nodes at once, None where they are asked one by one.
+
+        """
+        self.names = names
+        self.counts = counts
+        self._on_node = on_node
+        self._reasons = reasons
+        self._known: dict[str, NodeSlots] = {}
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer in which all is known."""
+        counts = Counts((name, node.slots) for name, node in nodes.items() if node.slots)
+        return cls(nodes.keys(), counts, nodes.__getitem__)
+
+    def __getitem__(self, name: str) -> NodeSlots:
+        """Return the slots of a node."""
+        found = self._known.get(name)
+        if found is None:
+            if name not in self.names:
+                raise KeyError(name)
+            found = self._known[name] = self._on_node(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the nodes, in their order."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return len(self.names)
+
+    def among(self, names: Collection[str]) -> "Offer":
+        """Return the offer of some of the nodes."""
+        if len(names) == len(self.names):
+            return self
+        chosen = dict.fromkeys(names).keys()
+        counts = Counts((name, count) for name, count in self.counts.items() if name in chosen)
+        return Offer(chosen, counts, self.__getitem__)
+
+    def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer with other slots of some nodes."""
+        if not nodes:
+            return self
+        counts = ((name, nodes[name].slots if name in nodes else self.counts[name]) for name in self.names)
+        return Offer(
+            self.names,
+            Counts((name, count) for name, count in counts if count),
+            lambda name: nodes[name] if name in nodes else self[name],
+        )
 
     @cached_property
-    def counts(self) -> Mapping[str, int]:
-        """How many pods each node takes."""
-        return {name: node.slots for name, node in self.items()}
+    def reasons(self) -> tuple[Refused, ...]:
+        """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
+        if self._reasons is None:
+            return tuple(Refused(reason, 1) for reason in self.refusals.values())
+        return tuple(self._reasons(self))
 
     @cached_property
     def refusals(self) -> Mapping[str, Reason]:
@@ -55,15 +140,12 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     """
     runs = runs_of(pods)
     if not prepared.counts_only_room:
-        return Offer((name, _on_node(view.state(name), runs, prepared)) for name in names)
+        return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
     alike = len(runs) == 1 and pods[0].requirements == prepared.trigger.requirements
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
-    slots = every if len(names) == len(every) else Offer((name, every[name]) for name in names)
+    slots = every.among(names)
     with_nominated = [name for name in prepared.nominated if name in slots]
-    if with_nominated:
-        slots = Offer(slots)
-        slots.update((name, _on_node(view.state(name), runs, prepared)) for name in with_nominated)
-    return slots
+    return slots.but({name: _on_node(view.state(name), runs, prepared) for name in with_nominated})
 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
@@ -71,35 +153,76 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
     return _offer_alike(view, most, prepared.trigger.requirements, prepared.checks)
 
 
-@memoised
+@recently(_MOST_KINDS)
 def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
-    return Offer(view.per_node(_at_most, most, requirements, checks))
-
-
-def _at_most(
-    view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]
-) -> Callable[[str], NodeSlots]:
-    every = view.per_node(_without_limit, requirements, checks)
-    all_in = NodeSlots(most, None)
-    return lambda name: found if (found := every[name]).slots < most else all_in
-
-
-def _without_limit(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Callable[[str], NodeSlots]:
-    """Return how many pods of these requirements a node takes, were there any number of them.
-
-    Gangs with the same requirements, and what-ifs, share it.
-    """
     one = Prepared(any_pod_of(requirements), checks)
+    every = _counts(view, requirements, checks)
+    counts = Counts(zip(every, map(min, every.values(), repeat(most)), strict=True))
+    all_in = NodeSlots(most, None)
 
     def on_node(name: str) -> NodeSlots:
-        state = view.state(name)
-        reason = rejection_as_is(one.trigger, state, one)
-        if reason is not None:
-            return NodeSlots(0, reason)
-        count = room_for(state, requirements.requests, one)
-        return NodeSlots(count, room_rejection(one.trigger, _with_many(state, requirements.requests, count), one))
+        return all_in if every[name] >= most else _without_limit(view.state(name), one)
 
-    return on_node
+    def reasons(offer: Offer) -> Iterator[Refused]:
+        yield from _refused(view, one)
+        partly = (offer[name].rejection for name, count in counts.items() if count < most)
+        yield from (Refused(reason, 1) for reason in partly if reason is not None)
+
+    return Offer(view.names(), counts, on_node, reasons)
+
+
+@recently(_MOST_KINDS)
+def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> Counts:
+    """Return how many pods of these requirements each node takes, were there any number of them.
+
+    Gangs with the same requirements share it, and what-ifs, in which only nodes that differ are asked anew.
+    """
+    one = Prepared(any_pod_of(requirements), checks)
+    base, changed = view.layers()[0], view.touched()
+    if base is None or len(changed) * _FEW > len(view.names()):
+        return _by_column(view, one)
+    before = _counts(base, requirements, checks)
+    now = {name: _without_limit(view.state(name), one).slots for name in changed if name in view.names()}
+    if any(count and name not in before for name, count in now.items()):
+        both = ((name, now.get(name, before[name])) for name in view.names())
+    else:
+        both = ((name, now.get(name, count)) for name, count in before.items())
+    return Counts((name, count) for name, count in both if count)
+
+
+def _by_column(view: View, prepared: Prepared) -> Counts:
+    """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
+    trigger = prepared.trigger
+    passing = every_node(view)
+    for check in prepared.checks:
+        passing &= ~check.refused(view, trigger, passing)
+    each = trigger.requirements.requests
+    singular = passing & (reserved_nodes(view) | amplified_nodes(view))
+    counts = Counts(zip(members(view, passing), room_on(view, passing, each), strict=True))
+    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, singular))
+    return counts
+
+
+def _refused(view: View, prepared: Prepared) -> Iterator[Refused]:
+    """Yield why nodes take not even one pod like the trigger."""
+    trigger = prepared.trigger
+    passing = every_node(view)
+    for check in prepared.checks:
+        refused = check.refused(view, trigger, passing)
+        passing &= ~refused
+        parts = check.alike(view, trigger, refused)
+        found = ((check.reject(trigger, view.state(first_of(view, one)), trigger.requirements), one) for one in parts)
+        yield from (Refused(reason, part.bit_count()) for reason, part in found if reason is not None)
+
+
+def _without_limit(state: NodeState, prepared: Prepared) -> NodeSlots:
+    """Return how many pods like the trigger a node takes, were there any number of them."""
+    reason = rejection_as_is(prepared.trigger, state, prepared)
+    if reason is not None:
+        return NodeSlots(0, reason)
+    each = prepared.trigger.requirements.requests
+    count = room_for(state, each, prepared)
+    return NodeSlots(count, room_rejection(prepared.trigger, _with_many(state, each, count), prepared))
 
 
 def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
@@ -108,9 +231,9 @@ def _unequal(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepare
     return _offer_unequal(view, kinds, prepared.trigger.requirements, prepared.checks)
 
 
-@memoised
+@recently(_MOST_KINDS)
 def _offer_unequal(view: View, kinds: _Kinds, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
-    return Offer(view.per_node(_in_runs, kinds, requirements, checks))
+    return Offer.of(view.per_node(_in_runs, kinds, requirements, checks))
 
 
 def _in_runs(
@@ -196,6 +319,6 @@ def _with_many(state: NodeState, each: Iterable[tuple[str, int]], count: int) ->
     return left
 
 
-def total(slots: Mapping[str, NodeSlots]) -> int:
+def total(slots: Offer) -> int:
     """Return the sum over the nodes."""
-    return sum(node.slots for node in slots.values())
+    return sum(slots.counts.values())

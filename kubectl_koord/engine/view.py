@@ -69,6 +69,10 @@ class View(Memo):
         """Return the names of the nodes that are not as in the view that this one lies over: all, without one."""
         return self._nodes.keys()
 
+    def touched(self) -> Collection[str]:
+        """Return the names of the nodes that differ, or on which others are, from the view that this one lies over."""
+        return self._nodes.keys() | self._occupants.keys()
+
     def state(self, name: str) -> NodeState:
         """Return what is free on a node; shared, so copy it before trying pods on it."""
         if self._base and name not in self._nodes and name not in self._occupants:
@@ -93,8 +97,7 @@ class View(Memo):
         if not self._base:
             return {name: of_node(name) for name in self.names()}
         found = dict(self._base.per_node(compute, *args))
-        changed = self._nodes.keys() | self._occupants.keys()
-        found.update((name, of_node(name)) for name in changed if name in found)
+        found.update((name, of_node(name)) for name in self.touched() if name in found)
         return found
 
     def without(self, removed: Collection[Pod]) -> "View":

@@ -131,7 +131,7 @@ def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
     refused = _fits_nowhere(simulation, first)
     if refused is not None:
         name = "" if isinstance(subject, PodSubject) else refused.key
-        reasons = evidence.refusals(simulation, refused).values()
+        reasons = evidence.asked(simulation, refused).reasons
         message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
         return Cause("no-feasible-node", message, (refused.key,))
     each = first.trigger.requirements.requests
@@ -157,5 +157,4 @@ def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
     judged = (
         pod for requirements, pod in kinds.items() if requirements not in placed and not requirements.pod_affinity
     )
-    nodes = len(simulation.view.names())
-    return next((pod for pod in judged if len(evidence.refusals(simulation, pod)) == nodes), None)
+    return next((pod for pod in judged if not evidence.asked(simulation, pod).counts), None)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from kubectl_koord.diagnosis import cards, coverage, visibility
 from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
+from kubectl_koord.diagnosis.tree_status import stale_status
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.rounds import Outcome
@@ -277,18 +278,6 @@ def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
     virtual = [domain.name for domain in tree.domains if domain.virtual]
     if virtual:
         yield Notice("virtual-domains", sentences.virtual(virtual))
-    yield from _stale_status(snapshot, tree)
-
-
-def _stale_status(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
-    """Compare the tree with what the scheduler last wrote into the ClusterNetworkTopology's status."""
-    written = snapshot.topologies["default"].status
-    if written is None:
-        return
-    then = {(domain.layer, domain.name): domain.nodes for domain in written}
-    now = {(domain.layer, domain.name): domain.nodes for domain in tree.domains if domain.layer != NODE_LAYER}
-    differing = sorted(key for key in then.keys() | now.keys() if then.get(key) != now.get(key))
-    if differing:
-        first = differing[0]
-        message = sentences.stale_status(len(differing), first, then.get(first, 0), now.get(first, 0))
-        yield Notice("stale-status", message)
+    stale = stale_status(snapshot, tree)
+    if stale is not None:
+        yield Notice(stale.code, stale.message)

@@ -131,7 +131,7 @@ class NodeTopology(Struct, frozen=True, gc=False):
 
     `cpus` is None where it tells no CPU; the CPUs of `reserved` are taken by the kubelet or the system, and not in the
     zones' `cpu`. `amplified` tells whether it carries amplification ratios of its own, of which `cpu_ratio` is that of
-    CPUs.
+    CPUs. `ignored_policy` is one that the scheduler does not know.
     """
 
     cpus: CPUTopology | None = None
@@ -139,6 +139,7 @@ class NodeTopology(Struct, frozen=True, gc=False):
     full_cores_only: bool = False
     policy: NUMAPolicy = ""
     zones: tuple[Zone, ...] = ()
+    ignored_policy: str = ""
     amplified: bool = False
     cpu_ratio: float = 1.0
 
@@ -149,6 +150,7 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     `bind_policy` and `policy` are what counts of labels and kubelet; `ratio` amplifies the node's CPUs, `zone_ratio`
     CPUs that are held in a zone; `zones` are amplified already. `bad_ratio` is set where the annotation cannot be read.
     `most_allocated` tells that full zones are filled first. `known` is false where there is no NodeResourceTopology.
+    `ignored_policy` is a policy that is written there or on the node and that the scheduler does not know.
     """
 
     cpus: CPUTopology | None = None
@@ -161,6 +163,7 @@ class NodeNUMA(Struct, frozen=True, dict=True):
     bad_ratio: bool = False
     most_allocated: bool = False
     known: bool = True
+    ignored_policy: str = ""
 
     @property
     def every_cpu(self) -> CPUSet:

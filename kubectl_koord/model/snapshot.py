@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.devices import DeviceStrategy
+from kubectl_koord.model.installation import Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
@@ -72,8 +73,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
-    only where a question needs it. `dynamic_resources` is what resource claims are allocated from, read only where a
-    pending pod has one.
+    only where a question needs it, and so `installation`, how Koordinator is installed. `dynamic_resources` is what
+    resource claims are allocated from, read only where a pending pod has one.
     """
 
     moment: str
@@ -98,6 +99,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     namespace_only: str = ""
     events: tuple[Event, ...] = ()
     traces: tuple[PodTrace, ...] = ()
+    installation: Installation | None = None
 
     @cached_property
     def node_settings(self) -> tuple[NodeSetting, ...]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
-from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.slots import Counts, in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
@@ -40,7 +40,7 @@ class SlotCount:
         self.first = first
         self.members = in_index_order(simulation.subject.pending)
         self._runs = runs_of(self.members)
-        self._slots: dict[View, Mapping[str, int]] = {}
+        self._slots: dict[View, Counts] = {}
 
     def shorts(self) -> Iterator[Shortage]:
         """Yield the places that lack slots, those that lack the fewest first."""
@@ -68,13 +68,13 @@ class SlotCount:
             return 1
         return sum(needed(subject.group).values())
 
-    def slots(self, view: View) -> Mapping[str, int]:
+    def slots(self, view: View) -> Counts:
         """Return the gang's slots by node in a variant of the cluster; for a gang without a plan beyond its number."""
         if view not in self._slots:
             self._slots[view] = offer_slots(view, view.names(), self.members, self.first.prepared).counts
         return self._slots[view]
 
-    def empty_slots(self) -> Mapping[str, int]:
+    def empty_slots(self) -> Counts:
         """Return the slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 

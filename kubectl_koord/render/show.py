@@ -11,6 +11,7 @@ from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
     change,
     devices,
+    doctor,
     gangs,
     manual,
     pending,
@@ -27,6 +28,7 @@ from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -147,6 +149,7 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
+    DoctorReport: lambda report, _, __: doctor.blocks(report),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,

@@ -9,6 +9,7 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
@@ -21,6 +22,7 @@ Report: TypeAlias = (
     TopologyReport
     | DevicesReport
     | QuotaTreeReport
+    | DoctorReport
     | GangsReport
     | PendingGangsReport
     | WhyReport
@@ -41,6 +43,7 @@ _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
     QuotaTreeReport: "QuotaTree",
+    DoctorReport: "Doctor",
     GangsReport: "Gangs",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
@@ -97,7 +100,14 @@ def _body(report: Report) -> dict[str, object]:
 
 def _fields(value: msgspec.Struct) -> dict[str, object]:
     plain: dict[str, object] = msgspec.to_builtins(value, enc_hook=dict)  # mappings that are no dict
-    return plain
+    return {name: _with_lists(held) for name, held in plain.items()}
+
+
+def _with_lists(value: object) -> object:
+    """Return the value with lists in place of tuples, which JSONPath would not take for lists."""
+    if isinstance(value, dict):
+        return {name: _with_lists(held) for name, held in value.items()}
+    return [_with_lists(held) for held in value] if isinstance(value, list | tuple) else value
 
 
 def _dumped(value: dict[str, object], base: type) -> str:

@@ -155,6 +155,63 @@ QuotaFindingCode: TypeAlias = Literal[
     "quota-runtime-differs",
 ]
 """What is wrong with quotas, most of which Koordinator's webhook would refuse; the scheduler checks none of it."""
+GangFault: TypeAlias = Literal[
+    "no-podgroup",
+    "gang-not-initialised",
+    "group-member-missing",
+    "groups-differ",
+    "groups-unreadable",
+    "topology-spec-unreadable",
+    "differing-specs",
+    "unknown-layer",
+    "unknown-strategy",
+    "min-member-zero",
+    "stale-phase",
+    "mixed-schedulers",
+    "foreign-gang-marker",
+    "index-not-honoured",
+]
+_OfTopology: TypeAlias = Literal["merged-domains", "outside-nodes", "virtual-domains", "stale-status"]
+
+DoctorCode: TypeAlias = (
+    Literal[
+        "deployment-missing",
+        "deployment-unavailable",
+        "version-unsupported",
+        "versions-differ",
+        "no-scheduler",
+        "lease-missing",
+        "crd-missing",
+        "webhook-missing",
+        "webhook-without-ca",
+        "priority-class-missing",
+        "priority-class-value",
+        "config-unreadable",
+        "plugin-not-enabled",
+        "reservation-not-reserved",
+        "two-preemptions",
+        "no-job-preemption",
+        "unknown-setting",
+        "invalid-setting",
+        "topology-manager-off",
+        "topology-not-aware",
+        "layers-reversed",
+        "placeholder-label",
+        "one-node-domains",
+        "renamed-labels",
+        "device-empty",
+        "device-missing",
+        "device-unhealthy",
+        "numa-policy-ignored",
+        "threshold-never-met",
+        "rbac-missing",
+        "not-checked",
+    ]
+    | TreeFaultCode
+    | _OfTopology
+    | GangFault
+)
+"""What `doctor` finds wrong with the installation, its configuration, the topology, devices and gangs."""
 
 OF_GAP: dict[GapCode, ReadingCode] = {
     "forbidden": "forbidden-list",
@@ -178,5 +235,9 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
     ("Ways out", members(ActionCode)),
     ("Findings about quotas", members(QuotaFindingCode)),
+    (
+        "Findings of doctor",
+        tuple(code for code in members(DoctorCode) if code not in {*members(CauseCode), *members(WarningCode)}),
+    ),
 )
 """All codes, each under one heading."""

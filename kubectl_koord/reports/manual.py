@@ -14,6 +14,7 @@ _USES = (
     ("warning", codes.WarningCode),
     ("way out", codes.ActionCode),
     ("finding", codes.QuotaFindingCode),
+    ("finding of doctor", codes.DoctorCode),
 )
 _CODES = {code for _, listed in codes.GROUPS for code in listed}
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import ReservedRoom, RunningPod
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.words import amounts, count, listed
@@ -47,8 +47,10 @@ def node_taken(name: str, using: Sequence[RunningPod | ReservedRoom], need: Coll
     return f"{name}: {names} ({each}priority {span})"
 
 
-def lost_nodes(reasons: Iterable[Reason]) -> str:
+def lost_nodes(refused: Iterable[Refused]) -> str:
     """Return the reasons for which nodes refuse, the commonest first, each with the number of nodes."""
-    found = Counter(obstacle(reason) for reason in reasons)
+    found = Counter[str]()
+    for one in refused:
+        found[obstacle(one.reason)] += one.nodes
     ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return listed([f"{why} ({count(number, 'node')})" for why, number in ranked]) or "the cluster has no nodes"

@@ -40,6 +40,8 @@ _COMMANDS = (
     ("devices",),
     ("quota",),
     ("gangs", "-o", "wide"),
+    ("doctor",),
+    ("doctor", "-o", "json"),
     ("why-pending",),
     ("why-pending", "-A", "-o", "yaml"),
     ("why-pending", "job"),

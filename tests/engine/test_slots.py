@@ -8,7 +8,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Untolerated,
 )
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, crowded, in_index_order, offer_slots, total
+from kubectl_koord.engine.slots import NodeSlots, Offer, crowded, in_index_order, offer_slots, total
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values.selectors import Taint, Toleration
@@ -17,7 +17,7 @@ from tests.build import Drawing, cluster, cpus, pending
 THREE = cluster("s0: b0[n1:8 n2:4 n3:1]")
 
 
-def slots_of(drawing: Drawing, *pods: PendingPod, trigger: PendingPod | None = None) -> dict[str, NodeSlots]:
+def slots_of(drawing: Drawing, *pods: PendingPod, trigger: PendingPod | None = None) -> Offer:
     view = of(drawing)
     nominated = of_other_jobs([pod for pod in (*drawing.pending, *pods) if pod.nominated], pods)
     prepared = prepare(trigger or pods[0], view, rules(drawing.config.version), nominated)

@@ -16,6 +16,7 @@ from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -29,6 +30,7 @@ _LISTED: Mapping[type[Report], str] = {
     PendingGangsReport: "items",
     GangsReport: "items",
     DevicesReport: "nodes",
+    DoctorReport: "findings",
 }
 """The field of each listing that holds what it lists."""
 _NONE = "<none>"

@@ -162,6 +162,7 @@ def _common(cpus: Identity[CPUTopology | None], told: tuple[str, ...], policies:
         reserved=_reserved(annotations, kubelet),
         full_cores_only=kubelet.policy == "static" and (kubelet.options or {}).get("full-pcpus-only") == "true",
         policy=next((_KUBELET_POLICIES[policy] for policy in policies if policy in _KUBELET_POLICIES), ""),
+        ignored_policy=next((policy for policy in policies if _is_ignored(policy, _KUBELET_POLICIES)), ""),
         amplified=ratios is not None and bool(annotations[RATIO]),
         cpu_ratio=(ratios or {}).get("cpu", 1.0),
     )
@@ -247,7 +248,13 @@ def _joined(told: Identity[NodeTopology | None], bind_policy: str, policy: str, 
         bad_ratio=ratios is None,
         most_allocated=strategy == "MostAllocated",
         known=told.value is not None,
+        ignored_policy=policy if _is_ignored(policy, _POLICIES) else topology.ignored_policy,
     )
+
+
+def _is_ignored(policy: str, known: Mapping[str, NUMAPolicy]) -> bool:
+    """Tell whether a policy asks for something, and the scheduler does not know it."""
+    return policy not in known and policy.lower() not in {"", "none"}
 
 
 def _bind_policy(label: str, topology: NodeTopology) -> BindPolicy:

@@ -1,7 +1,7 @@
 """Which Koordinator this is, how its scheduler is configured, and who leads: image tag, CRD, ConfigMap, Lease."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -10,7 +10,7 @@ from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
-from kubectl_koord.model import objects
+from kubectl_koord.model import installation, objects
 from kubectl_koord.model.devices import DeviceStrategy
 from kubectl_koord.model.snapshot import SchedulerConfig
 
@@ -46,7 +46,14 @@ class Template(Struct, gc=False):
 class DeploymentSpec(Struct, gc=False):
     """spec of a Deployment."""
 
+    replicas: Int32 | None = None
     template: Template = field(default_factory=Template)
+
+
+class DeploymentStatus(Struct, gc=False, rename="camel"):
+    """status of a Deployment; no number is 0."""
+
+    available_replicas: Int32 | None = None
 
 
 class Deployment(Struct, gc=False):
@@ -54,6 +61,7 @@ class Deployment(Struct, gc=False):
 
     metadata: Meta
     spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+    status: DeploymentStatus | None = None
 
 
 class ConfigMap(Struct, gc=False):
@@ -137,21 +145,44 @@ def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
     """Return the image of the koord-scheduler Deployment's scheduler container."""
     for deployment in deployments:
         if deployment.metadata.name == "koord-scheduler":
-            containers = deployment.spec.template.spec.containers or []
-            chosen = next((c for c in containers if c.name == "scheduler"), containers[0] if containers else None)
-            return chosen.image if chosen else None
+            return _image(deployment, "scheduler")
     return None
+
+
+def _image(deployment: Deployment, container: str) -> str | None:
+    containers = deployment.spec.template.spec.containers or []
+    chosen = next((c for c in containers if c.name == container), containers[0] if containers else None)
+    return chosen.image if chosen else None
+
+
+def installed(deployment: Deployment) -> installation.Deployment:
+    """Return how a Deployment of Koordinator's is installed: its image, replicas and command line."""
+    wanted, status = deployment.spec.replicas, deployment.status
+    name = deployment.metadata.name
+    return installation.Deployment(
+        name,
+        _image(deployment, name.removeprefix("koord-")) or "",
+        1 if wanted is None else wanted,
+        None if status is None else status.available_replicas or 0,
+        tuple(_words(deployment)),
+    )
+
+
+def parsed_config(config_map: ConfigMap | None) -> tuple[installation.ConfigState, dict[str, Any]]:
+    """Return whether the configuration is there and can be read, and what it holds."""
+    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    parsed = _parse(written) if written else None
+    return "absent" if not written else "unreadable" if parsed is None else "read", parsed or {}
 
 
 def _flags(deployments: Iterable[Deployment]) -> list[str]:
     """Return the command lines of the koord-scheduler Deployment, word by word."""
-    return [
-        word
-        for deployment in deployments
-        if deployment.metadata.name == "koord-scheduler"
-        for container in deployment.spec.template.spec.containers or ()
-        for word in (*(container.command or ()), *(container.args or ()))
-    ]
+    return [word for one in deployments if one.metadata.name == "koord-scheduler" for word in _words(one)]
+
+
+def _words(deployment: Deployment) -> Iterator[str]:
+    for container in deployment.spec.template.spec.containers or ():
+        yield from (*(container.command or ()), *(container.args or ()))
 
 
 def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:

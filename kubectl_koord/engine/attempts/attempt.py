@@ -15,6 +15,7 @@ from kubectl_koord.engine.reasons.devices import IsolationMissing
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
     Reason,
+    Refused,
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
@@ -151,6 +152,13 @@ class Attempt(Struct, frozen=True, dict=True):
         return self.node_answers.refusals if isinstance(self.node_answers, Offer) else self.node_answers
 
     @property
+    def refused(self) -> Sequence[Refused]:
+        """The same by reason: why nodes refused, and how many."""
+        if isinstance(self.node_answers, Offer):
+            return self.node_answers.reasons
+        return tuple(Refused(reason, 1) for reason in self.node_answers.values())
+
+    @property
     def over_quota(self) -> QuotaExceeded | None:
         """Why a quota refuses the trigger, None where none does."""
         reason = self.failed_seat.reason if self.failed_seat is not None else self.prefilter
@@ -221,6 +229,11 @@ def kind_of(job: Job, pod: PendingPod) -> Kind:
     """Return what filters prepare from: pods that are equal in it have equal prepared states."""
     claims = tuple(_alike(claim) for claim in pod.resource_claims)
     return (pod.requirements, pod.namespace, pod.labels, owned(pod, job.reservations), claims)
+
+
+def may_abort(pod: PendingPod) -> bool:
+    """Tell whether the scheduler may give up the attempt over a node's refusal of this pod."""
+    return pod.requirements.devices is not None and bool(pod.requirements.devices.isolation)
 
 
 def aborting(refusals: Mapping[str, Reason]) -> Mapping[str, Reason]:

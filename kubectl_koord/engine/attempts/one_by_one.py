@@ -3,8 +3,6 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from msgspec import Struct
-
 from kubectl_koord.engine.attempts.attempt import (
     Attempt,
     FailedSeat,
@@ -14,11 +12,12 @@ from kubectl_koord.engine.attempts.attempt import (
     are_alike,
     is_enough,
     kind_of,
+    may_abort,
 )
-from kubectl_koord.engine.fit import Prepared, preference, preferred, rejection, reserve
+from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.slots import Offer, offer_slots, places
+from kubectl_koord.engine.slots import Counts, NodeSlots, Offer, offer_slots, places
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
 
@@ -69,13 +68,13 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
     Members are tried gang by gang (`NextPod`); the trigger stands for the first without room.
     """
     slots = offer_slots(view, view.names(), job.tried, prepared)
-    aborted = aborting(slots.refusals)
+    aborted = aborting(slots.refusals) if may_abort(trigger) else {}
     if aborted:
         return Attempt(trigger, prepared, None, None, slots, left=job.pods, aborted=aborted)
     if prepared.books:
         slots = _places(view, slots, job.tried, prepared)
     queue = sorted(job.tried, key=lambda pod: (pod.gang, pod.key == trigger.key))
-    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots[name].slots)]
+    order = [name for name in _ranked(view, slots, prepared) for _ in range(slots.counts[name])]
     stopped = job.over_quota(view, queue[: len(order) + 1])
     allowed = queue[: stopped[0]] if stopped is not None else queue
     placement = {pod.key: node for pod, node in zip(allowed, order, strict=False)}
@@ -111,13 +110,15 @@ def _waiting(
 
 def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
     """Return the nodes that take any, in the order in which they are filled: preferred ones, then those for most."""
-    names = [name for name, node in offer.items() if node.slots]
-    return sorted(names, key=lambda name: (preference(view.state(name), prepared), -offer[name].slots))
+    counts = offer.counts
+    if not prepared.reservations:
+        return sorted(counts, key=counts.__getitem__, reverse=True)
+    return sorted(counts, key=lambda name: (preference(view.state(name), prepared), -counts[name]))
 
 
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
-    found = Offer((name, node) for name, node in offer.items() if not node.slots)
+    found: dict[str, NodeSlots] = {}
     left = len(pods)
     for name in _ranked(view, offer, prepared):
         node = offer[name]
@@ -129,7 +130,9 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
         left -= found[name].slots
         if left <= 0:
             break
-    return found
+    names = dict.fromkeys((*(name for name in offer if name not in offer.counts), *found)).keys()
+    counts = Counts((name, node.slots) for name, node in found.items() if node.slots)
+    return Offer(names, counts, lambda name: found[name] if name in found else offer[name])
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:
@@ -137,13 +140,39 @@ def _never(job: Job) -> tuple[PendingPod, ...]:
     return tuple(pod for pod in job.pods if pod.key in job.never)
 
 
-class _Unbookable(Struct, frozen=True):
-    """A node passes the filters, and cannot then be booked."""
+class _Asked:
+    """What is known of nodes for one kind of pods, while members take their places."""
 
-    reason: Reason
+    def __init__(self) -> None:
+        self._late: dict[str, None] = {}
+        self._taken: set[str] = set()
+        self._refusals: dict[str, Reason | None] = {}
 
+    def take(self, name: str) -> None:
+        """Forget a node that another member took."""
+        self._taken.add(name)
+        self._refusals.pop(name, None)
 
-_Answer: TypeAlias = _Unbookable | Reason | None
+    def in_turn(self, names: Collection[str]) -> list[str]:
+        """Return these nodes; those that members took since one of this kind was tried come last."""
+        for name in sorted(self._taken):
+            self._late.pop(name, None)
+            self._late[name] = None
+        self._taken.clear()
+        return [*(name for name in names if name not in self._late), *(name for name in self._late if name in names)]
+
+    def not_bookable(self, pod: PendingPod, states: Iterable[NodeState], prepared: Prepared) -> Mapping[str, Reason]:
+        """Return which of the nodes cannot be booked for the pod, and why."""
+        found: dict[str, Reason] = {}
+        for state in states:
+            name = state.node.name
+            if name not in self._refusals:
+                booked = reserve(pod, state, prepared)
+                self._refusals[name] = None if isinstance(booked, PendingPod) else booked
+            reason = self._refusals[name]
+            if reason is not None:
+                found[name] = reason
+        return found
 
 
 def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
@@ -154,22 +183,22 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     unbookable: dict[str, Reason] = {}
-    answers: dict[Kind, dict[str, _Answer]] = {}
+    asked: dict[Kind, _Asked] = {}
     now = view
     for position, pod in enumerate(queue):
         prepared = job.prepared(pod, now)
         left = (*queue[position:], *_never(job))
         if prepared.refusal is not None:
             return Attempt(pod, prepared, None, None, {}, waiting, left, prefilter=prepared.refusal)
+        offer = offer_slots(now, now.names(), (pod,), prepared)
+        aborted = aborting(offer.refusals) if may_abort(pod) else {}
+        if aborted or not offer.counts:
+            return Attempt(pod, prepared, None, None, offer, waiting, left, unbookable=unbookable, aborted=aborted)
         lasting = prepared.counts_only_room and not prepared.follows_members_elsewhere and not claim_names(pod)
-        known = answers.setdefault(kind_of(job, pod), {}) if lasting else {}
-        known.update({name: _answer(pod, now.state(name), prepared) for name in now.names() if name not in known})
-        reasons = {name: one for name, one in known.items() if one is not None and not isinstance(one, _Unbookable)}
-        aborted = aborting(reasons)
-        if aborted or len(reasons) == len(known):
-            return Attempt(pod, prepared, None, None, reasons, waiting, left, unbookable=unbookable, aborted=aborted)
-        unbookable |= {name: one.reason for name, one in known.items() if isinstance(one, _Unbookable)}
-        feasible = [now.state(name) for name in known if name not in reasons]
+        before = asked.setdefault(kind_of(job, pod), _Asked()) if lasting else _Asked()
+        feasible = [now.state(name) for name in before.in_turn(offer.counts)]
+        if prepared.may_fail_to_reserve:
+            unbookable |= before.not_bookable(pod, feasible, prepared)
         state = choose(preferred(feasible, prepared), unbookable)
         name = state.node.name
         booked = reserve(pod, state, prepared)
@@ -180,19 +209,11 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         waiting[name] = (*waiting.get(name, ()), booked)
         placement[pod.key] = name
         now = view.with_pods(waiting)
-        for of_kind in answers.values():
-            of_kind.pop(name, None)
+        for of_kind in asked.values():
+            of_kind.take(name)
         if is_enough(job, placement):
             return Attempt(trigger, job.prepared(trigger, view), None, placement, {}, unbookable=unbookable)
     return _too_few(job, view, trigger, waiting)
-
-
-def _answer(pod: PendingPod, state: NodeState, prepared: Prepared) -> _Answer:
-    reason = rejection(pod, state, prepared)
-    if reason is not None or not prepared.may_fail_to_reserve:
-        return reason
-    booked = reserve(pod, state, prepared)
-    return None if isinstance(booked, PendingPod) else _Unbookable(booked)
 
 
 def _too_few(job: Job, view: View, trigger: PendingPod, waiting: Mapping[str, tuple[PendingPod, ...]]) -> Attempt:

@@ -1,10 +1,11 @@
 """What a filter is: prepared once for the trigger of a round, then asked about each pod and node."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet, first_of, singles, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.rules import Rules
@@ -54,6 +55,12 @@ class Check(Protocol):
         a round with the state that was prepared for the trigger.
         """
 
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, which is the trigger itself: the same as asking each."""
+
+    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return a set of nodes that refuse the pod in parts: within each the reasons are worded the same."""
+
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods that take up `each` a node takes by this filter, None where room does not limit it."""
 
@@ -86,6 +93,14 @@ class Stateless:
 
     __slots__ = ()
 
+    def refused(self: Check, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking each."""
+        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, among)
+
+    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return each node of the set by itself."""
+        return singles(refused)
+
     def most(self, _state: NodeState, _trigger: PodRequirements, _each: Resources) -> int | None:
         """Tell that room does not limit it."""
         return None
@@ -109,6 +124,30 @@ class Stateless:
     def preference(self, _state: NodeState) -> tuple[int, int]:
         """Prefer none."""
         return 0, 0
+
+
+class ByClass(Stateless):
+    """The same for a check that looks at one node of each class: what it sees of the others is equal."""
+
+    __slots__ = ()
+
+    def refused(self: "_Classifying", view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking one of each class."""
+        found = 0
+        for one in self.classes(view, pod):
+            asked = one & among
+            if asked and self.reject(pod, view.state(first_of(view, asked)), pod.requirements) is not None:
+                found |= asked
+        return found
+
+    def alike(self: "_Classifying", view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by classes."""
+        return [part for one in self.classes(view, pod) if (part := one & refused)]
+
+
+class _Classifying(Check, Protocol):
+    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
 
 
 def how_many(need: Resources, each: Resources, free: Mapping[str, int], most: int) -> int:

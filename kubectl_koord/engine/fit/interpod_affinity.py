@@ -1,13 +1,13 @@
 """Required inter-pod affinity and anti-affinity, with the prepared state of one pod (plugins/interpodaffinity)."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.node_state import NodeState, Occupant, Pod
+from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reasons.nodes import (
     AntiAffinityViolated,
     ExistingAntiAffinityViolated,
@@ -21,6 +21,7 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import matches
 
 _Pairs: TypeAlias = Counter[tuple[str, str]]
+_Kind: TypeAlias = tuple[tuple[PodTerm, ...], str]
 _At: TypeAlias = Callable[[str, tuple[str, str]], int]
 
 
@@ -71,47 +72,80 @@ class InterPodAffinity(Stateless, Struct, frozen=True):
 
 
 def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
-    """Return the filter; None where neither the pod nor anybody running has such terms."""
+    """Return the filter; None where the pod has no such terms, and no pod that runs or waits has one against it."""
     view = cluster.view
-    has_terms = bool(pod.requirements.pod_affinity or pod.requirements.pod_anti_affinity)
-    names = view.names() if has_terms else _with_repelling_pods(view)
-    parts = {name: _part(pod, view.node(name), view.occupants(name)) for name in names}
-    if not parts:
+    wanted = pod.requirements
+    if not (wanted.pod_affinity or wanted.pod_anti_affinity) and not _is_repelled(pod, cluster):
         return None
+    found = {name: part for name, part in view.per_node(_parts, _as_seen(pod)).items() if part is not None}
     total = _Part(Counter(), Counter(), Counter())
-    for part in parts.values():
+    for part in found.values():
         total.pod_affinity.update(part.pod_affinity)
         total.existing_anti_affinity.update(part.existing_anti_affinity)
         total.pod_anti_affinity.update(part.pod_anti_affinity)
-    return InterPodAffinity(pod, total, parts)
+    return InterPodAffinity(pod, total, found)
+
+
+def _is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
+    """Tell whether another pod's anti-affinity is against the pod: of one that runs, or of one that may be placed."""
+    waiting = _repelling_kinds(cluster.view) if cluster.pending is None else frozenset(_kinds(cluster.pending))
+    every = _running_kinds(cluster.view) | waiting
+    return any(_covers(term, namespace, pod) for terms, namespace in every for term in terms)
 
 
 @memoised
-def _with_repelling_pods(view: View) -> tuple[str, ...]:
-    return tuple(name for name, repels in view.per_node(_repels).items() if repels)
+def _running_kinds(view: View) -> frozenset[_Kind]:
+    return frozenset().union(*view.per_node(_kinds_on).values())
 
 
-def _repels(view: View) -> Callable[[str], bool]:
-    return lambda name: any(occupant.requirements.pod_anti_affinity for occupant in view.occupants(name))
+def _kinds_on(view: View) -> Callable[[str], frozenset[_Kind]]:
+    return lambda name: frozenset(_kinds(view.occupants(name)))
+
+
+@memoised
+def _repelling_kinds(view: View) -> frozenset[_Kind]:
+    return frozenset(_kinds(view.snapshot.pending))
+
+
+def _kinds(pods: Iterable[Occupant]) -> Iterator[_Kind]:
+    """Yield the anti-affinity of pods, with their namespaces."""
+    for pod in pods:
+        terms = pod.requirements.pod_anti_affinity
+        if terms and not isinstance(pod, ReservedRoom):
+            yield terms, pod.namespace
+
+
+def _as_seen(pod: PendingPod) -> PendingPod:
+    """Return the pod with what terms see of it alone, so that those that are alike share what is counted."""
+    wanted = pod.requirements
+    terms = PodRequirements(pod_affinity=wanted.pod_affinity, pod_anti_affinity=wanted.pod_anti_affinity)
+    return PendingPod(pod.namespace, "", 0, terms, "", labels=pod.labels)
+
+
+def _parts(view: View, pod: PendingPod) -> Callable[[str], _Part | None]:
+    """Return what counts the pods of a node; most have none that counts."""
+
+    def on_node(name: str) -> _Part | None:
+        part = _part(pod, view.node(name), view.occupants(name))
+        return part if part.pod_affinity or part.existing_anti_affinity or part.pod_anti_affinity else None
+
+    return on_node
 
 
 def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant]) -> _Part:
     labels = dict(node.labels)
     part = _Part(Counter(), Counter(), Counter())
+    affinity, anti_affinity = pod.requirements.pod_affinity, pod.requirements.pod_anti_affinity
     for other in occupants:
-        if pod.requirements.pod_affinity and all(_covers(term, pod, other) for term in pod.requirements.pod_affinity):
-            _count(part.pod_affinity, pod.requirements.pod_affinity, labels)
-        _count(
-            part.pod_anti_affinity,
-            (term for term in pod.requirements.pod_anti_affinity if _covers(term, pod, other)),
-            labels,
-        )
-        if not isinstance(other, ReservedRoom):
-            _count(
-                part.existing_anti_affinity,
-                (term for term in other.requirements.pod_anti_affinity if _covers(term, other, pod)),
-                labels,
-            )
+        if affinity and all(_covers(term, pod.namespace, other) for term in affinity):
+            _count(part.pod_affinity, affinity, labels)
+        if anti_affinity:
+            selecting = (term for term in anti_affinity if _covers(term, pod.namespace, other))
+            _count(part.pod_anti_affinity, selecting, labels)
+        against = other.requirements.pod_anti_affinity
+        if against and not isinstance(other, ReservedRoom):
+            covering = (term for term in against if _covers(term, other.namespace, pod))
+            _count(part.existing_anti_affinity, covering, labels)
     return part
 
 
@@ -121,12 +155,12 @@ def _count(pairs: _Pairs, terms: Iterable[PodTerm], labels: dict[str, str]) -> N
             pairs[term.key, labels[term.key]] += 1
 
 
-def _covers(term: PodTerm, owner: Pod, other: Occupant) -> bool:
-    """Tell whether a term of `owner` selects `other` (framework `AffinityTerm.Matches`)."""
+def _covers(term: PodTerm, namespace: str, other: Occupant) -> bool:
+    """Tell whether a term of a pod in that namespace selects `other` (framework `AffinityTerm.Matches`)."""
     if isinstance(other, ReservedRoom):
         # The scheduler's pod for it has its template's namespace and labels, which are not read.
         return term.every_namespace and term.selector is not None and matches(term.selector, {})
-    in_reach = term.every_namespace or other.namespace in (term.namespaces or (owner.namespace,))
+    in_reach = term.every_namespace or other.namespace in (term.namespaces or (namespace,))
     return in_reach and term.selector is not None and matches(term.selector, dict(other.labels))
 
 
@@ -136,4 +170,4 @@ def _is_affine(terms: tuple[PodTerm, ...], labels: dict[str, str], prepared: Int
     if all(at("pod_affinity", (term.key, labels[term.key])) > 0 for term in terms):
         return True
     anywhere = any(at("pod_affinity", pair) > 0 for pair in prepared.total.pod_affinity)
-    return not anywhere and all(_covers(term, prepared.pod, prepared.pod) for term in terms)
+    return not anywhere and all(_covers(term, prepared.pod.namespace, prepared.pod) for term in terms)

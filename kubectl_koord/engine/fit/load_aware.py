@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import ClassVar, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet, at_least
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
@@ -18,6 +19,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Overloaded,
     Reason,
 )
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
     AggregatedThresholds,
     ExpectedUse,
@@ -32,6 +34,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 
 _Sums: TypeAlias = dict[str, int]
+_ANY = 1 << 62
 _Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds
 """What is held against thresholds: usage of the whole node, of its prod pods, or of the node over a time."""
 
@@ -53,22 +56,54 @@ class LoadAware(Stateless, Struct, frozen=True):
         if metric is None or pod.requirements.of_daemon_set:
             return None
         thresholds = metric.thresholds.over(self.settings.thresholds)
-        measure, percent = _measure(pod.requirements, thresholds)
+        measure, percent = _measure(thresholds, is_prod=pod.requirements.is_prod)
         if not _is_set(percent):
             return None
         if self.settings.filters_expired and self._is_expired(metric):
             return None if self.settings.passes_expired else MetricExpired(metric.updated)
         if metric.used is None:
             return None
-        used = state.assigned(_expected_use, self.settings, measure)
-        placed = state.booked(_of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
         for resource, threshold in percent:
-            total = dict(metric.raw_allocatable).get(resource) or dict(state.node.allocatable).get(resource, 0)
-            expected = sum(one.get(resource, 0) for one in (used, placed, dict(self.incoming)))
+            total = _total(state, metric, resource)
+            expected = self._held(state, measure, resource) + dict(self.incoming).get(resource, 0)
             rounded = (200 * expected + total) // (2 * total) if total > 0 else 0
             if threshold > 0 and rounded > threshold:
                 return Overloaded(resource, rounded, threshold, aggregated=isinstance(measure, AggregatedThresholds))
         return None
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod."""
+        if pod.requirements.of_daemon_set:
+            return 0
+        incoming = dict(self.incoming)
+        every = structs.replace(self, incoming=())
+        passing = among
+        for resource in _limited(view.snapshot):
+            amount = incoming.get(resource, 0)
+            passing &= at_least(view, amount, _most_incoming, every, pod.requirements.is_prod, resource)
+        return among & ~passing
+
+    def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
+        """Return how much of a resource one more pod may be expected to use, less than nothing for no pod at all."""
+        metric = state.node.metric
+        if metric is None:
+            return _ANY
+        measure, percent = _measure(metric.thresholds.over(self.settings.thresholds), is_prod=is_prod)
+        threshold = dict(percent).get(resource, 0)
+        if not _is_set(percent):
+            return _ANY
+        if self.settings.filters_expired and self._is_expired(metric):
+            return _ANY if self.settings.passes_expired else -1
+        total = _total(state, metric, resource)
+        if metric.used is None or threshold <= 0 or total <= 0:
+            return _ANY
+        return (total * (2 * threshold + 1) - 1) // 200 - self._held(state, measure, resource)
+
+    def _held(self, state: NodeState, measure: _Measure, resource: str) -> int:
+        """Return what is used, and what is expected of members that were placed there."""
+        used = state.assigned(_expected_use, self.settings, measure)
+        placed = state.booked(_of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
+        return used.get(resource, 0) + placed.get(resource, 0)
 
     def _is_expired(self, metric: NodeMetric) -> bool:
         """Tell whether the metric is too old (`isNodeMetricExpired`)."""
@@ -78,27 +113,36 @@ class LoadAware(Stateless, Struct, frozen=True):
         return self.settings.expiration > 0 and (now - updated).total_seconds() >= self.settings.expiration
 
 
+def _total(state: NodeState, metric: NodeMetric, resource: str) -> int:
+    return dict(metric.raw_allocatable).get(resource) or dict(state.node.allocatable).get(resource, 0)
+
+
+def _most_incoming(state: NodeState, check: LoadAware, is_prod: bool, resource: str) -> int:  # noqa: FBT001 - of a column
+    return check.most_incoming(state, resource, is_prod=is_prod)
+
+
 def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
     """Return the filter; None where no node is measured, or none against a threshold."""
     snapshot = cluster.view.snapshot
     settings = snapshot.config.load
-    if not _is_limited(snapshot):
+    if not _limited(snapshot):
         return None
     first = cluster.first or trigger
     return LoadAware(settings, snapshot.moment, estimate(first.requirements.expected, settings.factors))
 
 
 @memoised
-def _is_limited(snapshot: Snapshot) -> bool:
-    """Tell whether any node is measured against a threshold."""
+def _limited(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the resources of which any node is measured against a threshold."""
     configured = snapshot.config.load.thresholds
-    metrics = (node.metric for node in snapshot.nodes.values() if node.metric is not None)
-    return any(_has_any(metric.thresholds.over(configured)) for metric in metrics)
+    own = {node.metric.thresholds for node in snapshot.nodes.values() if node.metric is not None}
+    return tuple(sorted({resource for one in own for resource in _resources(one.over(configured))}))
 
 
-def _has_any(thresholds: Thresholds) -> bool:
+def _resources(thresholds: Thresholds) -> Iterable[str]:
     aggregated = thresholds.aggregated
-    return any(map(_is_set, (thresholds.whole, thresholds.prod, aggregated.percent if aggregated else ())))
+    groups = (thresholds.whole, thresholds.prod, aggregated.percent if aggregated else ())
+    return (resource for group in groups for resource, threshold in group if threshold)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -115,12 +159,12 @@ def _estimated(one: ExpectedUse, factor: int) -> int:
     return min(scaled, one.limit) if one.limit else scaled
 
 
-def _measure(pod: PodRequirements, thresholds: Thresholds) -> tuple[_Measure, Percentages]:
+def _measure(thresholds: Thresholds, *, is_prod: bool) -> tuple[_Measure, Percentages]:
     """Return which group of thresholds a pod is held against: the first of prod, aggregated and whole that is set.
 
     Aggregated ones count even where all of them are switched off.
     """
-    if pod.is_prod and _is_set(thresholds.prod):
+    if is_prod and _is_set(thresholds.prod):
         return "prod", thresholds.prod
     if thresholds.aggregated is not None:
         return thresholds.aggregated, thresholds.aggregated.percent

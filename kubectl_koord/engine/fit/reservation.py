@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet, which
 from kubectl_koord.engine.fit import device_share
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.fit.node_affinity import is_selected
@@ -27,9 +28,11 @@ from kubectl_koord.engine.reservations import (
     drawable,
     owned,
     owners_on,
+    reserved_nodes,
     room_for_strangers,
     used_up,
 )
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.reservations import Reservation
@@ -115,6 +118,11 @@ class ReservationFit(Stateless, Struct, frozen=True):
             _keep_most(of_node, ((name, n, free.get(name, 0)) for name, n in trigger.requests if n > free.get(name, 0)))
         return BeyondReservation(_listed(of_node)) if of_node else None
 
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking those on which anything is reserved."""
+        asked = among & reserved_nodes(view)
+        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the best reservation takes together with the node, or the node alone."""
         if not self.of.on(state):
@@ -172,6 +180,10 @@ class Booking(Stateless, Struct, frozen=True):
 
     def reject(self, _pod: PendingPod, _state: NodeState, _trigger: PodRequirements) -> None:
         """Refuse nothing."""
+
+    def refused(self, _view: View, _pod: PendingPod, _among: NodeSet) -> NodeSet:
+        """Return none."""
+        return 0
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the reservation that is taken, if any."""

@@ -1,10 +1,13 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import compress, repeat
+from operator import floordiv
 from typing import ClassVar
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet, at_least, column, selector, singles, which
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
@@ -12,8 +15,9 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
     TooManyPods,
 )
-from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, room_with, used_up
+from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, reserved_nodes, room_with, used_up
 from kubectl_koord.engine.rules import Rules
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 
 
@@ -40,6 +44,28 @@ class NodeResources(Stateless, Struct, frozen=True):
             return Insufficient(tuple(short), oversized and self.rules.oversized_is_unresolvable, no_place)
         return TooManyPods(dict(state.node.allocatable).get("pods", 0)) if no_place else None
 
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod."""
+        reserved = among & reserved_nodes(view)
+        fitting = at_least(view, 1, _places)
+        for resource, amount in pod.requirements.requests:
+            fitting &= at_least(view, amount, _free, resource)
+        plain = among & ~reserved & ~fitting
+        return plain | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
+
+    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by which resources are short; nodes on which anything is reserved by themselves."""
+        reserved = refused & reserved_nodes(view)
+        plain = refused & ~reserved
+        parts = [plain] if plain else []
+        for resource, amount in pod.requirements.requests:
+            enough = at_least(view, amount, _free, resource)
+            parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
+        return (*parts, *singles(reserved))
+
+    def _is_short(self, state: NodeState, trigger: PodRequirements) -> bool:
+        return how_many(trigger.requests, trigger.requests, *self._room(state)) < 1
+
     def most(self, state: NodeState, trigger: PodRequirements, each: Resources) -> int:
         """Return how many pods there are resources and places for."""
         free, places = self._room(state)
@@ -49,6 +75,24 @@ class NodeResources(Stateless, Struct, frozen=True):
         if not state.rooms:
             return state.free, state.places
         return room_with(state, self.reservations.uids, used_up(state, self.once))
+
+
+def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
+    """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
+    chosen = selector(view, nodes)
+    counts: Iterator[int] = compress(column(view, _places), chosen)
+    for resource, amount in ((resource, amount) for resource, amount in each if amount):
+        of_resource = compress(column(view, _free, resource), chosen)
+        counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
+    return counts
+
+
+def _free(state: NodeState, resource: str) -> int:
+    return state.free.get(resource, 0)
+
+
+def _places(state: NodeState) -> int:
+    return state.places
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:

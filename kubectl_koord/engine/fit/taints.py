@@ -1,23 +1,28 @@
 """Taints that a pod does not tolerate (plugins/tainttoleration)."""
 
+from collections.abc import Collection
+from operator import attrgetter
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, Sees, classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
     Reason,
     Untolerated,
 )
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.selectors import Taint, tolerates
 
 _HARD = {"NoSchedule", "NoExecute"}
+_taints: Sees = attrgetter("taints")
 
 
-class Taints(Stateless, Struct, frozen=True):
+class Taints(ByClass, Struct, frozen=True):
     """The filter: a member's own tolerations count."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -26,6 +31,10 @@ class Taints(Stateless, Struct, frozen=True):
         """Return a reason that names the first hard taint which the pod does not tolerate."""
         taint = untolerated(pod.requirements, state.node)
         return Untolerated(taint) if taint is not None else None
+
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
+        return classes(view, _taints).values()
 
 
 def untolerated(requirements: PodRequirements, node: Node) -> Taint | None:

@@ -108,7 +108,7 @@ def _gathered(
     if found.assignments is None:
         return Preemption(eligible=True, reason="not-helpful")
     by_node = _members_by_node(failed.left, found.assignments)
-    states = {name: crowded(emptied.state(name), ordered, slots[name].slots) for name in by_node}
+    states = {name: crowded(emptied.state(name), ordered, slots.counts[name]) for name in by_node}
     return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
 
 

@@ -1,6 +1,8 @@
 """Which pods the quotas of a cluster refuse, as things are and once others are placed."""
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Literal
 
 from kubectl_koord.engine.quota.amounts import Amounts, exceeding, plus
@@ -79,29 +81,41 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         """
         if self._holds(pods):
             return None
-        state = self
-        for position, pod in enumerate(pods):
-            refusal = state.refusal(pod)
-            if refusal is not None:
-                return position, refusal
-            state = state.after(pod)
+        state, position = self, 0
+        for run in _runs(pods):
+            fitting = state.fitting(run)
+            if fitting < len(run):
+                refusal = state.after(run[0], fitting).refusal(run[fitting])
+                return None if refusal is None else (position + fitting, refusal)
+            state, position = state.after(run[0], len(run)), position + len(run)
         return None
+
+    def fitting(self, alike: Sequence[Pod]) -> int:
+        """Return how many of these pods, which count alike, pass one after the other."""
+
+        def refuses(placed: int) -> bool:
+            return self.after(alike[0], placed).refusal(alike[0]) is not None
+
+        numbers = range(len(alike))
+        if self.tree.settings.guarantees:  # what they use may change what they may use
+            return next((number for number in numbers if refuses(number)), len(alike))
+        return bisect_left(numbers, x=True, key=refuses)
 
     def _holds(self, pods: Sequence[Pod]) -> bool:
         """Tell whether all quotas of these pods surely hold them all: no limit is exceeded in the end."""
         if not any(self.tree.may_refuse(pod) for pod in pods):
             return True
-        state = self
-        for pod in pods:
-            state = state.after(pod)
-        return all(state.refusal(pod) is None for pod in pods)
+        state, runs = self, list(_runs(pods))
+        for run in runs:
+            state = state.after(run[0], len(run))
+        return all(state.refusal(run[0]) is None for run in runs)
 
-    def after(self, placed: Pod) -> "QuotaState":
-        """Return the state once a pod that waits is placed."""
+    def after(self, placed: Pod, number: int = 1) -> "QuotaState":
+        """Return the state once a pod that waits, and others that count alike, so many in all, are placed."""
         name = self.tree.name_of(placed)
-        if not name:
+        if not name or not number:
             return self
-        own = requested(placed, name, self.tree)
+        own = {resource: amount * number for resource, amount in requested(placed, name, self.tree).items()}
         more = Sums({}, own, own if is_fixed(placed) else {})
         state = QuotaState(self.tree, {**self.own, name: self.own.get(name, _NONE).plus(more)}, self.nodes, self.rules)
         above = {quota.name: self._sums.get(quota.name, _NONE).plus(more) for quota in self._counting(name)}
@@ -123,6 +137,12 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         state.__dict__["_known_runtimes"] = self._known_runtimes
         state.__dict__["_child_requests"] = self._child_requests
         return state
+
+
+def _runs(pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
+    """Yield neighbours that count alike together."""
+    for _, run in groupby(pods, key=lambda pod: (pod.namespace, pod.labels, pod.requirements)):
+        yield tuple(run)
 
 
 def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None = None) -> QuotaState:

@@ -203,3 +203,10 @@ Reason: TypeAlias = (
     | NUMAReason
 )
 """Why one node refuses a pod: what a Filter plugin returns."""
+
+
+class Refused(Struct, frozen=True):
+    """Why some nodes refuse a pod, and how many do."""
+
+    reason: Reason
+    nodes: int

@@ -33,6 +33,25 @@ def memoised(compute: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M,
     return kept
 
 
+def recently(most: int) -> Callable[[Callable[Concatenate[M, P], T]], Callable[Concatenate[M, P], T]]:
+    """Memoise as `memoised`, but keep no more than the latest so many answers of a value."""
+
+    def keeping(compute: Callable[Concatenate[M, P], T]) -> Callable[Concatenate[M, P], T]:
+        @wraps(compute)
+        def kept(value: M, /, *args: P.args, **named: P.kwargs) -> T:
+            key = (args, *named.items())
+            answers: dict[object, T] = value.memo.setdefault(compute, {})
+            found = answers.pop(key) if key in answers else compute(value, *args, **named)
+            answers[key] = found
+            if len(answers) > most:
+                del answers[next(iter(answers))]
+            return found
+
+        return kept
+
+    return keeping
+
+
 class Identity(Generic[T]):
     """One object as an argument of a memoised function: equal to itself alone, and kept alive by the key."""
 

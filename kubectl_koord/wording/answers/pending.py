@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.unevaluated import Unevaluated
@@ -144,7 +144,7 @@ def indivisible(pods: int, numbers: Mapping[str, int], room: int) -> str:
     return f"its {count(pods, 'pod')} cannot be split by {multiples(numbers)} (room for {room})."
 
 
-def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Reason]) -> str:
+def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collection[Refused]) -> str:
     """Return how many pods the best domain has room for.
 
     Args:
@@ -163,9 +163,9 @@ def too_few_slots(pods: int, layer: str, best: int, raw: int, excluded: Collecti
     return f"no {noun} has room for its {count(pods, 'pod')}; the best has {best}{rounded}{end}"
 
 
-def no_node_fits(pod: str, each: Resources, reasons: Iterable[Reason]) -> str:
+def no_node_fits(pod: str, each: Resources, refused: Iterable[Refused]) -> str:
     """Return why no node fits a pod; `pod` is empty where the answer is about this pod alone."""
-    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(reasons)}."
+    return f"no node fits {pod or 'it'} ({requests(each)}): {lost_nodes(refused)}."
 
 
 def some_fit(placed: int, pods: int, each: Resources) -> str:

@@ -94,6 +94,27 @@ def test_custom_columns_have_a_row_for_each_item(koord: Run, cluster: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("verb", "items", "name"),
+    [
+        ("gangs", "items", "gang"),
+        ("devices", "nodes", "node"),
+        ("doctor", "findings", "code"),
+        ("why-pending", "items", "pendingPods[0]"),
+    ],
+)
+def test_columns_jsonpath_and_order_see_the_items_of_every_listing(
+    koord: Run, verb: str, items: str, name: str
+) -> None:
+    written = json.loads(koord(verb, "--demo", "-o", "json").out)[items]
+    first = [one["pendingPods"][0] if name.startswith("pending") else one[name] for one in written]
+    assert koord(verb, "--demo", "-o", f"custom-columns=A:.{name}").out.split() == ["A", *first]
+    assert koord(verb, "--demo", "-o", f"jsonpath={{.{items}[*].{name}}}").out.split() == first
+    if verb != "doctor":
+        ordered = koord(verb, "--demo", "--sort-by", f".{name}", "-o", f"jsonpath={{.{items}[*].{name}}}")
+        assert ordered.out.split() == sorted(first)
+
+
+@pytest.mark.parametrize(
     ("words", "line"),
     [
         (("-o", "custom-columns="), "error: custom-columns format specified but no custom columns given"),

@@ -1,10 +1,11 @@
 """CPUs that are bound, NUMA zones, and amplified nodes: upstream's own cases, and those of the recordings."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
 from msgspec import structs
 
+from kubectl_koord.engine.columns import NodeSet, every_node
 from kubectl_koord.engine.fit import placed, prepare, rejection
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, chosen
@@ -32,7 +33,7 @@ from kubectl_koord.engine.reasons.numa import (
 from kubectl_koord.engine.reasons.prefilter import FractionalBinding, PreFilterRefusal, UnreadableAnnotation
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import NodeSlots, offer_slots, slots_on
-from kubectl_koord.engine.view import of
+from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone, members, set_of
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
@@ -425,6 +426,9 @@ class Cards:
 
     def refusal(self, _pod: PendingPod, _state: NodeState, _zones: int | None) -> Reason | None:
         return self._refusal
+
+    def classes(self, view: View) -> Collection[NodeSet]:
+        return (every_node(view),)
 
 
 SECOND: Mapping[str, tuple[Hint, ...]] = {"gpu": (Hint(2, preferred=True, score=5),)}

@@ -5,11 +5,14 @@ Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `reque
 ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
 """
 
+from collections.abc import Collection
+from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, state_classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, Ways, books_of, ways_of
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
@@ -23,6 +26,7 @@ from kubectl_koord.engine.reasons.devices import (
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.devices import DeviceLayout
 from kubectl_koord.model.numa import policy_of
@@ -36,7 +40,7 @@ __all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_o
 _ISOLATION = "koordinator.sh/gpu-isolation-provider"
 
 
-class DeviceShare(Stateless, Struct, frozen=True):
+class DeviceShare(ByClass, Struct, frozen=True):
     """The filter: what the trigger asks for. `unshareable` are vendors and models of GPUs that cannot be shared.
 
     `defers` tells whether there may be nodes of which not all devices are looked for before Reserve.
@@ -70,6 +74,10 @@ class DeviceShare(Stateless, Struct, frozen=True):
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
+
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
+        return device_classes(view)
 
     def _refusal(self, state: NodeState) -> Reason | None:
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
@@ -184,7 +192,42 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
-def _alike(state: NodeState, layout: DeviceLayout) -> tuple[object, object]:
+@memoised
+def device_classes(view: View) -> Collection[NodeSet]:
+    """Return the nodes of which DeviceShare sees the same: their labels, their devices, and what is booked of these."""
+    return state_classes(view, _Seen(Identity(view.snapshot))).values()
+
+
+class _Seen(Struct, frozen=True):
+    """What DeviceShare sees of a node, as a key for as long as its pods are held."""
+
+    snapshot: Identity[Snapshot]
+
+    def __call__(self, state: NodeState) -> tuple[object, ...]:
+        node = state.node
+        labels = dict(node.labels)
+        layout = node.devices.layout if node.devices is not None else None
+        policy = node.numa.policy if node.numa is not None else ""
+        alone = state.rooms or node.name in _with_others(self.snapshot.value)
+        own = node.name if alone else ""
+        return (own, policy, *map(labels.get, (_ISOLATION, VENDOR, MODEL)), _alike(state, layout)[0])
+
+
+@memoised
+def _with_others(snapshot: Snapshot) -> frozenset[str]:
+    """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
+    booked = ((node, pod.allocations) for node, pods in snapshot.running.items() for pod in pods)
+    reserved = ((room.node, room.allocations) for room in snapshot.reserved)
+    found: set[str] = set()
+    for name, allocations in chain(booked, reserved):
+        if allocations.devices and name in snapshot.nodes:
+            devices = snapshot.nodes[name].devices
+            if devices is None or not all(devices.layout.of_type(one.type) for one in allocations.devices):
+                found.add(name)
+    return frozenset(found)
+
+
+def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
     """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
 
     The latter must be kept with the key: it holds identities, which another object may have once these are gone.
@@ -196,7 +239,7 @@ def _alike(state: NodeState, layout: DeviceLayout) -> tuple[object, object]:
         if allocations is not None and allocations.devices:
             booked.append(id(allocations))
             kept.append(allocations)
-    table = () if layout.partitions is not None else labels_of_table(state.node)
+    table = () if layout is not None and layout.partitions is not None else labels_of_table(state.node)
     return (id(layout), table, tuple(sorted(booked))), kept
 
 

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet, classes, which
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.books import MILLI, books
 from kubectl_koord.engine.fit.numa.terms import Terms, Wants, settled, wants_of
@@ -14,8 +15,11 @@ from kubectl_koord.engine.reasons.numa import (
     InvalidAmplification,
     NoCPUTopology,
 )
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.numa import NodeNUMA, amplified
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.values.memo import memoised
 
 
 class AmplifiedCPUs(Stateless, Struct, frozen=True):
@@ -38,6 +42,11 @@ class AmplifiedCPUs(Stateless, Struct, frozen=True):
         need, free = self._need(node), _free(node, state)
         return InsufficientAmplifiedCPU(need, free) if need > free else None
 
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking those that are amplified."""
+        asked = among & amplified_nodes(view)
+        return which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+
     def most(self, state: NodeState, _trigger: PodRequirements, each: Resources) -> int | None:
         """Return how many pods the CPUs are enough for."""
         node = state.node.numa
@@ -58,6 +67,16 @@ def _free(node: NodeNUMA, state: NodeState) -> int:
     requested = dict(state.node.allocatable).get("cpu", 0) - free
     held = books(state).cached.bit_count() * MILLI
     return free - (amplified(held, node.ratio) - held if held <= requested else 0)
+
+
+@memoised
+def amplified_nodes(view: View) -> NodeSet:
+    """Return the nodes that tell of more CPUs than they have, or cannot be read in that."""
+    return classes(view, _is_amplified).get(True, 0)
+
+
+def _is_amplified(node: Node) -> bool:
+    return node.numa is not None and (node.numa.bad_ratio or node.numa.ratio > 1)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> AmplifiedCPUs | None:

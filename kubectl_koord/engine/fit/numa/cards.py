@@ -1,15 +1,24 @@
 """What DeviceShare says of NUMA zones: which of them have the devices that a pod asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct, structs
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.check import Cluster
-from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of, topology_hints
+from kubectl_koord.engine.fit.device_share import (
+    DeviceRequest,
+    allocate,
+    device_classes,
+    place_of,
+    request_of,
+    topology_hints,
+)
 from kubectl_koord.engine.fit.numa.hints import Hint, Hints
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import Matched, matched
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -43,6 +52,10 @@ class CardHints(Struct, frozen=True):
         place = place_of(self.request, state, self.snapshot.value, chosen, self.mine)
         found = allocate(self.request, place) if place is not None else ()
         return None if isinstance(found, tuple) else found
+
+    def classes(self, view: View) -> Collection[NodeSet]:
+        """Return the nodes by what DeviceShare sees of them."""
+        return device_classes(view)
 
 
 def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:

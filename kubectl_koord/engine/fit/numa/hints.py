@@ -3,12 +3,13 @@
 Mirrors frameworkext/topologymanager: NodeNUMAResource and DeviceShare give hints, the policy chooses among them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.numa.books import Booked
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -16,6 +17,7 @@ from kubectl_koord.engine.reasons.numa import (
     UnalignedZones,
     UnsatisfiedZones,
 )
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.numa import NUMAPolicy, ZoneSet, set_of
 from kubectl_koord.model.pods import PendingPod
 
@@ -47,6 +49,9 @@ class HintProvider(Protocol):
 
     def refusal(self, pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         """Return why the pod cannot have these zones, of which all hints were taken into account; None where it can."""
+
+    def classes(self, view: View) -> Collection[NodeSet]:
+        """Return all nodes in classes: of those in one the plugin sees the same."""
 
 
 class Affinity(Struct, frozen=True, gc=False):

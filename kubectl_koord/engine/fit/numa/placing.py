@@ -1,14 +1,15 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, crossed, state_classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
-from kubectl_koord.engine.fit.numa.books import Booked
+from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import Ways, ways
@@ -27,7 +28,7 @@ _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
 
-class Placing(Stateless, Struct, frozen=True):
+class Placing(ByClass, Struct, frozen=True):
     """The filter, and what it reserves: of the trigger, and of the node and all that is booked there.
 
     `filters_best_effort` tells whether the policy BestEffort is looked at before a node is chosen, `defers` whether
@@ -59,6 +60,13 @@ class Placing(Stateless, Struct, frozen=True):
             return None
         found = self._affinity(pod, state, terms)
         return None if isinstance(found, Affinity) else found
+
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes; other plugins see their devices, too."""
+        found: Collection[NodeSet] = state_classes(view, _seen).values()
+        for provider in self.providers:
+            found = list(crossed(found, provider.classes(view)))
+        return found
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.
@@ -135,6 +143,10 @@ class Placing(Stateless, Struct, frozen=True):
             return got
         refusals = (provider.refusal(pod, state, found.zones) for provider in self.providers)
         return next((refused for refused in refusals if refused is not None), found)
+
+
+def _seen(state: NodeState) -> tuple[object, ...]:
+    return Identity(state.node.numa), books(state), state.node.name if state.rooms else ""
 
 
 @lru_cache(_MOST_ANSWERS)

@@ -1,18 +1,24 @@
 """Settings of the pod that no node can meet, and those that do not agree with the node's."""
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.columns import NodeSet, classes
+from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.numa.terms import MILLI, NOTHING_KNOWN, Terms, Wants, settled, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import FractionalBinding, UnreadableAnnotation
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.numa import NodeNUMA
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.model.values.memo import Identity
 
 
-class Settings(Stateless, Struct, frozen=True):
+class Settings(ByClass, Struct, frozen=True):
     """The filter: the trigger and the node alone count."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -22,6 +28,14 @@ class Settings(Stateless, Struct, frozen=True):
         """Return a reason when the policies differ, or the node binds CPUs and the pod asks for parts of one."""
         found = settled(state.node.numa or NOTHING_KNOWN, self.wants)
         return None if isinstance(found, Terms) else found
+
+    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
+        """Return all nodes in classes."""
+        return classes(view, _numa).values()
+
+
+def _numa(node: Node) -> Identity[NodeNUMA | None]:
+    return Identity(node.numa)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Settings | FractionalBinding | UnreadableAnnotation | None:

@@ -1,0 +1,91 @@
+"""The scheduler's configuration: where Coscheduling is enabled, its arguments, and what goes with it."""
+
+from collections.abc import Iterator
+from functools import partial
+
+from msgspec import structs
+
+from kubectl_koord.diagnosis.doctor.finding import found
+from kubectl_koord.model.installation import Installation, Profile
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.wording.doctor import configuration as sentences
+
+_CONFIG = "koord-scheduler-config"
+_POINTS = ("preEnqueue", "preFilter", "postFilter", "reserve", "permit", "postBind")
+_ARGUMENTS = {
+    "apiVersion",
+    "kind",
+    "defaultTimeout",
+    "controllerWorkers",
+    "skipCheckScheduleCycle",
+    "enablePreemption",
+    "awareNetworkTopology",
+}
+_POLICIES = {"only-waiting", "waiting-and-running", "once-satisfied"}
+_API = "kubescheduler.config.k8s.io/v1"
+_OLD_API = "kubescheduler.config.k8s.io/v1beta3"
+_MANAGER = "--enable-network-topology-manager"
+_ours = partial(found, kind="ConfigMap", names=[_CONFIG])
+
+
+def of_configuration(snapshot: Snapshot) -> Iterator[Finding]:
+    """Yield what is wrong with the configuration, as far as it was read."""
+    installed = snapshot.installation or Installation()
+    if installed.config == "unreadable":
+        yield _ours("config-unreadable", "error", message=sentences.UNREADABLE)
+    for profile in installed.profiles:
+        for finding in _of_profile(profile, snapshot.config.version):
+            if len(installed.profiles) == 1:
+                yield finding
+            else:
+                yield _named(finding, profile)
+    yield from _topology(snapshot, installed)
+
+
+def _named(finding: Finding, profile: Profile) -> Finding:
+    return structs.replace(finding, message=sentences.of_profile(profile.scheduler, finding.message))
+
+
+def _of_profile(profile: Profile, version: str) -> Iterator[Finding]:
+    lacking = [point for point in _POINTS if "Coscheduling" not in profile.at(point)]
+    if lacking:
+        yield _ours("plugin-not-enabled", "error", message=sentences.not_enabled(lacking))
+    if "Reservation" not in profile.at("reserve"):
+        yield _ours("reservation-not-reserved", "warning", message=sentences.NOT_RESERVED)
+    if "Coscheduling" in profile.at("queueSort"):
+        yield _ours("invalid-setting", "error", message=sentences.QUEUE_SORT)
+    preempts = dict(profile.arguments).get("enablePreemption") == "true"
+    by_default = "DefaultPreemption" in profile.at("postFilter")
+    if preempts and by_default:
+        yield _ours("two-preemptions", "warning", message=sentences.TWO_PREEMPTIONS)
+    elif not preempts and not by_default:
+        yield _ours("no-job-preemption", "warning", message=sentences.NO_PREEMPTION)
+    yield from _arguments(profile, version)
+
+
+def _arguments(profile: Profile, version: str) -> Iterator[Finding]:
+    known = _ARGUMENTS if version == "1.7" else {*_ARGUMENTS, "defaultMatchPolicy"}
+    accepted = {_API, _OLD_API} if version == "1.7" else {_API}
+    for name, value in profile.arguments:
+        if name not in known:
+            yield _ours("unknown-setting", "error", message=sentences.unknown_argument(name, version))
+        elif name == "defaultMatchPolicy" and value and value not in _POLICIES:
+            yield _ours("unknown-setting", "warning", message=sentences.unknown_policy(value))
+        elif (
+            (name == "apiVersion" and value not in accepted)
+            or (name == "defaultTimeout" and value.startswith("-"))
+            or (name == "controllerWorkers" and (value.startswith("-") or value == "0"))
+        ):
+            yield _ours("invalid-setting", "error", message=sentences.bad_value(name, value))
+
+
+def _topology(snapshot: Snapshot, installed: Installation) -> Iterator[Finding]:
+    """Yield where the topology that there is, the plugin's argument and the scheduler's flag do not agree."""
+    scheduler = installed.deployment("koord-scheduler")
+    if installed.config != "read" or "default" not in snapshot.topologies:
+        return
+    if not snapshot.config.aware_of_topology:
+        yield _ours("topology-not-aware", "warning", message=sentences.NOT_AWARE)
+    elif scheduler is not None and scheduler.flags and not {_MANAGER, f"{_MANAGER}=true"} & {*scheduler.flags}:
+        yield found("topology-manager-off", "error", "Deployment", [scheduler.name], sentences.MANAGER_OFF)

@@ -1,0 +1,1 @@
+"""The sentences of `doctor`: what was found in each area, and what to do about it."""

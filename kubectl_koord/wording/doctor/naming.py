@@ -1,0 +1,27 @@
+"""How findings name what they are about."""
+
+from collections.abc import Sequence
+
+from kubectl_koord.wording.words import listed
+
+_FEW = 4
+
+
+def about(kind: str, names: Sequence[str]) -> str:
+    """Return the kind and name of the first, and how many more there are: `Node/n1 and 3 more`."""
+    if not names:
+        return kind
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{kind}/{names[0]}{more}"
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
+    if len(names) <= _FEW + 1:
+        return listed(names)
+    return f"{', '.join(names[:_FEW])} and {len(names) - _FEW} more"
+
+
+def verb(number: int, one: str, several: str) -> str:
+    """Return the form of a verb for so many."""
+    return one if number == 1 else several

@@ -1,0 +1,73 @@
+"""What to do about each finding of `doctor`."""
+
+from collections.abc import Mapping
+
+from kubectl_koord.reports.codes import DoctorCode
+
+_LAYERS = "Correct parentTopologyLayer in the ClusterNetworkTopology: each layer names the one above it."
+_LABELS = "Set the labels on these nodes, or find out why the tool that sets them leaves them out."
+_SPEC = "Correct it with: kubectl koord annotate podgroup NAME -n NAMESPACE"
+_CHART = "Compare the ConfigMap koord-scheduler-config with that of the Helm chart, correct it, and restart the pods."
+
+_REMEDIES: Mapping[DoctorCode, str] = {
+    "deployment-missing": "Install it with Koordinator's Helm chart, in namespace koordinator-system.",
+    "deployment-unavailable": (
+        "Look at its pods and their logs: kubectl get pods -n koordinator-system -l koord-app=NAME"
+    ),
+    "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
+    "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
+    "no-scheduler": "Look at the pods of koord-scheduler and their logs.",
+    "lease-missing": "Look whether koord-scheduler runs, and with which leader election.",
+    "crd-missing": "Install the CRDs of the Helm chart (values crds.*).",
+    "webhook-missing": "Install it with the Helm chart; until then quotas and pods are neither completed nor checked.",
+    "webhook-without-ca": "Look at the logs of koord-manager, which writes the caBundle when it starts.",
+    "priority-class-missing": "Install it with the Helm chart, or create it with that value in brackets.",
+    "priority-class-value": "Delete the PriorityClass and create it with the value of the Helm chart.",
+    "config-unreadable": _CHART,
+    "plugin-not-enabled": _CHART,
+    "reservation-not-reserved": "Enable the plugin Reservation in reserve of the profile, as the Helm chart does.",
+    "two-preemptions": "Disable DefaultPreemption in postFilter of the profile, as the Helm chart does.",
+    "no-job-preemption": "Set enablePreemption of Coscheduling (scheduler.enableJobPreemption in the Helm chart).",
+    "unknown-setting": _CHART,
+    "invalid-setting": _CHART,
+    "topology-manager-off": "Start koord-scheduler with --enable-network-topology-manager=true.",
+    "topology-not-aware": "Set awareNetworkTopology of Coscheduling, and restart koord-scheduler.",
+    "no-topology": "Create a ClusterNetworkTopology named default, with the layers and labels of your network.",
+    "topology-other-name": "Create it again with the name default: no other name counts.",
+    "broken-layer-chain": _LAYERS,
+    "layer-cycle": _LAYERS,
+    "merged-domains": "Give the domains names that are unique in their layer, such as the parent's name in front.",
+    "outside-nodes": _LABELS,
+    "virtual-domains": _LABELS,
+    "stale-status": "Look whether koord-scheduler runs and may update the status of the ClusterNetworkTopology.",
+    "layers-reversed": "Swap the two layers in the ClusterNetworkTopology.",
+    "placeholder-label": "Find out why the tool that sets the labels had no data for these nodes, and label them.",
+    "one-node-domains": "Leave the layer out, or use a label that several nodes have in common.",
+    "renamed-labels": "List both keys in labelKey of the layer, the newer one first: the first that a node has counts.",
+    "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
+    "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
+    "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",
+    "numa-policy-ignored": "Use BestEffort, Restricted or SingleNUMANode in the label of the node.",
+    "threshold-never-met": "Raise usageThresholds of LoadAwareScheduling, lower its factors, or ask for less.",
+    "no-podgroup": "Create the PodGroup, or correct the label of the pods.",
+    "gang-not-initialised": "Set min-available on the pods to a whole number; recreate those that lack it.",
+    "group-member-missing": "Create the gang, or take it out of the groups annotation of all others.",
+    "groups-differ": f"Give all gangs of the group the same list, with each of them in it. {_SPEC} --groups=...",
+    "groups-unreadable": f"{_SPEC} --groups=...",
+    "topology-spec-unreadable": f"{_SPEC} --must-gather=LAYER",
+    "differing-specs": f"Give all gangs of the group the same spec. {_SPEC} --must-gather=LAYER",
+    "unknown-layer": f"Name a layer of the topology ('kubectl koord topo' shows them). {_SPEC} --must-gather=LAYER",
+    "unknown-strategy": f"{_SPEC} --must-gather=LAYER",
+    "min-member-zero": "Set minMember of the PodGroup to the number of pods that must run together.",
+    "stale-phase": "Delete the PodGroup with its pods when a run ends, and create a new one for the next.",
+    "mixed-schedulers": "Give all pods of the gang the same schedulerName, and recreate the others.",
+    "foreign-gang-marker": "Label the pod with pod-group.scheduling.sigs.k8s.io, and recreate it.",
+    "index-not-honoured": "Name the pods so that their lexical order is that of the index, such as w-00, w-01.",
+    "rbac-missing": "Let an administrator apply the role: kubectl koord doctor --print-rbac",
+    "not-checked": "Add these kinds to the input, or ask the live cluster.",
+}
+
+
+def remedy(code: DoctorCode) -> str:
+    """Return what to do about a finding."""
+    return _REMEDIES[code]

@@ -1,0 +1,138 @@
+"""`doctor` at a cluster that is served: what is read, what may not be read, and the role that it takes."""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kubectl_koord.cluster import kinds
+from tests.apiserver import RESOURCES, ApiServer, Rule
+from tests.cli.conftest import Done, Run
+from tests.cli.world import Object
+
+RESOURCE = {resource.kind: resource for resource in RESOURCES}
+OF_KOORDINATOR = [
+    kind for kind in kinds.DOCTOR_KINDS if kinds.KINDS[kind].of_koordinator or kind == "NodeResourceTopology"
+]
+SOUND = "No problems found: 12 nodes and 6 gangs were checked.\n"
+
+
+def sound() -> list[Object]:
+    """Return the demo cluster without what was planted there, and with a leader whose clock is ahead."""
+    content = resources.files("kubectl_koord.cluster").joinpath("demo.json").read_text("utf-8")
+    mended = content.replace("koord-manager:v1.7.1", "koord-manager:v1.8.0").replace('"value": 9500', '"value": 5000')
+    items: list[Object] = json.loads(mended)["items"]
+    labels = next(item["metadata"]["labels"] for item in items if item["metadata"]["name"] == "node-10")
+    next(item for item in items if item["metadata"]["name"] == "node-11")["metadata"]["labels"] = labels
+    lease = {"holderIdentity": "a", "renewTime": "2099-01-01T00:00:00.000000Z", "leaseDurationSeconds": 15}
+    home = {"name": "koord-scheduler", "namespace": "koordinator-system"}
+    return [*items, {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": home, "spec": lease}]
+
+
+@pytest.fixture
+def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_kubectl: None) -> Iterator[ApiServer]:
+    """Serve the sound cluster, which is the current context."""
+    assert no_kubectl is None
+    with ApiServer({"items": sound()}) as served:
+        monkeypatch.setenv("KUBECONFIG", str(served.kubeconfig(tmp_path)))
+        yield served
+
+
+def findings(done: Done) -> list[tuple[str, str, str]]:
+    return [(one["code"], one["severity"], one["object"]) for one in json.loads(done.out)["findings"]]
+
+
+def refuse(api: ApiServer, kind: str, status: int) -> None:
+    resource = RESOURCE[kind]
+    path = f"/apis?/{resource.group_version}(/namespaces/[^/]+)?/{resource.plural}"
+    raw = b"404 page not found\n" if status == 404 else None
+    api.rules[:] = [Rule(path, status, "Forbidden", f"{resource.plural} is forbidden", raw=raw)]
+
+
+def test_a_sound_cluster_prints_one_line_and_is_read_with_get_alone(koord: Run, api: ApiServer) -> None:
+    assert koord("doctor") == (0, SOUND, "")
+    assert {request.method for request in api.log} == {"GET"}
+
+
+def test_a_part_that_is_gone_is_an_error(koord: Run, api: ApiServer) -> None:
+    api.delete("deployments", "koordinator-system", "koord-scheduler")
+    done = koord("doctor", "-o", "json", "--koordinator-version", "1.8")
+    assert (done.code, json.loads(done.out)["verdict"]) == (1, "no")
+    assert findings(done) == [("deployment-missing", "error", "Deployment/koord-scheduler")]
+
+
+@pytest.mark.parametrize("kind", kinds.DOCTOR_KINDS)
+def test_what_may_not_be_read_is_never_sound(koord: Run, api: ApiServer, kind: str) -> None:
+    refuse(api, kind, 403)
+    done = koord("doctor", "-o", "json")
+    assert (done.code, json.loads(done.out)["verdict"]) == (2, "unknown")
+    resource = RESOURCE[kind]
+    group = resource.group_version.rpartition("/")[0]
+    assert ("rbac-missing", "info", ".".join(filter(None, (resource.plural, group)))) in findings(done)
+    assert {severity for _, severity, _ in findings(done)} == {"info"}
+
+
+@pytest.mark.parametrize("kind", OF_KOORDINATOR)
+def test_a_crd_that_is_not_installed_is_an_error(koord: Run, api: ApiServer, kind: str) -> None:
+    refuse(api, kind, 404)
+    done = koord("doctor", "-o", "json")
+    assert done.code == 1
+    assert ("crd-missing", "error", f"CustomResourceDefinition/{kind}") in findings(done)
+
+
+def test_another_kind_that_is_not_served_was_not_checked(koord: Run, api: ApiServer) -> None:
+    refuse(api, "PriorityClass", 404)
+    done = koord("doctor", "-o", "json")
+    assert (done.code, findings(done)) == (2, [("not-checked", "info", "PriorityClass")])
+
+
+def rules_of(printed: str) -> dict[str, Any]:
+    role = yaml.safe_load(printed)
+    assert (role["apiVersion"], role["kind"]) == ("rbac.authorization.k8s.io/v1", "ClusterRole")
+    return {f"{plural}.{rule['apiGroups'][0]}": rule for rule in role["rules"] for plural in rule["resources"]}
+
+
+def test_the_role_reads_exactly_the_kinds_and_is_printed_without_a_cluster(
+    koord: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    done = koord("doctor", "--print-rbac")
+    assert (done.code, done.err) == (0, "")
+    rules = rules_of(done.out)
+    named = {
+        f"{kind.plural}.{kind.api.removeprefix('/api/v1').removeprefix('/apis/').partition('/')[0]}"
+        for kind in kinds.KINDS.values()
+    }
+    assert rules.keys() == named
+    assert all(rule["verbs"] == ["get", "list", "watch"] for rule in rules.values())
+    only = {name: rule["resourceNames"] for name, rule in rules.items() if "resourceNames" in rule}
+    assert only == {"configmaps.": ["koord-scheduler-config"], "leases.coordination.k8s.io": ["koord-scheduler"]}
+    assert koord("doctor", "--print-rbac", "-o", "yaml") == done
+
+
+def test_the_role_is_yaml_and_nothing_else(koord: Run) -> None:
+    expected = "error: --print-rbac prints YAML: use it without -o, or with -o yaml\n"
+    assert koord("doctor", "--print-rbac", "-o", "json") == (2, "", expected)
+
+
+def test_the_requests_of_a_run_are_within_the_role(koord: Run, api: ApiServer) -> None:
+    rules = rules_of(koord("doctor", "--print-rbac").out)
+    koord("doctor")
+    koord("preempt", "train/one-short", "--dry-run")
+    read = {request.path for request in api.log if not re.fullmatch(r"/apis?(/[^/]+){0,2}|/version", request.path)}
+    for path in read:
+        group = "" if path.startswith("/api/v1") else path.split("/")[2]
+        assert f"{path.rpartition('/')[2]}.{group}" in rules, path
+
+
+def test_a_file_of_all_that_is_sound_is_sound(koord: Run, tmp_path: Path) -> None:
+    path = tmp_path / "all.json"
+    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": sound()}))
+    assert koord("doctor", "--snapshot", str(path)) == (0, SOUND, "")
+    document = json.loads(koord("doctor", "--snapshot", str(path), "-o", "json").out)
+    assert (document["kind"], document["verdict"], document["findings"]) == ("Doctor", "yes", [])

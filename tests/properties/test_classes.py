@@ -1,0 +1,116 @@
+"""Laws of counting by classes and columns: it gives what asking every node gives."""
+
+from itertools import islice
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import structs
+
+from kubectl_koord.engine.attempts.attempt import triggers
+from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
+from kubectl_koord.engine.rules import Rules, rules
+from kubectl_koord.engine.slots import NodeSlots, _without_limit, offer_slots
+from kubectl_koord.engine.view import View, of
+from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
+from kubectl_koord.wording.evidence import lost_nodes
+from tests.build import Drawing, cluster, jobs_of
+from tests.conformance import CASES, read_cases, snapshot_of
+from tests.properties.strategies import Kind, clusters, random_cluster
+
+MANY = Kind(nodes=60, pods=6)
+
+
+def measured(drawing: Drawing, rng: Random) -> Drawing:
+    """Return the cluster with load on some of its nodes, and thresholds for it."""
+    for name in drawing.nodes:
+        if rng.random() < 0.5:
+            used = (("cpu", rng.randint(0, 8000)),)
+            own = Thresholds(whole=(("cpu", rng.choice((0, 30, 65))),)) if rng.random() < 0.3 else Thresholds()
+            metric = NodeMetric(rng.choice((used, used, None)), drawing.moment, thresholds=own)
+            drawing = drawing.change(name, metric=metric)
+    load = LoadSettings(filters_expired=rng.random() < 0.5, passes_expired=rng.random() < 0.5)
+    return structs.replace(drawing, config=structs.replace(drawing.config, load=load))
+
+
+def variants(view: View, rng: Random) -> list[View]:
+    """Return the cluster, with one node changed, with pods gone from one, and with all nodes changed."""
+    names = sorted(view.names())
+    name = rng.choice(names)
+
+    def empty(node: Node) -> Node:
+        return structs.replace(node, taints=(), unschedulable=not node.unschedulable)
+
+    gone = view.snapshot.running.get(name, ())
+    return [
+        view,
+        view.with_nodes([empty(view.node(name))]),
+        view.without(gone),
+        view.with_nodes(map(empty, map(view.node, names))),
+    ]
+
+
+def asked_one_by_one(view: View, prepared: Prepared, most: int) -> dict[str, NodeSlots]:
+    every = {name: _without_limit(view.state(name), prepared) for name in view.names()}
+    return {name: one if one.slots < most else NodeSlots(most, None) for name, one in every.items()}
+
+
+def check(drawing: Drawing, rng: Random) -> None:
+    for job in jobs_of(drawing):
+        for trigger in triggers(job):
+            for view in variants(of(drawing), rng):
+                check_view(job.rules, trigger, view, rng.randint(1, 6))
+
+
+def check_view(known: Rules, trigger: PendingPod, view: View, most: int) -> None:
+    prepared = structs.replace(prepare(trigger, view, known, claims=view.snapshot.claims_asked_for), nominated={})
+    if prepared.refusal is not None or not prepared.counts_only_room:
+        return
+    offer = offer_slots(view, view.names(), (trigger,) * most, prepared)
+    expected = asked_one_by_one(view, prepared, most)
+    assert list(offer.counts.items()) == [(name, one.slots) for name, one in expected.items() if one.slots]
+    assert offer == expected
+    assert lost_nodes(offer.reasons) == lost_nodes(type(offer).of(expected).reasons)
+    assert set(offer.counts) == {
+        name for name in view.names() if rejection_as_is(trigger, view.state(name), prepared) is None
+    }
+
+
+@given(clusters(MANY), st.randoms(use_true_random=False))
+def test_classes_and_columns_give_what_asking_every_node_gives(drawing: Drawing, rng: Random) -> None:
+    check(measured(drawing, rng), rng)
+
+
+@pytest.mark.parametrize("family", ["device", "filters", "load", "numa", "production", "reservation", "real"])
+def test_classes_and_columns_give_the_same_on_recorded_clusters(family: str) -> None:
+    for case in islice(read_cases(CASES, (family,)), 15):
+        snapshot = snapshot_of(case.cluster, "1.8")
+        view = of(snapshot)
+        for pod in {pod.requirements: pod for pod in snapshot.pending}.values():
+            check_view(rules("1.8"), pod, view, 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(40))
+def test_classes_and_columns_give_the_same_on_large_clusters(seed: int) -> None:
+    rng = Random(seed)  # noqa: S311 - data, no secret
+    check(measured(random_cluster(rng, Kind(nodes=600, pods=8)), rng), rng)
+
+
+def test_the_latest_slots_are_kept_and_older_ones_counted_anew() -> None:
+    view = of(cluster().with_nodes(Node("n1", (("cpu", 100_000), ("pods", 200)))))
+    pods = [any_pod_of(PodRequirements(requests=(("cpu", amount),))) for amount in range(1, 70)]
+    offers = [offer_slots(view, view.names(), (pod,), prepare(pod, view, rules("1.8"))) for pod in pods]
+    again = [offer_slots(view, view.names(), (pod,), prepare(pod, view, rules("1.8"))) for pod in (pods[-1], pods[0])]
+    assert again == [offers[-1], offers[0]]
+    assert [again[0] is offers[-1], again[1] is offers[0]] == [True, False]
+
+
+def test_the_offer_of_some_nodes_knows_no_others() -> None:
+    drawing = cluster().with_nodes(*(Node(name, (("cpu", 4000), ("pods", 9))) for name in ("n1", "n2")))
+    view, pod = of(drawing), any_pod_of(PodRequirements(requests=(("cpu", 2000),)))
+    offer = offer_slots(view, ("n2",), (pod,) * 3, prepare(pod, view, rules("1.8")))
+    assert (list(offer), offer["n2"].slots, offer.get("n1")) == (["n2"], 2, None)
