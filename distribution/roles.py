@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kubectl_koord.cluster.kinds import EVENT, KINDS, POD, POD_GROUP, REQUESTS
+from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, POD, POD_GROUP, REQUESTS
 from kubectl_koord.cluster.source import CRD
 
 _LISTED, _FOLLOWED = ("list",), ("list", "watch")
@@ -31,9 +31,16 @@ def viewing() -> set[Right]:
         for name, kind in KINDS.items()
         for verb in (_FOLLOWED if name in REQUESTS else _LISTED)
     }
-    found |= {Right(_group(EVENT.api), EVENT.plural, "list")}
+    found |= {Right(_group(DEPLOYMENT.api), DEPLOYMENT.plural, "list")}  # `doctor` reads those of the installation
     found |= {Right("", "namespaces", "get"), Right("", "namespaces", "list")}
-    return found | {Right(_group(_CRDS.rpartition("/")[0]), _CRDS.rpartition("/")[2], "get", _CRD_NAME)}
+    found |= {Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME)}
+    return lean(found)
+
+
+def lean(rights: Iterable[Right]) -> set[Right]:
+    """Return the rights without those by name to what is granted whatever its name."""
+    found = set(rights)
+    return {right for right in found if not right.name or right._replace(name="") not in found}
 
 
 def operating() -> set[Right]:
