@@ -39,6 +39,7 @@ RESOURCES = (
     Resource("apps/v1", "Deployment", "deployments", namespaced=True),
     Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
+    Resource("v1", "LimitRange", "limitranges", namespaced=True),
     Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "elasticquotas", namespaced=True),

@@ -18,6 +18,8 @@ IN_WHEEL = (
     "kubectl_koord/cli/flags.json",
     "kubectl_koord/cluster/demo.json",
     "kubectl_koord/reports/manual.toml",
+    "kubectl_koord/render/web/page.css",
+    "kubectl_koord/render/web/tree.css",
 )
 SHARED = (
     "bash-completion/completions/kubectl-koord",
@@ -26,7 +28,7 @@ SHARED = (
     "man/man1/kubectl-koord.1",
     "man/man1/kubectl-koord-why-pending.1",
 )
-FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "quota"))
+FIRST_COMMANDS = (("version",), ("--help",), ("topo", "--demo"), ("explain", "quota"), ("topo", "--demo", "-o", "svg"))
 
 
 def check(folder: Path, *, every: bool) -> None:

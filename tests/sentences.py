@@ -15,12 +15,14 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import rbac, source
+from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
@@ -28,7 +30,7 @@ from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.render.show import OutputStyle, TopoOptions, text
+from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
@@ -80,6 +82,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
+    yield from ((line, report, plain) for line, report in _fits())
     yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
@@ -104,6 +107,22 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "explain", manual.contents(), plain
 
 
+def _fits() -> Iterator[tuple[str, Report]]:
+    """Yield the answers about jobs that the demo cluster does not have."""
+    example = "examples/resnet.yaml"
+    shapes = (("4", "8", "5000"), ("2", "8", "0"), ("3", "16", "0"))
+    manifests = Manifests(lambda: "default")
+    manifests.read([str(ROOT / example)])
+    snapshot = source.demo("1.8", join=manifests.join)
+    yield f"fit -f {example} --demo", fit(snapshot, manifests.submitted())
+    for pods, gpus, priority in shapes:
+        manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
+        manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
+        snapshot = source.demo("1.8", join=manifests.join)
+        flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
+        yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
+
+
 def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:
     yield f"topo --snapshot {name}.json", topo(snapshot), TopoOptions()
     yield f"why-pending -A --snapshot {name}.json", every_pending(snapshot), TopoOptions()
@@ -125,6 +144,10 @@ def golden() -> dict[Path, str]:
             path = GOLDEN / f"{cluster}.{name}.txt"
             screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
             files[path] = files.get(path, "") + screen
+    demo = source.demo("1.8")
+    job = _subject(demo, "train/one-short")
+    files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
+    files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))
     return files
 
 
@@ -167,7 +190,7 @@ def main() -> None:
     files[PAGE] = page(files)
     if parser.parse_args().write:
         GOLDEN.mkdir(exist_ok=True)
-        for path in set(GOLDEN.glob("*.txt")) - set(files):
+        for path in set(GOLDEN.iterdir()) - set(files):
             path.unlink()
         for path, content in files.items():
             path.write_text(content, encoding="utf-8")

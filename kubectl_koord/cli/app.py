@@ -23,7 +23,8 @@ Options of every command, before or after the verb:
   -R, --recursive            with the folders within a folder
   --demo                     read the embedded demo cluster
   --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
-  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=
+  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
+                             html, and for topo svg
   --color auto|always|never  when to use colour
   --request-timeout 10s      limit of a request (default: 30 s of silence)
   -v 6                       also show each request on standard error

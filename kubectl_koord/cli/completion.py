@@ -8,7 +8,7 @@ never fail. Typer is not imported: it would cost half the time.
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -49,6 +49,8 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
 }
 _PATHS = {
     "--snapshot": FILES,
+    "--filename": FILES,
+    "-f": FILES,
     "--kubeconfig": FILES,
     "--kuberc": FILES,
     "--certificate-authority": FILES,
@@ -58,6 +60,7 @@ _PATHS = {
 }
 _NAMED = {
     "--for": "gang",
+    "--like": "gang",
     "--domain": "domain",
     "--groups": "gang",
     "--must-gather": "layer",
@@ -184,21 +187,31 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
     expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
     if not expected:
         return [], NO_FILES
-    if expected[0] == "target":
-        behind = f"{line.verb} "
-        targets = (f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind))
-        return _starting(word, targets), NO_FILES
-    if expected[0] == "shell":
-        return _starting(word, options.SHELLS), NO_FILES
-    if expected[0] == "code":
-        return _starting(word, _codes()), NO_FILES
+    if expected[0] == "file":
+        return [], FILES
+    if expected[0] in _OF_PROGRAM:
+        return _starting(word, _OF_PROGRAM[expected[0]](line.verb)), NO_FILES
     return _named(line, expected[0], word), NO_FILES
 
 
-def _codes() -> list[str]:
+def _targets(verb: str) -> list[str]:
+    """Return the verbs behind a verb."""
+    behind = f"{verb} "
+    return [f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind)]
+
+
+def _codes(_verb: str) -> list[str]:
     from kubectl_koord.reports import codes
 
     return [code for _, group in codes.GROUPS for code in group]
+
+
+_OF_PROGRAM: "Mapping[str, Callable[[str], Iterable[str]]]" = {
+    "target": _targets,
+    "shell": lambda _verb: options.SHELLS,
+    "code": _codes,
+}
+"""What can stand for a word, of the program's own."""
 
 
 def _causes() -> tuple[str, ...]:
@@ -211,6 +224,8 @@ def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
+    if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
+        return [], FILES
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
     if flag == "--cause":

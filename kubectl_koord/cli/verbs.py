@@ -17,10 +17,10 @@ class Verb:
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
     values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag; with
-    a flag that is `offline` it reads nothing.
+    a flag that is `offline` it reads nothing. Where it `writes` a file, `-o` names that.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words")
+    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words", "writes")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class Verb:
         repeats: bool = False,
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
+        writes: bool = False,
         offline: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
@@ -44,6 +45,7 @@ class Verb:
         self.repeats = repeats
         self.dry_runs = dry_runs
         self.sends = sends
+        self.writes = writes
         self.offline = offline
 
 
@@ -124,8 +126,40 @@ VERBS: "Mapping[str, Verb]" = {
         dry_runs=("client", "server"),
         sends=("server",),
     ),
+    "fit": Verb(
+        "show whether a job would be placed before it is submitted",
+        module="fit",
+        live=True,
+        flags={
+            "--filename": True,
+            "-f": True,
+            "--pods": True,
+            "--request": True,
+            "--must-gather": True,
+            "--like": True,
+            "--priority": True,
+            "--priority-class": True,
+            "--count": False,
+            "--detailed-exit-code": False,
+            "--all": False,
+        },
+    ),
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
+    ),
+    "snapshot": Verb(
+        "write what the commands read to a file, without secrets",
+        module="snapshot",
+        live=True,
+        flags={"--anonymize": False, "--label": True},
+        writes=True,
+    ),
+    "diff": Verb(
+        "show which domains, nodes and pods differ between two snapshots",
+        module="diff",
+        live=True,
+        flags={"--for": True, "--request": True, "--all": False},
+        words=("file", "file"),
     ),
     "doctor": Verb(
         "find what is wrong with the installation, topology, devices and gangs",
@@ -194,6 +228,20 @@ def may_send(words: "Sequence[str]") -> bool:
     verb = VERBS.get(named(words))
     dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
     return verb is not None and (dry_runs[-1] if dry_runs else "") in verb.sends
+
+
+def writes_file(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are, without global options, writes a file that `-o` names."""
+    verb = VERBS.get(named(words))
+    return verb is not None and verb.writes
+
+
+def reads_cluster(words: "Sequence[str]") -> bool:
+    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
+    name = named(words)
+    if name not in VERBS or {*VERBS[name].offline} & {*words}:
+        return False
+    return VERBS[name].live and (name != "diff" or "-" in words)
 
 
 def has_more(verb: str) -> bool:

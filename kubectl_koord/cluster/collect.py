@@ -1,8 +1,8 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import structs
 
@@ -36,6 +36,9 @@ from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values import quantity
+
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.recorded import Recording
 
 V = TypeVar("V")
 _Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
@@ -81,6 +84,7 @@ class Collector:
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
+        self.recording: Recording | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             kinds.NODE.name: self._take_node,
             kinds.POD.name: self._take_pod,
@@ -170,6 +174,18 @@ class Collector:
             self._operating[taken.namespace, taken.name] = operating(written, taken)
         elif self._operating:
             self._operating.pop((taken.namespace, taken.name), None)
+
+    def keep_pod(self, pod: pods.PendingPod) -> None:
+        """Take a pod that waits and was decoded already, in place of one of the same name."""
+        self.kinds.add(kinds.POD.name)
+        self._pods.add(pod)
+        self._operating.pop((pod.namespace, pod.name), None)
+
+    def forget_pods_of(self, owners: Collection[tuple[str, str]]) -> None:
+        """Forget the pods that these have: namespace, and `Kind/name`."""
+        gone = [(pod.namespace, pod.name) for pod in self._pods.every() if (pod.namespace, pod.owner) in owners]
+        for key in gone:
+            self._pods.pop(key, None)
 
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
@@ -51,7 +52,7 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
     """
     meter = Meter(bounds)
     for name in names:
-        with _opened(name) as source:
+        with opened(name) as source:
             _File(name, collector, meter).read(source, size)
 
 
@@ -66,8 +67,8 @@ def missing_kinds(collector: Collector) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[Source]:
-    """Open a file for the time of its reading; what goes wrong in that time is an error that names it."""
+def opened(name: str) -> Iterator[Source]:
+    """Open a file, or standard input for `-`, while it is read; what goes wrong in that time is an error naming it."""
     try:
         if name == "-":
             if sys.stdin is None:
@@ -111,6 +112,15 @@ class _Stream:
         return filled
 
 
+def unpacked(source: Source) -> tuple[bytes, Source]:
+    """Return how a file begins, and all of it; what is packed is unpacked as it is read."""
+    head = source.read(LONGEST_HEAD)
+    if head.startswith(_GZIP):
+        source = _unpacked(Rejoined(head, source))
+        head = source.read(LONGEST_HEAD)
+    return head, Rejoined(head, source)
+
+
 def _unpacked(packed: Source) -> Source:
     """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
     try:
@@ -134,11 +144,7 @@ class _File:
 
     def read(self, source: Source, size: int) -> None:
         """Take everything."""
-        head = source.read(LONGEST_HEAD)
-        if head.startswith(_GZIP):
-            source = _unpacked(Rejoined(head, source))
-            head = source.read(LONGEST_HEAD)
-        source = Rejoined(head, source)
+        head, source = unpacked(source)
         if head.lstrip()[:1] in _BEGINS_JSON:
             self._read_json(source, size)
         else:
@@ -226,6 +232,9 @@ class _File:
             kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
+                return
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
@@ -253,6 +262,9 @@ class _File:
             kind = msgspec.convert(value, _Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.convert(value, recorded.Recording)
+                return
             if kind not in WIRE_TYPES:
                 if kind.endswith("List"):
                     msgspec.convert(value, _Head)  # `items` that are none must not count as none at all

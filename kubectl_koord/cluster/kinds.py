@@ -12,6 +12,7 @@ from msgspec import Struct
 from kubectl_koord.cluster.api.replies import CRD_GROUPS
 from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects import (
+    admission,
     devices,
     disruption,
     events,
@@ -36,7 +37,7 @@ from kubectl_koord.model import objects
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor"]
+Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor", "fit"]
 
 
 def bare_name(meta: Meta) -> str:
@@ -59,7 +60,8 @@ class Kind(Struct, Generic[W, V], frozen=True):
 
     Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
     where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes, claims, traces and doctor, which are read on their own.
+    lists the kind: each holds those before it, but for volumes, claims, traces, doctor and fit, which are read on
+    their own.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
     in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
@@ -277,6 +279,9 @@ RESOURCE_SLICE = Kind(
     "claims",
     resource_claims.device_slice,
 )
+LIMIT_RANGE = Kind(
+    "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
@@ -332,6 +337,9 @@ DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
 
 CLAIM_KINDS = _needed_by("claims")
 """What is read besides where a pending pod has a resource claim; where it is not served, there are none."""
+
+FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
+"""What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

@@ -16,6 +16,7 @@ _COMMANDS: Mapping[Need, tuple[str, ...]] = {
     "claims": _PENDING,
     "traces": ("why-preempted",),
     "doctor": ("doctor",),
+    "fit": ("fit",),
 }
 _HEAD = """\
 apiVersion: rbac.authorization.k8s.io/v1

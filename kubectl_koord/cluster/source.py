@@ -22,17 +22,18 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
+    MUTATING,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
     POD_GROUP,
-    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.list_head import ListMeta
 from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.stream import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
@@ -41,10 +42,18 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
 _OK, _NOT_FOUND = 200, 404
 
+MOMENT_OF_DEMO = "2026-11-01T10:00:00Z"
+
+TRACED = (POD.name, POD_GROUP.name, EVENT.name, DEPLOYMENT.name, CONFIG_MAP.name)
+"""The kinds in which preemption leaves traces."""
+
 _OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
+
+Join: TypeAlias = Callable[[Collector, str], None]
+"""Adds to a cluster what is not in it, as if it had been made at this moment."""
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
@@ -59,7 +68,7 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
     """Tell whether these are the kinds of a question about how Koordinator is installed."""
-    return PRIORITY_CLASS.name in kinds
+    return MUTATING.name in kinds
 
 
 def live(
@@ -69,10 +78,12 @@ def live(
     chosen_version: str,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
-    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all.
+    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
+    all is there but for what pending pods use.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
@@ -81,18 +92,24 @@ def live(
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
+    if join:
+        join(collector, now())
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
-    leases = found.values.get(LEASE.name)
-    lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
     narrowed = namespace() if found.namespace_only else ""
-    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen)
+    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
     return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
+
+
+def lease_seen(found: "Lists[Part]") -> str | None:
+    """Return when the server listed leases (empty: it did not say), None where it did not."""
+    leases = found.values.get(LEASE.name)
+    return _rfc_3339(leases.date) if isinstance(leases, Part) else None
 
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
@@ -206,7 +223,7 @@ def at_this_moment(
 ) -> Snapshot:
     """Return the live cluster as it was collected, stamped with the time; `lease_seen` as the collector wants it."""
     return collector.snapshot(
-        moment=_now(),
+        moment=now(),
         source="cluster",
         gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
         chosen_version=chosen_version,
@@ -270,10 +287,11 @@ class Traces:
 
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""
-        return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
+        return self._collector.snapshot(moment=now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
 
 
-def _now() -> str:
+def now() -> str:
+    """Return this moment."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -298,13 +316,16 @@ def from_files(
     chosen_version: str,
     seen: dict[str, int] | None = None,
     *,
+    kinds: Sequence[str] = tuple(KINDS),
     traced: bool = False,
     installed: bool = False,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
 
     `installed` tells whether how Koordinator is installed is wanted, too.
-    `seen` is counted up, by kind, while objects come.
+    `seen` is counted up, by kind, while objects come; `join` is called when all are there. Of a recorded cluster there
+    are the `kinds` that would be read of it live, with the same gaps: the answer is that of its moment.
 
     Raises:
         KoordError: naming the file, and the object and field in it, that cannot be read.
@@ -312,20 +333,57 @@ def from_files(
     """
     collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
-    return _whole(collector, _now(), "file", chosen_version, installed=installed)
+    if collector.recording is not None:
+        if installed:
+            raise KoordError("error: a snapshot does not hold what tells how Koordinator is installed")
+        return _recorded(collector, collector.recording, kinds, chosen_version, join)
+    return _whole(collector, now(), "file", chosen_version, installed=installed, join=join)
 
 
-def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
-    """Return the embedded demo cluster, at the moment for which it was made."""
+def _recorded(
+    collector: Collector, recording: Recording, kinds: Sequence[str], chosen_version: str, join: Join | None
+) -> Snapshot:
+    wanted = {*kinds, *more_kinds(kinds, collector)}
+    for kind in KINDS.keys() - wanted:
+        collector.forget(kind)
+    if join:
+        join(collector, recording.moment)
+    collector.crd_version = recording.crd_version
+    return collector.snapshot(
+        moment=recording.moment,
+        source="file",
+        gaps=[gap for gap in recording.gaps if gap.kind in wanted],
+        chosen_version=chosen_version,
+        namespace_only=recording.namespace_only,
+        lease_seen=recording.lease_seen if LEASE.name in wanted else None,
+    )
+
+
+def demo(chosen_version: str, *, traced: bool = False, installed: bool = False, join: Join | None = None) -> Snapshot:
+    """Return the embedded demo cluster, at the moment for which it was made; `join` is called when it is there."""
     collector = Collector(traced=traced)
+    take_demo(collector)
+    return _whole(collector, MOMENT_OF_DEMO, "demo", chosen_version, installed=installed, join=join)
+
+
+def take_demo(collector: Collector) -> None:
+    """Take every object of the embedded demo cluster."""
     files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
-    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version, installed=installed)
 
 
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
-    gaps = [
+def _whole(
+    collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool, join: Join | None
+) -> Snapshot:
+    gaps = not_in_input(collector)  # what is joined is not in the input
+    if join:
+        join(collector, moment)
+    snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
+    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot
+
+
+def not_in_input(collector: Collector) -> list[Gap]:
+    """Return a gap for each kind of which a file holds nothing."""
+    return [
         Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
         for kind in files.missing_kinds(collector)
     ]
-    snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
-    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot

@@ -30,6 +30,19 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     yield from _Loader(_Metered(source, meter), meter).objects()
 
 
+def read_numbered(source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
+    """Yield the same with the number of the document that each is in, from 1; a document that is empty yields None.
+
+    Raises:
+        TooLargeError: as above.
+        yaml.YAMLError: likewise; RecursionError and ValueError likewise.
+
+    """
+    loader = _Loader(_Metered(source, meter), meter)
+    for value in loader.objects():
+        yield loader.documents, value
+
+
 def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """Return the value of a text that is one YAML document, None of an empty one.
 
@@ -72,11 +85,13 @@ class _Loader(*_BASES):  # type: ignore[misc]
         self._most = meter.bounds.values
         self._sizes: dict[str, int] = {}
         self._count = self._anchored = 0
+        self.documents = 0
 
     def objects(self) -> Iterator[Any]:
         self.get_event()  # of the stream
         while not self.check_event(yaml.StreamEndEvent):
             self.get_event()  # of the document
+            self.documents += 1
             self.anchors, self._sizes = {}, {}
             self._count = self._anchored = 0
             if self._is_plain(yaml.MappingStartEvent):

@@ -9,8 +9,10 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -24,6 +26,8 @@ Report: TypeAlias = (
     | QuotaTreeReport
     | DoctorReport
     | GangsReport
+    | DiffReport
+    | FitReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
@@ -45,6 +49,8 @@ _KINDS: Mapping[type[Report], str] = {
     QuotaTreeReport: "QuotaTree",
     DoctorReport: "Doctor",
     GangsReport: "Gangs",
+    DiffReport: "Diff",
+    FitReport: "Fit",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",

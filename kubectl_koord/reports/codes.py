@@ -89,6 +89,8 @@ _Odd: TypeAlias = Literal[
     "member-by-name",
     "assumed-config",
     "kind-not-in-input",
+    "kinds-skipped",
+    "podgroup-assumed",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""

@@ -49,6 +49,7 @@ _COMMANDS = (
     ("preempt", "high", "--dry-run"),
     ("preempt", "job", "--dry-run", "-o", "json"),
     ("why-preempted", "job"),
+    ("fit", "--pods", "2", "--request", "cpu=1", "--count"),
 )
 _ANCHORED = (
     b"&a [*a]",

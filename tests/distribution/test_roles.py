@@ -1,5 +1,6 @@
 """The ClusterRoles grant what the program asks for, no more and no less: every verb is run, and the log is compared."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from kubectl_koord.cli.verbs import VERBS
 from tests.apiserver import RESOURCES, ApiServer, Request
 from tests.cli.conftest import Run
 from tests.cli.test_sight import with_a_resource_claim
-from tests.cli.world import Object
+from tests.cli.world import Object, pod
 
 READING: tuple[tuple[str, ...], ...] = (
     ("topo", "--whole-cards"),
@@ -27,6 +28,10 @@ READING: tuple[tuple[str, ...], ...] = (
     ("preempt", "high", "--dry-run"),
     ("why-preempted", "filler-a"),
     ("doctor",),
+    ("fit", "--pods", "2", "--request", "cpu=1"),
+    ("fit", "--filename", "job.yaml"),
+    ("snapshot", "-o", "-"),
+    ("diff", "-", "-"),
     ("__complete", "topo", "-n", ""),
 )
 WRITING: tuple[tuple[str, ...], ...] = (
@@ -46,6 +51,8 @@ def without_an_image() -> list[Object]:
 def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (tmp_path / "job.yaml").write_text(json.dumps(pod("new", cpu="1")))
+    monkeypatch.chdir(tmp_path)
     with ApiServer({"items": without_an_image()}) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         for words in READING:

@@ -5,6 +5,7 @@ Krew itself, is said where it belongs.
 """
 
 import gzip
+import html
 import json
 import os
 import re
@@ -27,7 +28,7 @@ from distribution.release import manifest
 from distribution.roles import lean
 from kubectl_koord.cli import names
 from kubectl_koord.cli.main import run
-from kubectl_koord.cli.options import FORMATS, Globals
+from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.direct.credentials import Credentials
@@ -467,7 +468,6 @@ def test_23_what_may_not_be_read_is_named_and_makes_the_answer_unknown(
     assert f"{plural} is forbidden" in "".join(one["message"] for one in report["warnings"])
 
 
-@pytest.mark.xfail("snapshot" not in VERBS, reason="there is no verb snapshot yet")
 def test_24_a_snapshot_holds_no_secret(koord: Run, direct: ApiServer, tmp_path: Path) -> None:
     pod = direct.get("pods", "default", "job-0")
     pod["metadata"]["annotations"] = {
@@ -484,14 +484,14 @@ def test_24_a_snapshot_holds_no_secret(koord: Run, direct: ApiServer, tmp_path: 
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-@pytest.mark.xfail("html" not in FORMATS, reason="there is no output format html yet")
 def test_25_a_page_of_hostile_text_runs_and_loads_nothing(koord: Run, tmp_path: Path) -> None:
     evil = '<script src="http://x.test/a.js">alert(1)</script>'
     text = json.dumps(world()).replace('"a1"', json.dumps(evil))
     page = koord("topo", "--nodes", "-o", "html", "--snapshot", write(tmp_path, json.loads(text))).out
     assert "&lt;script" in page
     assert "<script src" not in page
-    assert re.search(r"""Content-Security-Policy["'] content=["'][^>]*default-src 'none'""", page)
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert html.unescape(policy).startswith("default-src 'none'")
     assert not re.search(r"""\b(src|href)=["']?(https?:)?//""", page)
 
 

@@ -21,6 +21,9 @@ Examples:
   kubectl koord topo --whole-cards
   # Down to the nodes
   kubectl koord topo --nodes
+  # As a page or a picture to hand on
+  kubectl koord topo -o html > topology.html
+  kubectl koord topo -o svg > topology.svg
   # The same on the embedded demo cluster
   kubectl koord topo --demo
 """
@@ -69,7 +72,7 @@ def command(
     report = topo(
         snapshot,
         subject,
-        with_nodes=nodes or not session.options.is_text,
+        with_nodes=nodes or not session.options.is_page,
         tree=built[0] if built else None,
         resource=counted,
         whole=whole_cards,
