@@ -32,7 +32,8 @@ def installed(programs: Path) -> Run:
             [programs / "kubectl-koord", *argv],
             input=stdin,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="backslashreplace",
             check=False,
             env=dict(os.environ) | environment,
         )
