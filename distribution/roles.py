@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, POD, POD_GROUP, REQUESTS
+from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, NETWORK_TOPOLOGY, NODE, POD, POD_GROUP, REQUESTS
 from kubectl_koord.cluster.source import CRD
 
 _LISTED, _FOLLOWED = ("list",), ("list", "watch")
@@ -45,7 +45,9 @@ def lean(rights: Iterable[Right]) -> set[Right]:
 
 def operating() -> set[Right]:
     """Return what those need who also set annotations, or ask the server whether a pod may be evicted."""
-    changed = {Right(_group(kind.api), kind.plural, "patch") for kind in (POD, POD_GROUP)}
+    patched = (POD, POD_GROUP, NODE, NETWORK_TOPOLOGY)
+    changed = {Right(_group(kind.api), kind.plural, verb) for kind in patched for verb in ("get", "patch")}
+    changed.add(Right(_group(NETWORK_TOPOLOGY.api), NETWORK_TOPOLOGY.plural, "create"))
     return viewing() | changed | {Right("", "pods/eviction", "create")}
 
 

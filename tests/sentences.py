@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.cluster import rbac, source
+from kubectl_koord.cluster import offline, rbac
 from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
@@ -64,7 +65,7 @@ _COLUMNS = "   "
 
 def screens() -> Iterator[_Screen]:
     """Yield each screen: the command line that prints it, what it shows, and the options of `topo`."""
-    yield from _of_demo(source.demo("1.8"), source.demo("1.8", traced=True))
+    yield from _of_demo(offline.demo("1.8"), offline.demo("1.8", traced=True))
     clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases", PLAIN) if case.name in CASES}
     for name in CASES:
         yield from _of_case(snapshot_of(clusters[name], "1.8"), name)
@@ -83,7 +84,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
     yield from ((line, report, plain) for line, report in _fits())
-    yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain
+    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):
@@ -100,6 +101,12 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
         plain,
     )
+    yield (
+        "annotate podgroup one-short -n train --groups one-short --dry-run=client --demo",
+        pod_group_plan(snapshot, "train/one-short", Wanted(groups=("one-short",)), overwrite=False),
+        plain,
+    )
+    yield "topo init --diff --demo", topology_plan(snapshot, propose(snapshot)), plain
     manual = shipped_manual()
     page = manual.explained("insufficient-slots")
     if isinstance(page, Explanation):
@@ -113,12 +120,12 @@ def _fits() -> Iterator[tuple[str, Report]]:
     shapes = (("4", "8", "5000"), ("2", "8", "0"), ("3", "16", "0"))
     manifests = Manifests(lambda: "default")
     manifests.read([str(ROOT / example)])
-    snapshot = source.demo("1.8", join=manifests.join)
+    snapshot = offline.demo("1.8", join=manifests.join)
     yield f"fit -f {example} --demo", fit(snapshot, manifests.submitted())
     for pods, gpus, priority in shapes:
         manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
         manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
-        snapshot = source.demo("1.8", join=manifests.join)
+        snapshot = offline.demo("1.8", join=manifests.join)
         flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
         yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
 
@@ -144,7 +151,7 @@ def golden() -> dict[Path, str]:
             path = GOLDEN / f"{cluster}.{name}.txt"
             screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
             files[path] = files.get(path, "") + screen
-    demo = source.demo("1.8")
+    demo = offline.demo("1.8")
     job = _subject(demo, "train/one-short")
     files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
     files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))

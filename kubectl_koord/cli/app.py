@@ -9,7 +9,7 @@ import typer
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session
-from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, place
+from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, needs_more, place
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 from kubectl_koord.wording.suggestions import near
@@ -104,7 +104,7 @@ def _verb_first(words: Sequence[str]) -> list[str]:
         return [*rest[1:], "--help"]
     if flags == ["--version"] and not rest:
         return ["version"]
-    if not flags and (not rest or (len(rest) == 1 and has_more(rest[0]))):
+    if not flags and (not rest or (len(rest) == 1 and needs_more(rest[0]))):
         return [*rest, "--help"]
     return [*rest[:1], *flags, *rest[1:]]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kubectl_koord.cli import options
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verbs import VERBS, has_more
 from kubectl_koord.cluster.api.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -51,6 +51,7 @@ _PATHS = {
     "--snapshot": FILES,
     "--filename": FILES,
     "-f": FILES,
+    "--index-order": FILES,
     "--kubeconfig": FILES,
     "--kuberc": FILES,
     "--certificate-authority": FILES,
@@ -185,6 +186,10 @@ def _words(line: Line, word: str) -> tuple[list[str], str]:
         return _starting(word, verbs), NO_FILES
     row = VERBS.get(line.verb)
     expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
+    if not line.words and has_more(line.verb):
+        behind = ((name.partition(" "), verb) for name, verb in VERBS.items())
+        targets = (f"{name[2]}\t{verb.about}" for name, verb in behind if name[2] and name[0] == line.verb)
+        return _starting(word, targets), NO_FILES
     if not expected:
         return [], NO_FILES
     if expected[0] == "file":

@@ -65,9 +65,9 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    name = verbs.named(words)
+    name = verbs.in_full(words)
     check_output(chosen, name if name in verbs.VERBS else "")
-    leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
+    leaving.say(leaving.NOTHING_SENT if verbs.may_change(words) else "")
     needs_cluster = chosen.is_live and verbs.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:

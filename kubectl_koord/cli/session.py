@@ -67,18 +67,18 @@ class Session:
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
         from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster import offline, source
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
             installed = source.asks_about_installation(kinds)
-            return source.demo(self.options.version, installed=installed, join=join)
+            return offline.demo(self.options.version, installed=installed, join=join)
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
                 wanted = (*kinds, *later)
-                return source.from_files(
+                return offline.from_files(
                     self.files(), self.options.version, seen, kinds=wanted, installed=installed, join=join
                 )
             if self.options.is_page:
@@ -99,14 +99,14 @@ class Session:
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
-        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster import offline, source
 
         if self.options.demo:
-            return source.demo(self.options.version, traced=True)
-        return source.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
+            return offline.demo(self.options.version, traced=True)
+        return offline.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
 
     def files(self) -> tuple[str, ...]:
-        """Return the files of `--snapshot`, those of folders among them."""
+        """Return the files that are read in place of a cluster, those of folders among them."""
         from kubectl_koord.cluster.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)

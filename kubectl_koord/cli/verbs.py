@@ -16,11 +16,24 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag; with
-    a flag that is `offline` it reads nothing. Where it `writes` a file, `-o` names that.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag, and it sends
+    none without the flag `only_with`. With a flag of `offline` it reads no cluster. Where it `writes` a file, `-o`
+    names that.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words", "writes")
+    __slots__ = (
+        "about",
+        "dry_runs",
+        "flags",
+        "live",
+        "module",
+        "offline",
+        "only_with",
+        "repeats",
+        "sends",
+        "words",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -34,6 +47,7 @@ class Verb:
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
         writes: bool = False,
+        only_with: str = "",
         offline: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
@@ -46,12 +60,26 @@ class Verb:
         self.dry_runs = dry_runs
         self.sends = sends
         self.writes = writes
+        self.only_with = only_with
         self.offline = offline
 
 
 _DRY_RUNS = ("none", "client", "server")
 _OF_LISTS = {"--sort-by": True, "--limit": True, "--no-headers": False}
-_OF_CHANGES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
+_SENDS = ("", "none", "server")
+_YES = {"--yes": False, "-y": False}
+_OF_CHANGES = {"--dry-run": True, **_YES, "--overwrite": False, "--field-manager": True}
+_OF_GANGS = {
+    "--must-gather": True,
+    "--prefer-gather": True,
+    "--multiple": True,
+    "--mode": True,
+    "--match-policy": True,
+    "--groups": True,
+    "--waiting-time": True,
+    "--total": True,
+    "--min-member": True,
+}
 
 VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
@@ -66,6 +94,21 @@ VERBS: "Mapping[str, Verb]" = {
             "--whole-cards": False,
             "--all": False,
         },
+    ),
+    "topo init": Verb(
+        "propose a ClusterNetworkTopology from the labels of the nodes",
+        live=True,
+        flags={"--diff": False, "--apply": False, "--dry-run": True, **_YES, "--field-manager": True},
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+        only_with="--apply",
+    ),
+    "topo label": Verb(
+        "give nodes the labels of their layers, out of a file",
+        live=True,
+        flags={"--filename": True, "-f": True, **_OF_CHANGES},
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
     ),
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
@@ -180,29 +223,32 @@ VERBS: "Mapping[str, Verb]" = {
         module="annotate",
         live=True,
         words=("target",),
-        sends=("", "none", "server"),
+        sends=_SENDS,
     ),
     "annotate podgroup": Verb(
-        "set the annotations of a PodGroup",
-        flags={
-            "--must-gather": True,
-            "--prefer-gather": True,
-            "--multiple": True,
-            "--mode": True,
-            "--match-policy": True,
-            "--groups": True,
-            "--waiting-time": True,
-            "--total": True,
-            **_OF_CHANGES,
-        },
+        "set the settings of a PodGroup, or of manifests",
+        live=True,
+        flags={**_OF_GANGS, "--filename": True, "-f": True, **_OF_CHANGES},
         words=("podgroup",),
         dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+        offline=("-f", "--filename"),
     ),
-    "annotate pods": Verb(
-        "set the topology index of pods",
-        flags={"--index": False, **_OF_CHANGES},
+    "annotate gang": Verb(
+        "set the settings of a gang's whole group, or of pods without a PodGroup",
+        live=True,
+        flags={**_OF_GANGS, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+    ),
+    "annotate pods": Verb(
+        "set the topology index and selector of pods",
+        live=True,
+        flags={"--index": False, "--index-order": True, "--topology-selector": True, **_OF_CHANGES},
+        words=("gang",),
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
     ),
 }
 """In the order in which help shows them."""
@@ -223,11 +269,40 @@ def named(words: "Sequence[str]") -> str:
     return next(iter(words[at:]), "")
 
 
+def in_full(words: "Sequence[str]") -> str:
+    """Return the verb of words without global options, with the one that stands behind it: `topo init`."""
+    verb = named(words)
+    flags = VERBS[verb].flags if verb in VERBS else {}
+    rest = iter(words[place(words) :])
+    for word in rest:
+        if flags.get(word):
+            next(rest, None)
+        elif word not in {"--", verb} and not word.startswith("-"):
+            return f"{verb} {word}" if f"{verb} {word}" in VERBS else verb
+    return verb
+
+
 def may_send(words: "Sequence[str]") -> bool:
     """Tell whether the command that these words are, without global options, may send requests other than GET."""
-    verb = VERBS.get(named(words))
+    verb = VERBS.get(in_full(words))
     dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
-    return verb is not None and (dry_runs[-1] if dry_runs else "") in verb.sends
+    if verb is None or (verb.only_with and verb.only_with not in words):
+        return False
+    return (dry_runs[-1] if dry_runs else "") in verb.sends
+
+
+def reads_cluster(words: "Sequence[str]") -> bool:
+    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
+    name = in_full(words)
+    if name not in VERBS or any(_is_one(flag, words) for flag in VERBS[name].offline):
+        return False
+    return VERBS[name].live and (name != "diff" or "-" in words)
+
+
+def _is_one(flag: str, words: "Sequence[str]") -> bool:
+    """Tell whether a flag with a value is among words: also `--flag=value`, and `-fvalue` of a short one."""
+    beginning = f"{flag}=" if flag.startswith("--") else flag
+    return any(word == flag or word.startswith(beginning) for word in words)
 
 
 def writes_file(words: "Sequence[str]") -> bool:
@@ -236,19 +311,22 @@ def writes_file(words: "Sequence[str]") -> bool:
     return verb is not None and verb.writes
 
 
-def reads_cluster(words: "Sequence[str]") -> bool:
-    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
-    name = named(words)
-    if name not in VERBS or {*VERBS[name].offline} & {*words}:
-        return False
-    return VERBS[name].live and (name != "diff" or "-" in words)
-
-
 def has_more(verb: str) -> bool:
     """Tell whether other verbs stand behind this one."""
     return any(name.startswith(f"{verb} ") for name in VERBS)
 
 
+def needs_more(verb: str) -> bool:
+    """Tell whether one of the verbs behind it must be given: it does nothing alone."""
+    return verb in VERBS and "target" in VERBS[verb].words
+
+
 def changes(verb: str) -> bool:
     """Tell whether this verb changes the cluster unless it is told to make a dry run."""
     return verb in VERBS and "" in VERBS[verb].sends
+
+
+def may_change(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are changes the cluster unless it is told to make a dry run."""
+    verb = in_full(words)
+    return changes(verb) and (VERBS[verb].only_with in {"", *words})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds, pod_claims
-from kubectl_koord.cluster.kinds import Kind
+from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects import (
     installation,
     metrics,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, Kind, Need
+from kubectl_koord.cluster.kind import Kind, Need
+from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS
 from kubectl_koord.model.installation import Right
 
 _ONE_NAME = "fieldSelector=metadata.name%3D"

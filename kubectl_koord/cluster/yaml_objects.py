@@ -55,6 +55,18 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
 
 
+def read_documents(text: str) -> list[Any]:
+    """Return the value of each YAML document of a text, None of an empty one.
+
+    Raises:
+        TooLargeError: when one has more values than the bounds allow.
+        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+
+    """
+    meter = Meter()
+    return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).every_document()
+
+
 class _Metered:
     """Hands bytes on, as long as they may belong to one object."""
 
@@ -110,6 +122,17 @@ class _Loader(*_BASES):  # type: ignore[misc]
         if not self.check_event(yaml.StreamEndEvent):
             raise ComposerError(None, None, "more than one document", None)
         return value
+
+    def every_document(self) -> list[Any]:
+        values = []
+        self.get_event()  # of the stream
+        while not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            self.anchors, self._sizes = {}, {}
+            self._count = self._anchored = 0
+            values.append(self._object())
+            self.get_event()
+        return values
 
     def _mapping(self) -> Iterator[Any]:
         """Yield the items of a mapping that has such, else the mapping."""

@@ -85,6 +85,8 @@ _Odd: TypeAlias = Literal[
     "cpus-forgotten",
     "doubly-booked",
     "not-evaluated",
+    "first-pod-decides",
+    "group-attached-once",
     "lease-missing",
     "member-by-name",
     "assumed-config",

@@ -16,7 +16,7 @@ import typer
 from kubectl_koord.cli import completion, flag_texts, names
 from kubectl_koord.cli.app import tree
 from kubectl_koord.cli.options import FORMATS, Globals
-from kubectl_koord.cli.verbs import VERBS, has_more
+from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
@@ -54,7 +54,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     expected = {flag: not one.is_flag for one in options for flag in (*one.opts, *one.secondary_opts)}
     assert dict(VERBS[verb].flags) == expected
     arguments = [one for one in parameters if one.param_type_name == "argument"]
-    assert len(VERBS[verb].words) == len(arguments) + has_more(verb)
+    assert len(VERBS[verb].words) == len(arguments) + (VERBS[verb].words == ("target",))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     [
         (["why"], ["why-pending", "why-preempted"]),
         (["x"], []),
-        (["topo", ""], []),
+        (["topo", ""], ["init", "label"]),
         (["topo", "-o", ""], list(FORMATS)),
         (["topo", "--output=y"], ["yaml"]),
         (["-o", "j"], ["json", "jsonpath="]),
@@ -70,7 +70,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["topo", "--koordinator-version", "1"], ["1.7", "1.8"]),
         (["preempt", "--dry-run="], ["client", "server"]),
         (["annotate", "podgroup", "--dry-run="], ["none", "client", "server"]),
-        (["annotate", ""], ["podgroup", "pods"]),
+        (["annotate", ""], ["podgroup", "gang", "pods"]),
         (["completion", ""], ["bash", "zsh", "fish", "install"]),
         (["completion", "install", ""], ["bash", "zsh", "fish"]),
         (["annotate", "podgroup", "x", "--mode", ""], ["Strict", "NonStrict"]),

@@ -79,6 +79,8 @@ VERBS = (
     ),
     Verb(("annotate", "podgroup", "job", "--groups=job,gone", NONE), FAILED, (), ("Pod", "PodGroup")),
     Verb(("annotate", "pods", "job", "--index", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(("annotate", "gang", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(("annotate", "pods", "job", "--topology-selector=x", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
     Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
     Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
 )

@@ -7,7 +7,7 @@ import pytest
 
 from kubectl_koord.cluster import files, kinds, source
 from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import Kind
+from kubectl_koord.cluster.kind import Kind, bare_name
 from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 
@@ -104,7 +104,7 @@ def test_a_name_is_no_part_of_a_path_but_one() -> None:
 
 def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     row: Kind[Any, Any] = Kind(
-        "Switch", Named, KOORDINATOR, "switches", kinds.bare_name, "gangs", lambda one: one.metadata.uid
+        "Switch", Named, KOORDINATOR, "switches", bare_name, "gangs", lambda one: one.metadata.uid
     )
     monkeypatch.setitem(kinds.KINDS, row.name, row)
     monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)

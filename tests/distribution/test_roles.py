@@ -11,9 +11,10 @@ import yaml
 from distribution.generated import ROOT
 from distribution.roles import Right, lean
 from kubectl_koord.cli.verbs import VERBS
-from tests.apiserver import RESOURCES, ApiServer, Request
+from tests.apiserver import RESOURCES, ApiServer, Request, Rule
 from tests.cli.conftest import Run
 from tests.cli.test_sight import with_a_resource_claim
+from tests.cli.test_topo_changes import BLOCK, SPINE
 from tests.cli.world import Object, pod
 
 READING: tuple[tuple[str, ...], ...] = (
@@ -37,6 +38,9 @@ READING: tuple[tuple[str, ...], ...] = (
 WRITING: tuple[tuple[str, ...], ...] = (
     ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"),
     ("annotate", "pods", "job", "--index", "--yes"),
+    ("annotate", "gang", "job", "--mode=Strict", "--overwrite", "--yes"),
+    ("topo", "label", "--filename", "layers.csv", "--yes", "--overwrite"),
+    ("topo", "init", "--apply", "--yes"),
     ("preempt", "high", "--dry-run=server"),
 )
 VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
@@ -52,14 +56,27 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "job.yaml").write_text(json.dumps(pod("new", cpu="1")))
+    (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")
     monkeypatch.chdir(tmp_path)
     with ApiServer({"items": without_an_image()}) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         for words in READING:
             koord(*words)
         assert granted("view") == lean(map(asked_for, api.log))
-        for words in WRITING:
-            assert koord(*words).code == 0
+        conflicts = [
+            Rule(".*", 409, "Conflict", "the object has been modified", method="PATCH", times=1) for _ in WRITING
+        ]
+        for words, conflict in zip(WRITING, conflicts, strict=True):
+            if words[:2] == ("topo", "init"):
+                label_as_topograph(api)
+            # Once somebody else is faster, and the object is read again.
+            api.rules[:] = [conflict]
+            koord(*words)
+            api.rules.clear()
+            done = koord(*words)
+            assert done.code == 0, (words, done)
+        api.delete("clusternetworktopologies", "", "default")
+        assert koord("topo", "init", "--apply", "--yes").code == 0
         assert granted("operate") == lean(map(asked_for, api.log))
 
 
@@ -74,6 +91,13 @@ def test_the_roles_name_no_secret_and_no_star() -> None:
     for role in ("view", "operate"):
         assert not [right for right in granted(role) if "*" in right or right.resource == "secrets"]
     assert {right.verb for right in granted("view")} == {"get", "list", "watch"}
+
+
+def label_as_topograph(api: ApiServer) -> None:
+    for number, name in enumerate(("a0", "a1", "b0", "b1")):
+        item = api.get("nodes", "", name)
+        item["metadata"]["labels"] |= {SPINE: f"s{name[0]}", BLOCK: f"block{number // 2}"}
+        api.put(item)
 
 
 def granted(role: str) -> set[Right]:
@@ -101,6 +125,6 @@ def asked_for(request: Request) -> Right:
     group, plural, name, sub = (part or "" for part in match.groups())
     assert plural in {resource.plural for resource in RESOURCES}
     selected = re.search(r"metadata\.name=([^,]+)", request.query.get("fieldSelector", ""))
-    verb = VERB[request.method] if name else "watch" if request.is_watch else "list"
+    verb = VERB[request.method] if name or request.method != "GET" else "watch" if request.is_watch else "list"
     limit = selected[1] if selected else name if plural == "customresourcedefinitions" else ""
     return Right(group, f"{plural}/{sub}" if sub else plural, verb, limit)

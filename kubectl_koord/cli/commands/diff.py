@@ -58,11 +58,11 @@ def command(
 
 
 def _read(session: "Session", file: str) -> "Snapshot":
-    from kubectl_koord.cluster import kinds, source
+    from kubectl_koord.cluster import kinds, offline
 
     if file == "-":
         return session.snapshot(kinds.GANG_KINDS)
-    return source.from_files((file,), session.options.version, kinds=kinds.GANG_KINDS)
+    return offline.from_files((file,), session.options.version, kinds=kinds.GANG_KINDS)
 
 
 def _gang(session: "Session", snapshots: "Sequence[Snapshot]", name: str) -> "Asked":

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
 from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, prioritised
 from kubectl_koord.cluster.manifests.documents import Document
@@ -48,7 +49,7 @@ def _group(api: str) -> str:
     return api.split("/")[2] if api.startswith("/apis/") else ""
 
 
-_OBJECTS: Mapping[tuple[str, str], kinds.Kind[Any, Any]] = {(_group(kind.api), kind.name): kind for kind in _TAKEN}
+_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(_group(kind.api), kind.name): kind for kind in _TAKEN}
 """Objects that are taken as they are: what is submitted with pods and decides about them."""
 
 
@@ -106,7 +107,7 @@ class Manifests:
         self._namespace = namespace
         self._fixed = fixed
         self._overrides = overrides
-        self._objects: list[tuple[str, kinds.Kind[Any, Any], Any]] = []
+        self._objects: list[tuple[str, Kind[Any, Any], Any]] = []
         self._workloads: list[_Workload] = []
         self._skipped: dict[str, None] = {}
         self._assumed: list[str] = []
@@ -187,7 +188,7 @@ class Manifests:
                 taken = msgspec.convert(document.value, kind.wire_type)
                 taken.metadata = self._placed(title, head, taken.metadata)
                 if isinstance(taken, PersistentVolumeClaim) and is_classless(taken):
-                    self._classless.add(kinds.whole_name(taken.metadata))
+                    self._classless.add(whole_name(taken.metadata))
                 else:
                     self._objects.append((title, kind, taken))
             else:
@@ -231,7 +232,7 @@ class Manifests:
         for one in made.sets:
             in_operators_group |= self._join_set(collector, workload, one, moment, named=made.minimum is not None)
         meta = workload.meta
-        key = kinds.whole_name(meta)
+        key = whole_name(meta)
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
             own = Meta(name=meta.name, namespace=meta.namespace, annotations=meta.annotations)
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))

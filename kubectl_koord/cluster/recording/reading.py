@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
-from kubectl_koord.cluster import files, source
+from kubectl_koord.cluster import files, offline, source
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS
 from kubectl_koord.cluster.lists import ListRequest
@@ -65,9 +65,9 @@ def from_files(names: Iterable[str], seen: dict[str, int] | None = None) -> tupl
 def demo() -> tuple[Recorder, Recording]:
     """Return the embedded demo cluster, and the moment for which it was made."""
     recorder = Recorder()
-    source.take_demo(recorder)
-    return recorder, _of_input(recorder, source.MOMENT_OF_DEMO)
+    offline.take_demo(recorder)
+    return recorder, _of_input(recorder, offline.MOMENT_OF_DEMO)
 
 
 def _of_input(recorder: Recorder, moment: str) -> Recording:
-    return Recording(metadata=_META, moment=moment, gaps=source.not_in_input(recorder))
+    return Recording(metadata=_META, moment=moment, gaps=offline.not_in_input(recorder))
