@@ -17,6 +17,7 @@ from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import offline, rbac
 from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+from kubectl_koord.cluster.objects import summaries
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain import victims
@@ -27,6 +28,8 @@ from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.scheduler.gangs import gangs as remembered
+from kubectl_koord.explain.scheduler.log import log
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
@@ -83,6 +86,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
+    yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
     yield from ((line, report, plain) for line, report in _fits())
     yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
@@ -112,6 +116,18 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     if isinstance(page, Explanation):
         yield "explain insufficient-slots", page, plain
     yield "explain", manual.contents(), plain
+
+
+def _of_scheduler(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
+    """Yield what a saved answer of the scheduler and a log of it say of the demo."""
+    file, name = "tests/endpoints/gangs.json", "train/one-short"
+    found = summaries.gangs((ROOT / file).read_bytes(), file)
+    yield f"scheduler gangs --endpoint {file} --demo", remembered(snapshot, found, file)
+    yield f"scheduler gang {name} --endpoint {file} --demo", remembered(snapshot, found, file, name)
+    lines = (ROOT / "tests/endpoints/scheduler.log").read_text("utf-8").splitlines()
+    yield "scheduler scores --log tests/endpoints/scheduler.log", log("scores", lines)
+    yield "scheduler filters --log tests/endpoints/scheduler.log", log("filters", lines)
+    yield "scheduler diagnosis --log tests/endpoints/scheduler.log", log("diagnosis", lines)
 
 
 def _fits() -> Iterator[tuple[str, Report]]:

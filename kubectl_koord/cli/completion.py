@@ -49,6 +49,8 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
 }
 _PATHS = {
     "--snapshot": FILES,
+    "--endpoint": FILES,
+    "--log": FILES,
     "--filename": FILES,
     "-f": FILES,
     "--index-order": FILES,

@@ -80,6 +80,9 @@ _OF_GANGS = {
     "--total": True,
     "--min-member": True,
 }
+_ALL = {"--all": False}
+_OF_ENDPOINTS = {"--endpoint": True, "--port": True}
+_OF_LOGS = {"--log": True, **_ALL}
 
 VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
@@ -190,6 +193,32 @@ VERBS: "Mapping[str, Verb]" = {
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
     ),
+    "scheduler": Verb(
+        "show what the scheduler remembers beside the objects, and read its log",
+        module="scheduler",
+        words=("target",),
+    ),
+    "scheduler gangs": Verb("show every gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler gang": Verb(
+        "show one gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS, words=("gang",)
+    ),
+    "scheduler node": Verb(
+        "show the pods of a node as the scheduler counts them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+    ),
+    "scheduler quotas": Verb(
+        "show the quotas as the scheduler counts them", live=True, flags=_OF_ENDPOINTS | _ALL, words=("quota",)
+    ),
+    "scheduler devices": Verb(
+        "show the devices as the scheduler's books say", live=True, flags=_OF_ENDPOINTS | _ALL, words=("node",)
+    ),
+    "scheduler numa": Verb("show who has bound which CPUs of a node", live=True, flags=_OF_ENDPOINTS, words=("node",)),
+    "scheduler reservations": Verb(
+        "show the Reservations on a node, and who draws on them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+    ),
+    "scheduler services": Verb("show which paths the scheduler answers", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler scores": Verb("show out of a log how nodes scored", flags=_OF_LOGS, words=("pod",)),
+    "scheduler filters": Verb("show out of a log which plugin refused a node", flags=_OF_LOGS, words=("pod",)),
+    "scheduler diagnosis": Verb("show out of a log what was noted of attempts", flags=_OF_LOGS, words=("pod",)),
     "snapshot": Verb(
         "write what the commands read to a file, without secrets",
         module="snapshot",

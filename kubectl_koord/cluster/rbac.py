@@ -37,7 +37,10 @@ def rights() -> Mapping[str, Right]:
 
 
 def cluster_role() -> str:
-    """Return the smallest ClusterRole with which every command can read all that it reads, as YAML."""
+    """Return the smallest ClusterRole with which every command can read all objects that it reads, as YAML.
+
+    Without pods/proxy, which `scheduler` asks the leader through: in a ClusterRole it would reach every pod.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for kind in KINDS.values():
         found.setdefault((_group(kind), _only(kind)), []).append(kind.plural)

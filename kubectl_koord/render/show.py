@@ -19,6 +19,7 @@ from kubectl_koord.render.pages import (
     pending,
     preempt,
     quota,
+    scheduler,
     topo,
     why,
     why_preempted,
@@ -39,11 +40,12 @@ from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
+from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
 from kubectl_koord.reports.topology import TopologyReport
 from kubectl_koord.wording.answers.version import version_lines
 from kubectl_koord.wording.basis import read_at
 
-_OF_NO_CLUSTER = Explanation | Explanations | VersionReport
+_OF_NO_CLUSTER = Explanation | Explanations | VersionReport | SchedulerLogReport
 _NO_TERMINAL_WIDTH = 80
 _WHOLE = (ChangePlan, Explanation, Explanations, VersionReport)  # nothing in them is ever left out
 
@@ -189,6 +191,8 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
     WhyPreemptedReport: lambda report, shown, _: why_preempted.blocks(report, shown),
     ChangePlan: lambda report, _, __: change.blocks(report),
+    SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
+    SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),
     VersionReport: lambda report, _, __: [Line(line) for line in version_lines(report)],
     Explanation: lambda report, _, __: manual.blocks(report),
     Explanations: lambda report, _, __: manual.blocks(report),

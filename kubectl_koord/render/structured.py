@@ -18,6 +18,7 @@ from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
+from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
 from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
@@ -33,6 +34,8 @@ Report: TypeAlias = (
     | PreemptReport
     | WhyPreemptedReport
     | ChangePlan
+    | SchedulerReport
+    | SchedulerLogReport
     | Explanation
     | Explanations
     | VersionReport
@@ -40,7 +43,7 @@ Report: TypeAlias = (
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
-_ABOUT_US = Explanation | Explanations | VersionReport
+_ABOUT_US = Explanation | Explanations | VersionReport | SchedulerLogReport
 """They rest on no cluster."""
 
 _KINDS: Mapping[type[Report], str] = {
@@ -56,6 +59,8 @@ _KINDS: Mapping[type[Report], str] = {
     PreemptReport: "PreemptionDryRun",
     WhyPreemptedReport: "WhyPreempted",
     ChangePlan: "ChangePlan",
+    SchedulerReport: "SchedulerMemory",
+    SchedulerLogReport: "SchedulerLog",
     Explanation: "Explanation",
     Explanations: "Explanations",
     VersionReport: "Version",

@@ -16,7 +16,7 @@ import typer
 from kubectl_koord.cli import completion, flag_texts, names
 from kubectl_koord.cli.app import tree
 from kubectl_koord.cli.options import FORMATS, Globals
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verbs import VERBS, needs_more
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
@@ -54,7 +54,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     expected = {flag: not one.is_flag for one in options for flag in (*one.opts, *one.secondary_opts)}
     assert dict(VERBS[verb].flags) == expected
     arguments = [one for one in parameters if one.param_type_name == "argument"]
-    assert len(VERBS[verb].words) == len(arguments) + (VERBS[verb].words == ("target",))
+    assert len(VERBS[verb].words) == len(arguments) + needs_more(verb)
 
 
 @pytest.mark.parametrize(

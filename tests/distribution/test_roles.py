@@ -83,6 +83,8 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
 def test_every_verb_that_reads_a_cluster_is_run_above() -> None:
     live = {name for name, row in VERBS.items() if row.live and row.words != ("target",)}
     behind = {name for name in VERBS if " " in name and VERBS[name.split()[0]].live}
+    # The scheduler is asked through pods/proxy: in a ClusterRole that would reach every pod, so no role grants it.
+    live = {name for name in live if not name.startswith("scheduler ")}
     run = {" ".join(words) for words in (*READING, *WRITING)}
     assert [name for name in sorted(live | behind) if not any(line.startswith(name) for line in run)] == []
 
