@@ -90,5 +90,10 @@ def not_in_input(collector: Collector) -> list[Gap]:
     """Return a gap for each kind of which a file holds nothing."""
     return [
         Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
-        for kind in files.missing_kinds(collector)
+        for kind in missing_kinds(collector)
     ]
+
+
+def missing_kinds(collector: Collector) -> tuple[str, ...]:
+    """Return the kinds that answers rest on and that the input holds nothing of."""
+    return tuple(name for name, kind in KINDS.items() if kind.in_files and name not in collector.kinds)

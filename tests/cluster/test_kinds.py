@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster import files, kinds, source
+from kubectl_koord.cluster import files, kinds, offline, source
 from kubectl_koord.cluster.collect import Collector
 from kubectl_koord.cluster.kind import Kind, bare_name
 from kubectl_koord.cluster.lists import ListRequest
@@ -109,13 +109,13 @@ def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(kinds.KINDS, row.name, row)
     monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)
     collector = Collector()
-    assert "Switch" in files.missing_kinds(collector)
+    assert "Switch" in offline.missing_kinds(collector)
     items = [{"kind": "Switch", "metadata": {"name": name, "uid": f"u{name}"}} for name in ("a", "b")]
     part = collector.part()
     files.take("f", json.dumps({"items": items}).encode(), part)
     part.remove("Switch", Meta("a"))
     collector.merge(part)
-    assert "Switch" not in files.missing_kinds(collector)
+    assert "Switch" not in offline.missing_kinds(collector)
     assert collector.values(row) == {"b": "ub"}
     collector.forget("Switch")
     assert collector.values(row) == {}

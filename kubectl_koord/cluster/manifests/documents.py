@@ -7,8 +7,8 @@ import msgspec
 from msgspec import Struct
 
 from kubectl_koord.cluster.bounds import Bounds, Meter, too_large_object
-from kubectl_koord.cluster.files import opened, unpacked
 from kubectl_koord.cluster.list_head import Source
+from kubectl_koord.cluster.opening import opened, unpacked
 from kubectl_koord.errors import KoordError
 
 BOUNDS = Bounds(objects=10_000, memory=256 << 20)
