@@ -10,6 +10,7 @@ FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html
 DOCUMENTS = ("html", "svg")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
+SHELLS = ("bash", "zsh", "fish")
 _WITH_VALUE = {
     "--snapshot": "snapshot",
     "--koordinator-version": "version",

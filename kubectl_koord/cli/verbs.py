@@ -242,6 +242,11 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),
+    "completion": Verb("complete kubectl-koord in bash, zsh or fish", module="completion", words=("target",)),
+    "completion bash": Verb("print the script for bash"),
+    "completion zsh": Verb("print the script for zsh"),
+    "completion fish": Verb("print the script for fish"),
+    "completion install": Verb("write the script to the home folder", words=("shell",)),
     "annotate": Verb(
         "set gang and topology annotations",
         module="annotate",

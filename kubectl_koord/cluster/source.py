@@ -36,7 +36,7 @@ from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-_CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
+CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
 _OK, _NOT_FOUND = 200, 404
 
 
@@ -297,7 +297,7 @@ def _only_one_namespace(kind: str) -> Gap:
 
 def _crd_version(transport: Transport) -> str | None:
     try:
-        body = transport.open(_CRD)
+        body = transport.open(CRD)
         try:
             content = body.read(BOUNDS.object_bytes)
             return scheduler.from_explanation_schema(content) if body.status == _OK else None
