@@ -193,7 +193,9 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     ChangePlan: lambda report, _, __: change.blocks(report),
     SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
     SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),
-    VersionReport: lambda report, _, __: [Line(line) for line in version_lines(report)],
+    VersionReport: lambda report, _, __: [
+        Line(line) for line in version_lines(report.version, report.evaluates, report.main)
+    ],
     Explanation: lambda report, _, __: manual.blocks(report),
     Explanations: lambda report, _, __: manual.blocks(report),
 }

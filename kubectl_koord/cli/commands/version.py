@@ -8,18 +8,20 @@ from kubectl_koord import __version__
 from kubectl_koord.cli.options import VERSIONS
 from kubectl_koord.cli.session import write
 
+_NEWEST = "a7a1b76b, July 2026"
+
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
 
 
 def command(context: typer.Context) -> None:
     """Print the version of this plugin, and the scheduler versions that it evaluates."""
-    from kubectl_koord.reports.explanation import VersionReport
     from kubectl_koord.wording.answers.version import version_lines
 
     session: Session = context.obj
-    report = VersionReport("yes", __version__, VERSIONS, "a7a1b76b, July 2026")
-    if session.options.is_text:  # at once: a page with its writers takes longer to import than all of this
-        write("".join(f"{line}\n" for line in version_lines(report)))
-    else:
-        session.show(report)
+    if session.options.is_text:  # at once: a report takes longer to import than all of this
+        write("".join(f"{line}\n" for line in version_lines(__version__, VERSIONS, _NEWEST)))
+        return
+    from kubectl_koord.reports.explanation import VersionReport
+
+    session.show(VersionReport("yes", __version__, VERSIONS, _NEWEST))

@@ -1,10 +1,12 @@
-"""The lines of `version`."""
+"""The lines of `version`: nothing is imported here, as nobody waits for these."""
 
-from kubectl_koord.reports.explanation import VersionReport
-from kubectl_koord.wording.words import listed
+TYPE_CHECKING = False  # as typing has it: importing that takes longer than all of this
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-def version_lines(report: VersionReport) -> tuple[str, str]:
-    """Return which plugin this is, and whose decisions it reproduces."""
-    versions = listed(report.evaluates)
-    return f"kubectl-koord {report.version}", f"evaluates as koord-scheduler {versions} ({report.main})"
+def version_lines(version: str, evaluates: "Sequence[str]", newest: str) -> tuple[str, str]:
+    """Return which plugin this is, and whose decisions it reproduces; `newest` is what the last of them stands for."""
+    *others, last = evaluates
+    return f"kubectl-koord {version}", f"evaluates as koord-scheduler {', '.join(others)} and {last} ({newest})"
