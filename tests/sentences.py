@@ -17,13 +17,16 @@ from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import rbac, source
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.gangs import gangs
+from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.shaped import with_shape
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
@@ -32,6 +35,7 @@ from kubectl_koord.render.show import OutputStyle, TopoOptions, text
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.shapes import parsed
 from tests.conformance import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]
@@ -78,6 +82,16 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices --demo", devices(snapshot), plain
     yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
+    yield (
+        "topo --shape 8gpu --members 2 --demo",
+        with_shape(topo(snapshot), snapshot, parsed(snapshot, "8gpu", 2)),
+        plain,
+    )
+    yield "node node-1 --demo", node_report(snapshot, "node-1"), plain
+    tree = build(snapshot.topologies, snapshot.nodes)
+    if isinstance(tree, Tree):
+        block = domain_report(snapshot, tree, domains_named(tree, "block-2")[0])
+        yield "domain block-2 --demo", block, plain
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
     yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain

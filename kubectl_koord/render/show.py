@@ -15,6 +15,7 @@ from kubectl_koord.render.pages import (
     gangs,
     manual,
     pending,
+    place,
     preempt,
     quota,
     topo,
@@ -32,6 +33,7 @@ from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
@@ -150,6 +152,8 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
     DoctorReport: lambda report, _, __: doctor.blocks(report),
+    NodeReport: lambda report, shown, _: place.node_blocks(report, shown),
+    DomainReport: lambda report, shown, _: place.domain_blocks(report, shown),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,

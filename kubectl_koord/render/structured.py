@@ -13,6 +13,7 @@ from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
@@ -21,6 +22,8 @@ from kubectl_koord.reports.topology import TopologyReport
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | NodeReport
+    | DomainReport
     | QuotaTreeReport
     | DoctorReport
     | GangsReport
@@ -42,6 +45,8 @@ _ABOUT_US = Explanation | Explanations | VersionReport
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    NodeReport: "Node",
+    DomainReport: "Domain",
     QuotaTreeReport: "QuotaTree",
     DoctorReport: "Doctor",
     GangsReport: "Gangs",

@@ -19,6 +19,7 @@ from kubectl_koord.reports.devices import DevicesReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.topology import TopologyReport
@@ -84,10 +85,12 @@ def names(report: Report) -> tuple[str, ...]:
             found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
         case WhyReport():
             found = list(_of_gang(report))
-        case DevicesReport():
+        case DevicesReport() | TopologyReport():
             found = [f"node/{one.node}" for one in report.nodes]
-        case TopologyReport():
-            found = [f"node/{one.node}" for one in report.nodes]
+        case NodeReport():
+            found = [f"node/{report.node}"]
+        case DomainReport():
+            found = [f"node/{name}" for name in report.nodes]
         case PreemptReport():
             found = [_pod(victim.pod) for victim in report.victims]
         case WhyPreemptedReport():
