@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit import Prepared, placed, prepare
+from kubectl_koord.engine.fit import Prepared, placed, prepare, reserve
 from kubectl_koord.engine.node_state import Occupant
-from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import Offer, offer_slots
@@ -110,9 +110,5 @@ def _seats(
 
 def _why(view: View, offer: Offer, pod: PendingPod, prepared: Prepared) -> tuple[Refused, ...]:
     """Return why nodes refuse a pod: for their filters, or as nothing can be booked there."""
-    found: list[Reason] = []
-    for name in offer:
-        answer = offer[name].rejection or placed(pod, view.state(name), prepared)
-        if not isinstance(answer, PendingPod | PreFilterRefusal):
-            found.append(answer)
-    return tuple(Refused(reason, 1) for reason in found)
+    answers = (offer[name].rejection or reserve(pod, view.state(name), prepared) for name in offer)
+    return tuple(Refused(answer, 1) for answer in answers if not isinstance(answer, PendingPod))

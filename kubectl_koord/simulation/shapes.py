@@ -16,6 +16,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.quantity import QuantityError
 from kubectl_koord.simulation.simulation import Cluster
+from kubectl_koord.wording.answers import shapes as words
 
 _COUNTED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)([A-Za-z][\w.-]*)", re.ASCII)
 _SHARES = ("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio")
@@ -60,7 +61,7 @@ def parsed(snapshot: Snapshot, text: str, members: int = 0) -> Shape:
     for part in text.split(","):
         for resource, amount in _requested(snapshot, part.strip()):
             if resource in requests:
-                raise ShapeError(f"{resource} is given twice")
+                raise ShapeError(words.twice(resource))
             requests[resource] = amount
     expected = tuple(ExpectedUse(name, requests.get(name, 0), least=least) for name, least in _LEAST_USE.items())
     requirements = PodRequirements(tuple(sorted(requests.items())), expected=expected)
@@ -73,14 +74,14 @@ def _requested(snapshot: Snapshot, part: str) -> Iterator[tuple[str, int]]:
     if not equals:
         counted = _COUNTED.fullmatch(part)
         if counted is None:
-            raise ShapeError(f"{part!r} is not of the form 8gpu or NAME=AMOUNT")
+            raise ShapeError(words.unreadable(part))
         amount, name = counted.groups()
     try:
         nano = quantity.parse(amount)
     except QuantityError as problem:
-        raise ShapeError(f"{part!r}: {problem}") from None
+        raise ShapeError(words.no_quantity(part, str(problem))) from None
     if nano <= 0:
-        raise ShapeError(f"{part!r} must be more than 0")
+        raise ShapeError(words.nothing(part))
     names = Counter(resource for node in snapshot.nodes.values() for resource, _ in node.allocatable)
     if name.lower() == accelerators.GPU:
         yield from _of_gpus(names, nano)
@@ -95,7 +96,7 @@ def _named(names: Counter[str], name: str) -> str:
         return name
     found = [resource for resource in names if resource.rpartition("/")[2].lower() == name.lower()]
     if not found:
-        raise ShapeError(f"no node has the resource {name!r}", name)
+        raise ShapeError(words.no_such_resource(name), name)
     return max(found, key=lambda resource: (names[resource], resource))
 
 
@@ -106,12 +107,12 @@ def _of_gpus(names: Counter[str], nano: int) -> Iterator[tuple[str, int]]:
     shares = [name for name in _SHARES if name in names]
     if vendors and (nano % quantity.NANO == 0 or not shares):
         if nano % quantity.NANO:
-            raise ShapeError(f"a part of a GPU needs nodes with {_SHARES[0]}")
+            raise ShapeError(words.needs_shares(_SHARES[0]))
         yield max(vendors, key=lambda name: (names[name], name)), nano // quantity.NANO
     elif shares:
         yield from ((name, quantity.whole(nano * accelerators.CARD)) for name in shares)
     else:
-        raise ShapeError("no node has GPUs", accelerators.GPU)
+        raise ShapeError(words.NO_GPUS, accelerators.GPU)
 
 
 def room(cluster: Cluster, shape: Shape) -> Room:

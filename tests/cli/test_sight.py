@@ -45,7 +45,12 @@ VERBS = (
     Verb(("devices", "--domain", "spine-a"), (0, "yes"), ("Device",), ("Node", "ClusterNetworkTopology")),
     Verb(("quota",), (0, "yes"), ("ElasticQuota", "Pod", "Node")),
     Verb(("quota", "nobody"), FAILED, (), ("ElasticQuota",)),
-    Verb(("topo", "--shape", "1cpu"), (0, "yes"), (*ATTEMPT, "ClusterNetworkTopology", "Reservation", "NodeMetric")),
+    Verb(
+        ("topo", "--shape", "1cpu"),
+        (0, "yes"),
+        ("Pod", "ClusterNetworkTopology", "Reservation", "NodeMetric"),
+        ("Node",),
+    ),
     Verb(("node", "a0"), (0, "yes"), ("Pod", "PodGroup"), ("Node",)),
     Verb(("node", "a9"), FAILED, (), ("Node",)),
     Verb(("domain", "spine-a"), (0, "yes"), ("Pod", "PodGroup"), ("Node", "ClusterNetworkTopology")),

@@ -1,14 +1,14 @@
 """A node and a domain: what runs there, what is free, who could use it, and what a drain would do."""
 
-import pytest
-from msgspec import structs
+from typing import Any
 
-from kubectl_koord.engine.tree import build
+import pytest
+
+from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.explain.place.report import domain_report, domains_named, full_names, node_report
 from kubectl_koord.model.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.render.show import text
 from kubectl_koord.render.structured import document
@@ -26,7 +26,7 @@ from kubectl_koord.reports.place import (
     ReservationHere,
     WaitingGang,
 )
-from tests.build import BLOCK, NODE, SPINE, Drawing, card, cluster, cpus, devices, freed, having, holding, rules
+from tests.build import BLOCK, SPINE, Drawing, card, cluster, cpus, devices, freed, having, holding, rules
 from tests.render.samples import PIPE, TERMINAL
 
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b0x[n4:8]; -: -[n5:8]"
@@ -42,8 +42,8 @@ def drain_of(drawn: Drawing, node: str = "n1") -> Drain:
 def domain_of(drawn: Drawing, name: str) -> DomainReport:
     tree = build(drawn.topologies, drawn.nodes)
     (index,) = domains_named(tree, name)
-    assert not hasattr(tree, "fault")
-    return domain_report(drawn, tree, index)  # type: ignore[arg-type]
+    assert isinstance(tree, Tree)
+    return domain_report(drawn, tree, index)
 
 
 def test_a_node_is_told_whole() -> None:
@@ -177,8 +177,7 @@ def test_pods_that_keep_apart_are_placed_one_by_one() -> None:
     for name in drawn.nodes:
         drawn = drawn.label(name, **{"kubernetes.io/hostname": name})
     for number in range(3):
-        pod = {"labels": (("app", "x"),), "owner": JOB, "pod_anti_affinity": apart}
-        drawn = drawn.with_running(f"p{number}", "n1", 1, **pod)
+        drawn = drawn.with_running(f"p{number}", "n1", labels=(("app", "x"),), owner=JOB, pod_anti_affinity=apart)
     found = drain_of(drawn).goes
     assert [one.to for one in found] == ["n2", "n3", None]
 
@@ -213,7 +212,7 @@ def test_a_budget_that_refuses_is_told() -> None:
         ({"claims": ("data",)}, "its volume claims were not read"),
     ],
 )
-def test_where_a_pod_could_go_is_unknown(fields: dict[str, object], reason: str) -> None:
+def test_where_a_pod_could_go_is_unknown(fields: dict[str, Any], reason: str) -> None:
     (found,) = drain_of(cluster(TREE).with_running("x", "n1", owner=JOB, **fields)).goes
     assert found.outcome == "unknown"
     assert found.reason.startswith(reason)
@@ -310,7 +309,9 @@ No pending gang could use it now
   SLOTS: pods that it takes now, beside what runs here. Details: kubectl koord why-pending GANG
 
 If it were drained
-  2 pods would be evicted (2 could not); the API server refuses to evict default/web now, as budget default/b allows no more disruptions; gang default/old falls below its minimum (0 left, 1 needed).
+  2 pods would be evicted: 2 could not go elsewhere.
+  The API server refuses to evict default/web now, as budget default/b allows no more disruptions.
+  Gang default/old falls below its minimum (0 left, 1 needed).
   POD             PRIORITY   AFTERWARDS
   default/old-0          5   no node takes it: cordoned (1 node)
   default/web            0   no node takes it: cordoned (1 node)
@@ -348,3 +349,68 @@ If it were drained
 Evaluated as Koordinator 1.8 (assumed)
 """
     )
+
+
+def page(report: NodeReport | DomainReport) -> str:
+    return text(report, style=PIPE)
+
+
+def test_the_page_says_what_could_not_be_read() -> None:
+    assert page(node_report(cluster(TREE).with_gap("Pod"), "n1")).startswith(
+        "Node n1.\nCannot tell everything: Pod could not be read: you may not read it.\nIn BlockLayer b0, "
+    )
+    drawn = cluster(TREE).with_gap("Reservation").change("n1", devices=devices(card(0), card(1)))
+    assert "Devices: 2 GPU, how many are free is unknown.\n" in page(node_report(drawn, "n1"))
+    hidden = cluster(TREE).with_gap("Pod")
+    assert page(domain_of(hidden, "s0")).startswith("SpineLayer s0 has 3 nodes.\nCannot tell everything: ")
+
+
+def test_the_page_of_a_node_that_is_out() -> None:
+    drawn = cluster(TREE).cordon("n5").change("n5", devices=devices(card(0), card(1)))
+    assert page(node_report(drawn, "n5")).startswith(
+        """\
+Node n5 is cordoned; free: 0 of 8 CPU, 0 of 110 pods.
+It is outside the topology tree.
+Taints: node.kubernetes.io/unschedulable:NoSchedule
+Devices: 0 of 2 GPU are whole and free, 2 more on nodes that are out.
+"""
+    )
+
+
+def test_the_page_tells_where_each_pod_could_go() -> None:
+    drawn = cluster(TREE).with_running("a", "n1", owner=JOB)
+    drawn = drawn.with_running("b", "n1", owner=JOB, allocations=Allocations(reservation="r"))
+    found = page(node_report(drawn, "n1"))
+    assert "2 pods would be evicted: 1 could go elsewhere, 1 unknown.\n" in found
+    assert "  default/a          0   fits on n2\n" in found
+    assert "  default/b          0   unknown: it draws on a Reservation here: whether it must use" in found
+    assert "without a controller" not in found
+
+
+def test_two_pods_that_stay_or_end() -> None:
+    drawn = cluster(TREE)
+    for name in ("a", "b"):
+        drawn = drawn.with_running(name, "n1", owner="Node/n1").with_running(f"{name}-gone", "n1", terminating=True)
+    found = page(node_report(drawn, "n1"))
+    assert "  default/a and default/b stay: created anew here at once.\n" in found
+    assert "  default/a-gone and default/b-gone terminate already.\n" in found
+
+
+def test_a_screen_shows_the_first_of_many() -> None:
+    drawn = cluster(TREE)
+    for number in range(20):
+        drawn = drawn.with_running(f"p{number:02}", "n1", 0.1)
+    shown = text(node_report(drawn, "n1"), style=TERMINAL)
+    assert "... and 5 more (--all shows them)" in shown
+
+
+def test_many_reasons_are_counted() -> None:
+    drawn = cluster(TREE).cordon("n1").taint("n2", "a").with_running("x", "n3", 8).with_gang("job", 2, minimum=2)
+    found = page(domain_of(drawn, "s0"))
+    assert "2 slots: cordoned (1 node), insufficient CPU (1 node) and 1 more" in found
+
+
+def test_slots_that_are_unknown_show_no_reason() -> None:
+    drawn = cluster(TREE).with_gang("job", 1, topology=rules(f"MustGather {SPINE}"))
+    hidden = drawn.but(topologies={}).with_gap("ClusterNetworkTopology")
+    assert "  default/job          0       ?   not-readable" in page(node_report(hidden, "n1"))

@@ -42,7 +42,7 @@ _DRAINED = (
 
 def node_blocks(report: NodeReport, shown: Shown) -> list[Block]:
     """Return the page of a node."""
-    page = _head(report, sentences.node_headline(report), f"node {report.node}")
+    page = _head(report, sentences.node_headline(report))
     page.append(Line(sentences.within(report)))
     page += [Line(sentences.tainted(report.taints), "warn")] if report.taints else []
     return [*page, *_rest(report, shown, 1)]
@@ -50,16 +50,16 @@ def node_blocks(report: NodeReport, shown: Shown) -> list[Block]:
 
 def domain_blocks(report: DomainReport, shown: Shown) -> list[Block]:
     """Return the page of a domain."""
-    page = _head(report, sentences.domain_headline(report), f"{report.layer} {report.name}")
+    page = _head(report, sentences.domain_headline(report))
     lines = ((sentences.below(report), ""), (sentences.out(report), "warn"))
     page += [Line(text, "warn" if style else "") for text, style in lines if text]
     return [*page, *_rest(report, shown, len(report.nodes))]
 
 
-def _head(report: NodeReport | DomainReport, headline: str, name: str) -> list[Block]:
+def _head(report: NodeReport | DomainReport, headline: str) -> list[Block]:
     page: list[Block] = [Line(headline, "bold")]
     if report.message:
-        page.append(Line(sentences.unknown(name, report.message), VERDICT_STYLE["unknown"]))
+        page.append(Line(sentences.unknown(report.message), VERDICT_STYLE["unknown"]))
     return page
 
 
@@ -118,7 +118,8 @@ def _reservation(one: ReservationHere) -> Row:
 
 
 def _drain(drain: Drain, shown: Shown) -> Iterator[Block]:
-    yield Line(sentences.evicted(drain), "warn" if drain.broken_gangs else "", indent=2)
+    yield Line(sentences.evicted(drain), indent=2)
+    yield from (Line(text, "warn", indent=2) for text in sentences.effects(drain))
     priorities = {pod.pod: pod.priority for pod in drain.evicts}
     if drain.goes:
         rows = [

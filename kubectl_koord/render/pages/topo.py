@@ -59,7 +59,7 @@ def _headline(report: TopologyReport) -> str:
     if report.verdict == "unknown":
         counted = any(domain.offer_slots is not None for domain in report.domains)
         counted = counted or any(domain.shape_pods is not None for domain in report.domains)
-        name = f"shape {report.shape}" if report.shape else report.gang
+        name = sentences.of_shape(report.shape) if report.shape else report.gang
         return sentences.unknown(name, report.message, counted=counted)
     if report.shape:
         roots = [domain for domain in report.domains if domain.parent is None]

@@ -19,24 +19,26 @@ NO_GANG_FITS = "No pending gang could use it now"
 ONE_BY_ONE = "Each pod was tried by itself on the other nodes; which of them the scheduler takes is not predicted."
 _MOST_RESOURCES = 4
 _MOST_REASONS = 2
-_OUTCOMES: dict[Goes, str] = {"fits": "could go elsewhere", "no-node": "could not", "unknown": "unknown"}
+_OUTCOMES: dict[Goes, str] = {"fits": "could go elsewhere", "no-node": "could not go elsewhere", "unknown": "unknown"}
 
 
-def unknown(name: str, why: str) -> str:
+def unknown(why: str) -> str:
     """Return why nothing can be told, or not all."""
-    return f"Cannot tell all about {name}: {why}."
+    return f"Cannot tell everything: {why}."
 
 
 def node_headline(report: NodeReport) -> str:
     """Return where a node is, how it stands, and what is free."""
     state = f" is {report.state}" if report.state else ""
-    return f"Node {report.node}{state}; {_free(report.free)}." if report.free else f"Node {report.node}{state}."
+    free = f"; {_free(report.free)}" if report.free else ""
+    return f"Node {report.node}{state}{free}."
 
 
 def domain_headline(report: DomainReport) -> str:
     """Return how many nodes a domain has, and what is free on those that can be used."""
     nodes = count(len(report.nodes), "node")
-    return f"{report.layer} {report.name} has {nodes}; {_free(report.free)}." if report.free else f"{nodes}."
+    free = f"; {_free(report.free)}" if report.free else ""
+    return f"{report.layer} {report.name} has {nodes}{free}."
 
 
 def _free(every: Sequence[Free]) -> str:
@@ -124,13 +126,19 @@ def lacks(gang: WaitingGang, nodes: int) -> str:
 
 
 def evicted(drain: Drain) -> str:
-    """Return whom a drain evicts, how many of them fit elsewhere, and what that breaks."""
+    """Return whom a drain evicts, and how many of them could go elsewhere."""
     if not drain.evicts:
         return "No pod would be evicted."
     found = Counter(one.outcome for one in drain.goes)
     parts = [f"{found[outcome]} {words}" for outcome, words in _OUTCOMES.items() if found[outcome]]
-    effects = eviction_effects(drain.evicts, drain.broken_gangs)
-    return f"{count(len(drain.evicts), 'pod')} would be evicted ({', '.join(parts)}){effects}."
+    return f"{count(len(drain.evicts), 'pod')} would be evicted: {', '.join(parts)}."
+
+
+def effects(drain: Drain) -> list[str]:
+    """Return what budgets and protection say about the evictions, and which gangs they break."""
+    clauses = (eviction_effects(drain.evicts, ()), eviction_effects((), drain.broken_gangs))
+    told = (clause.removeprefix("; ") for clause in clauses if clause)
+    return [f"{words[0].upper()}{words[1:]}." for words in told]
 
 
 def unowned(drain: Drain) -> str:
@@ -152,10 +160,6 @@ def terminating(drain: Drain) -> str:
 
 def goes(one: DrainedPod) -> str:
     """Return what becomes of an evicted pod."""
-    match one.outcome:
-        case "fits":
-            return f"fits on {one.to}"
-        case "unknown":
-            return f"unknown: {one.reason}"
-        case "no-node":
-            return f"no node takes it: {one.reason}"
+    if one.outcome == "fits":
+        return f"fits on {one.to}"
+    return f"{'unknown' if one.outcome == 'unknown' else 'no node takes it'}: {one.reason}"

@@ -57,6 +57,11 @@ def shape(name: str, needs: Mapping[str, str], pods: int, refusal: str) -> str:
     return f"Nodes of the tree take {count(pods, 'more pod')} of shape {name} ({each}), quotas left out."
 
 
+def of_shape(name: str) -> str:
+    """Return what the pods of a shape are called."""
+    return f"shape {name}"
+
+
 def most_of_shape(layers: Mapping[str, tuple[int, int]], members: int) -> str:
     """Return by layer how many pods the domain with most room takes, and how many gangs gather in one domain each."""
     parts = [f"{most} in one {layer_noun(layer)}" for layer, (most, _) in layers.items()]
