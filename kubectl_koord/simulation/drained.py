@@ -1,12 +1,14 @@
 """Where the pods of nodes that are drained could go: the same engine, on the nodes that are left."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, placed, prepare, reserve
 from kubectl_koord.engine.node_state import Occupant
+from kubectl_koord.engine.quota.state import quota_state
+from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
@@ -14,6 +16,7 @@ from kubectl_koord.engine.slots import Offer, offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.edits import recreated
 from kubectl_koord.simulation.simulation import Cluster
 
@@ -40,50 +43,79 @@ def moved(
     view = cluster.view.without(gone)
     view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in names)
     left = tuple(name for name in view.names() if name not in names)
-    runs = list(_runs(pods))
-    homeless = {pod.key: pod for run in runs for pod in run}
+    trial = _Trial(cluster.snapshot, left, pods)
     found: list[Moved] = []
-    for run in runs:
-        view, placed_now = _placed(cluster, view, left, run, homeless)
+    for run in trial.runs(view):
+        view, placed_now = trial.placed(view, run)
         found += placed_now
     return tuple(sorted(found, key=lambda one: one.pod.key))
 
 
-def _runs(pods: Iterable[RunningPod]) -> Iterator[list[RunningPod]]:
-    """Yield the pods that are alike to every filter together, the most important first."""
-    alike: dict[object, list[RunningPod]] = {}
-    for pod in sorted(pods, key=lambda pod: (not pod.owner, -pod.priority, pod.key)):
-        key = (bool(pod.owner), pod.priority, pod.requirements, pod.namespace, tuple(pod.labels))
-        alike.setdefault(key, []).append(pod)
-    yield from alike.values()
+class _Trial:
+    """Pods that look for a place on the nodes that are left; those without one wait, and quotas count them so."""
 
+    def __init__(self, snapshot: Snapshot, left: Sequence[str], pods: Iterable[RunningPod]) -> None:
+        self._snapshot = snapshot
+        self._left = left
+        self._waiting = {pod.key: pod for pod in pods}
+        self._quotas = quota_tree(snapshot)
+        self._rules = rules(snapshot.config.version)
 
-def _placed(
-    cluster: Cluster, view: View, left: Sequence[str], run: list[RunningPod], homeless: dict[str, RunningPod]
-) -> tuple[View, list[Moved]]:
-    """Return what becomes of pods that are alike; those without a place wait, and quotas count them so."""
-    snapshot, found, waiting = cluster.snapshot, list[Moved](), list(run)
-    while waiting:
-        first = recreated(waiting[0])
-        prepared = prepare(
-            first,
-            view,
-            rules(snapshot.config.version),
-            snapshot.nominated,
-            snapshot.claims_asked_for,
-            pending=(*snapshot.pending, *map(recreated, homeless.values())),
-        )
-        offer = offer_slots(view, left, tuple(map(recreated, waiting)), prepared)
-        seats = {} if prepared.refusal is not None else _seats(view, offer, waiting, prepared)
-        if not seats:
-            why = prepared.refusal or _why(view, offer, first, prepared)
-            return view, [*found, *(Moved(pod, why=why) for pod in waiting)]
-        found += [Moved(pod, node) for node, there in seats.items() for pod in there]
-        view = view.with_pods({node: tuple(there.values()) for node, there in seats.items()})
-        for one in found:
-            homeless.pop(one.pod.key, None)
-        waiting = [pod for pod in waiting if pod.key in homeless]
-    return view, found
+    def runs(self, view: View) -> Iterable[list[RunningPod]]:
+        """Return the pods that are alike to every filter together, the most important first."""
+        prepared: dict[object, Prepared] = {}
+        alike: dict[object, list[RunningPod]] = {}
+        for pod in sorted(self._waiting.values(), key=lambda pod: (not pod.owner, -pod.priority, pod.key)):
+            shape = (pod.requirements, pod.namespace, tuple(pod.labels), pod.priority)
+            if shape not in prepared:
+                prepared[shape] = self._prepared(recreated(pod), view)
+            to_all = prepared[shape]
+            rest = (to_all.checks, to_all.reservations) if to_all.counts_only_room else shape
+            key = (bool(pod.owner), pod.priority, pod.requirements, rest, self._quota_of(pod))
+            alike.setdefault(key, []).append(pod)
+        return alike.values()
+
+    def _quota_of(self, pod: RunningPod) -> str:
+        return self._quotas.name_of(pod) if self._quotas.may_refuse(pod) else ""
+
+    def _prepared(self, pod: PendingPod, view: View) -> Prepared:
+        snapshot = self._snapshot
+        pending = self._pending() if self._quotas.may_refuse(pod) else None
+        return prepare(pod, view, self._rules, snapshot.nominated, snapshot.claims_asked_for, pending=pending)
+
+    def _pending(self) -> tuple[PendingPod, ...]:
+        return (*self._snapshot.pending, *map(recreated, self._waiting.values()))
+
+    def placed(self, view: View, run: Sequence[RunningPod]) -> tuple[View, list[Moved]]:
+        """Return what becomes of pods that are alike, and the cluster with those that found a place."""
+        found: list[Moved] = []
+        admitted, refused = self._admitted(view, run)
+        while admitted:
+            first = recreated(admitted[0])
+            prepared = self._prepared(first, view)
+            offer = offer_slots(view, self._left, tuple(map(recreated, admitted)), prepared)
+            seats = {} if prepared.refusal is not None else _seats(view, offer, admitted, prepared)
+            if not seats:
+                why = prepared.refusal or _why(view, offer, first, prepared)
+                found += [Moved(pod, why=why) for pod in admitted]
+                break
+            found += [Moved(pod, node) for node, there in seats.items() for pod in there]
+            view = view.with_pods({node: tuple(there.values()) for node, there in seats.items()})
+            for there in seats.values():
+                for pod in there:
+                    del self._waiting[pod.key]
+            admitted = [pod for pod in admitted if pod.key in self._waiting]
+        return view, [*found, *refused]
+
+    def _admitted(self, view: View, run: Sequence[RunningPod]) -> tuple[Sequence[RunningPod], list[Moved]]:
+        """Return those that their quota admits one after the other, and those that it refuses then."""
+        if not self._quotas.may_refuse(run[0]):
+            return run, []
+        stop = quota_state(view, self._rules, self._pending()).first_refused(tuple(map(recreated, run)))
+        if stop is None:
+            return run, []
+        position, refusal = stop
+        return run[:position], [Moved(pod, why=refusal) for pod in run[position:]]
 
 
 def _seats(

@@ -232,6 +232,13 @@ def test_a_refusal_before_any_node_is_told() -> None:
     assert found.reason == "quota q has no room for default/x: of its runtime 0 of 1 CPU used, 2 requested"
 
 
+def test_a_quota_admits_as_many_as_it_has_room_for() -> None:
+    drawn = cluster(TREE).with_quota("q", "default", cpu=2)
+    for number in range(3):
+        drawn = drawn.with_running(f"x{number}", "n1", owner=JOB)
+    assert [one.outcome for one in drain_of(drawn).goes] == ["fits", "fits", "no-node"]
+
+
 def test_a_pod_that_is_created_anew_keeps_its_share_of_a_quota() -> None:
     drawn = cluster(TREE).with_quota("q", "default", cpu=2).with_running("x", "n1", 2, owner=JOB)
     assert drain_of(drawn).goes == (DrainedPod("default/x", "fits", recreated=True, to="n2"),)
