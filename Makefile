@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test format-check lint types imports spelling tests conformance packaging soak bench golden format lock clean
+.PHONY: help demo test format-check lint types imports spelling tests conformance packaging bundle release soak bench golden format lock clean
 
 help:
 	@echo "make demo    the program on its embedded demo cluster"
@@ -18,7 +18,9 @@ help:
 	@echo "make conformance  our answers beside what the real schedulers did, as a table"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
-	@echo "make golden  write the golden screens and docs/sentences.md anew"
+	@echo "make golden  write the golden screens, docs/sentences.md, man pages and completion scripts anew"
+	@echo "make bundle  a folder with the program and all that it needs, for machines without Python"
+	@echo "make release the archive of the bundle and its Krew manifest, once packaging/release.toml is filled in"
 	@echo "make format  format and fix what can be fixed"
 	@echo "make lock    write constraints.txt anew: the newest versions that pyproject.toml allows"
 
@@ -83,8 +85,20 @@ conformance: $(VENV)/tools
 packaging: $(VENV)/tools
 	$(BIN)/python -m tests.packaging
 
+# In an environment of its own: what else is installed would be packed, too.
+bundle:
+	@$(PYTHON) -m venv --clear build/bundle/venv
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --upgrade pip
+	@build/bundle/venv/bin/python -m pip install --quiet --constraint $(LOCK) --build-constraint $(LOCK) --group bundle .
+	build/bundle/venv/bin/python -m distribution.bundle
+
+release: $(VENV)/tools
+	$(BIN)/python -m distribution.release dist
+
 soak: $(VENV)/tools
 	$(BIN)/pytest -n auto -m soak -o faulthandler_timeout=3600
+	$(BIN)/python -m tests.packaging --checks
+	$(MAKE) --no-print-directory bundle
 	$(BIN)/python -m benchmarks.run --quick
 
 bench: $(VENV)/tools
@@ -92,6 +106,7 @@ bench: $(VENV)/tools
 
 golden: $(VENV)/tools
 	$(BIN)/python -m tests.sentences --write
+	$(BIN)/python -m distribution.generated --write
 
 format: $(VENV)/tools
 	$(BIN)/ruff check --fix --quiet .
@@ -100,7 +115,7 @@ format: $(VENV)/tools
 # One version of each package for Python 3.11 and newer; `make test` then runs with them.
 lock: $(VENV)/tools
 	@$(INSTALL) --group lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --no-annotate \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --upgrade --group dev --group lock --group bundle --no-annotate \
 	  --custom-compile-command 'make lock' --output-file $(LOCK) pyproject.toml
 
 clean:

@@ -10,9 +10,9 @@ import sys
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, TOPOLOGY_KINDS, VOLUME_KINDS
-from kubectl_koord.cluster.lists import Pages, read_lists
+from kubectl_koord.cluster.reading.lists import Pages, read_lists
+from kubectl_koord.cluster.reading.stream import SLICE
 from kubectl_koord.cluster.source import requests
-from kubectl_koord.cluster.stream import SLICE
 
 _WITH_GANGS = (*DISRUPTION_KINDS, *VOLUME_KINDS)
 KINDS = {"topo": TOPOLOGY_KINDS, "why-pending": _WITH_GANGS, "preempt": _WITH_GANGS}

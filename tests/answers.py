@@ -48,7 +48,7 @@ def main() -> None:
     """Write the files."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True)
-    source._now = lambda: _MOMENT  # noqa: SLF001 - ages would differ from run to run
+    source.now = lambda: _MOMENT  # ages would differ from run to run
     with tempfile.TemporaryDirectory() as home:
         for version in _VERSIONS:
             chosen = ("--koordinator-version", version)

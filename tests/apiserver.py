@@ -39,6 +39,7 @@ RESOURCES = (
     Resource("apps/v1", "Deployment", "deployments", namespaced=True),
     Resource("coordination.k8s.io/v1", "Lease", "leases", namespaced=True),
     Resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", namespaced=True, short=("pdb",)),
+    Resource("v1", "LimitRange", "limitranges", namespaced=True),
     Resource("scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", "podgroups", namespaced=True),
     Resource("scheduling.sigs.k8s.io/v1alpha1", "ElasticQuota", "elasticquotas", namespaced=True),
@@ -314,6 +315,8 @@ class ApiServer:
                 return 201, self._evict(request, where)
             if request.method == "GET":
                 return 200, self._get(resource, where) if where[1] else self._list(resource, where[0], request)
+            if request.method == "POST" and not where[1]:
+                return 201, self._create(resource, where[0], request)
             if request.method == "PATCH" and where[1]:
                 return 200, self._patch(resource, where, request)
         raise Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
@@ -412,6 +415,13 @@ class ApiServer:
             raise Refusal(409, "Conflict", f"{what}; please apply your changes to the latest version and try again")
         merged: Object = merge(item, patch)
         return merged if request.query.get("dryRun") == "All" else self.put(merged)
+
+    def _create(self, resource: Resource, namespace: str, request: Request) -> Object:
+        item = request.json
+        name = item["metadata"]["name"]
+        if (namespace, name) in self._objects[resource.plural]:
+            raise Refusal(409, "AlreadyExists", f'{resource.plural} "{name}" already exists')
+        return item if request.query.get("dryRun") == "All" else self.put(item)
 
     def _evict(self, request: Request, where: tuple[str, str]) -> Object:
         pod = self._get(RESOURCES[1], where)

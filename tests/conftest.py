@@ -1,23 +1,35 @@
 import signal
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browser import CHROMIUM
+
 TESTS = Path(__file__).parent
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+def pytest_report_header() -> str:
+    return f"Chromium: {CHROMIUM or 'none: tests that look at pages in a browser are left out'}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Count towards coverage what the tests in the folders of the measured packages run, and those marked `measured`.
 
     Tracing makes a test two to three times as slow, and what a whole command happens to pass is not tested by it.
+
+    What needs a browser is left out where there is none.
     """
     settings = tomllib.loads((TESTS.parent / "pyproject.toml").read_text("utf-8"))
     measured = {package.rpartition(".")[2] for package in settings["tool"]["coverage"]["run"]["source_pkgs"]}
     for item in items:
         if item.path.relative_to(TESTS).parts[0] not in measured and not item.get_closest_marker("measured"):
             item.add_marker(pytest.mark.no_cover)
+    blind = [] if CHROMIUM else [item for item in items if item.get_closest_marker("browser")]
+    if blind:
+        config.hook.pytest_deselected(items=blind)
+        items[:] = [item for item in items if item not in blind]
 
 
 @pytest.fixture(autouse=True, scope="session")

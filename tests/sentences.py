@@ -12,9 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
-from kubectl_koord.cluster import rbac, source
+from kubectl_koord.cluster import offline, rbac
+from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+from kubectl_koord.cluster.objects import summaries
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree, build
@@ -22,16 +25,19 @@ from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.gangs import gangs
 from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
+from kubectl_koord.explain.scheduler.gangs import gangs as remembered
+from kubectl_koord.explain.scheduler.log import log
 from kubectl_koord.explain.shaped import with_shape
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.render.show import OutputStyle, TopoOptions, text
+from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
@@ -66,7 +72,7 @@ _COLUMNS = "   "
 
 def screens() -> Iterator[_Screen]:
     """Yield each screen: the command line that prints it, what it shows, and the options of `topo`."""
-    yield from _of_demo(source.demo("1.8"), source.demo("1.8", traced=True))
+    yield from _of_demo(offline.demo("1.8"), offline.demo("1.8", traced=True))
     clusters = {case.name: case.cluster for case in read_cases(ROOT / "tests" / "cases", PLAIN) if case.name in CASES}
     for name in CASES:
         yield from _of_case(snapshot_of(clusters[name], "1.8"), name)
@@ -82,19 +88,12 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices --demo", devices(snapshot), plain
     yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
-    yield (
-        "topo --shape 8gpu --members 2 --demo",
-        with_shape(topo(snapshot), snapshot, parsed(snapshot, "8gpu", 2)),
-        plain,
-    )
-    yield "node node-1 --demo", node_report(snapshot, "node-1"), plain
-    tree = build(snapshot.topologies, snapshot.nodes)
-    if isinstance(tree, Tree):
-        block = domain_report(snapshot, tree, domains_named(tree, "block-2")[0])
-        yield "domain block-2 --demo", block, plain
+    yield from ((line, report, plain) for line, report in _places(snapshot))
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
-    yield "doctor --demo", doctor(source.demo("1.8", installed=True), rbac.rights()), plain
+    yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
+    yield from ((line, report, plain) for line, report in _fits())
+    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.rights()), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):
@@ -111,11 +110,53 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
         pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
         plain,
     )
+    yield (
+        "annotate podgroup one-short -n train --groups one-short --dry-run=client --demo",
+        pod_group_plan(snapshot, "train/one-short", Wanted(groups=("one-short",)), overwrite=False),
+        plain,
+    )
+    yield "topo init --diff --demo", topology_plan(snapshot, propose(snapshot)), plain
     manual = shipped_manual()
     page = manual.explained("insufficient-slots")
     if isinstance(page, Explanation):
         yield "explain insufficient-slots", page, plain
     yield "explain", manual.contents(), plain
+
+
+def _of_scheduler(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
+    """Yield what a saved answer of the scheduler and a log of it say of the demo."""
+    file, name = "tests/endpoints/gangs.json", "train/one-short"
+    found = summaries.gangs((ROOT / file).read_bytes(), file)
+    yield f"scheduler gangs --endpoint {file} --demo", remembered(snapshot, found, file)
+    yield f"scheduler gang {name} --endpoint {file} --demo", remembered(snapshot, found, file, name)
+    lines = (ROOT / "tests/endpoints/scheduler.log").read_text("utf-8").splitlines()
+    yield "scheduler scores --log tests/endpoints/scheduler.log", log("scores", lines)
+    yield "scheduler filters --log tests/endpoints/scheduler.log", log("filters", lines)
+    yield "scheduler diagnosis --log tests/endpoints/scheduler.log", log("diagnosis", lines)
+
+
+def _fits() -> Iterator[tuple[str, Report]]:
+    """Yield the answers about jobs that the demo cluster does not have."""
+    example = "examples/resnet.yaml"
+    shapes = (("4", "8", "5000"), ("2", "8", "0"), ("3", "16", "0"))
+    manifests = Manifests(lambda: "default")
+    manifests.read([str(ROOT / example)])
+    snapshot = offline.demo("1.8", join=manifests.join)
+    yield f"fit -f {example} --demo", fit(snapshot, manifests.submitted())
+    for pods, gpus, priority in shapes:
+        manifests = Manifests(lambda: "default", overrides=Overrides(int(priority)))
+        manifests.add_shape("shape", int(pods), {"nvidia.com/gpu": gpus}, "SpineLayer")
+        snapshot = offline.demo("1.8", join=manifests.join)
+        flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
+        yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
+
+
+def _places(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
+    yield "topo --shape 8gpu --members 2 --demo", with_shape(topo(snapshot), snapshot, parsed(snapshot, "8gpu", 2))
+    yield "node node-1 --demo", node_report(snapshot, "node-1")
+    tree = build(snapshot.topologies, snapshot.nodes)
+    if isinstance(tree, Tree):
+        yield "domain block-2 --demo", domain_report(snapshot, tree, domains_named(tree, "block-2")[0])
 
 
 def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:
@@ -139,6 +180,10 @@ def golden() -> dict[Path, str]:
             path = GOLDEN / f"{cluster}.{name}.txt"
             screen = f"$ kubectl koord {line}\n{text(report, style=style, topo_options=options)}\n"
             files[path] = files.get(path, "") + screen
+    demo = offline.demo("1.8")
+    job = _subject(demo, "train/one-short")
+    files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
+    files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))
     return files
 
 
@@ -181,7 +226,7 @@ def main() -> None:
     files[PAGE] = page(files)
     if parser.parse_args().write:
         GOLDEN.mkdir(exist_ok=True)
-        for path in set(GOLDEN.glob("*.txt")) - set(files):
+        for path in set(GOLDEN.iterdir()) - set(files):
             path.unlink()
         for path, content in files.items():
             path.write_text(content, encoding="utf-8")

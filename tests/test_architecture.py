@@ -15,6 +15,7 @@ NO_SENTENCES = {
     "render/pages/manual.py": {"Why: {}"},  # a label
     "render/shown.py": {r"{}(?: on {})?(?: \([^()]*\))?", r"(?<![^\s(])({}(?:, {})+)(?: and ({}))?"},  # patterns
     "render/terminal.py": {"bold red"},  # a style
+    "render/web/html.py": {"<!DOCTYPE html>\n{}\n"},  # how a page begins
 }
 """Texts of two words that are no sentences of ours, by module."""
 

@@ -74,7 +74,7 @@ def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> No
 
     read = """
 from kubectl_koord.cluster import files, kinds
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 
 collector = Collector()
 content = '{"kind": "Switch", "metadata": {"name": "s1"}, "spec": {"ports": 48}}'

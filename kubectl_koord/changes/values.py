@@ -7,18 +7,15 @@ from typing import Any
 
 from msgspec import Struct, structs
 
+from kubectl_koord.changes.settings import PREFIX, SPEC, TIMEOUT, Fields, Where, key_of
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.gangs import GatherRule
-from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.wording.answers import changes as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.suggestions import near
 
-PREFIX = "gang.scheduling.koordinator.sh/"
-SPEC = PREFIX + "network-topology-spec"
-TIMEOUT = "spec.scheduleTimeoutSeconds"
 _MODES = ("Strict", "NonStrict")
 _POLICIES = ("only-waiting", "waiting-and-running", "once-satisfied")
 _STEP = re.compile(r"(\d+)(h|m|s)")
@@ -30,7 +27,10 @@ class RefusedError(ValueError):
 
 
 class Wanted(Struct, frozen=True):
-    """What the user asks to set; empty means untouched. `multiples` and `groups` are as typed."""
+    """What the user asks to set; empty means untouched. `multiples` and `groups` are as typed.
+
+    `removed` holds what is to be removed: our names of settings, or full keys, as typed without the `-`.
+    """
 
     must_gather: tuple[str, ...] = ()
     prefer_gather: tuple[str, ...] = ()
@@ -40,29 +40,74 @@ class Wanted(Struct, frozen=True):
     groups: tuple[str, ...] = ()
     waiting_time: str = ""
     total: int | None = None
+    min_member: int | None = None
+    removed: tuple[str, ...] = ()
 
 
-def wanted_values(snapshot: Snapshot, group: PodGroup, wanted: Wanted) -> dict[str, str | int]:
-    """Return the value of each key that is to be set.
+class Owner(Struct, frozen=True):
+    """The gang that gets settings: its id, its minimum and topology spec as they are, and where its settings stand.
+
+    `snapshot` is None where only a manifest is at hand: then nobody knows which layers and gangs there are.
+    """
+
+    key: str
+    minimum: int
+    topology: str | None
+    where: Where
+    snapshot: Snapshot | None
+
+
+def wanted_values(owner: Owner, wanted: Wanted) -> Fields:
+    """Return the value of each field that is to be set, None of one that is to be removed.
 
     Raises:
         RefusedError: when a layer or a gang does not exist, or could not be read, or a value is invalid.
 
     """
-    values: dict[str, str | int] = {}
+    values = _set(owner, wanted)
+    for name in wanted.removed:
+        key = key_of(name, owner.where)
+        if not key:
+            raise RefusedError(sentences.no_setting(name))
+        if key in values:
+            raise RefusedError(sentences.set_and_removed(name))
+        values[key] = None
+    if not values:
+        raise RefusedError(sentences.NOTHING_TO_SET)
+    return values
+
+
+def _set(owner: Owner, wanted: Wanted) -> Fields:
+    values: Fields = {}
     if wanted.must_gather or wanted.prefer_gather or wanted.multiples:
-        values[SPEC] = _topology_spec(snapshot, group, wanted)
+        values[SPEC] = _topology_spec(owner, wanted)
     if wanted.mode:
         values[PREFIX + "mode"] = _one_of("--mode", wanted.mode, _MODES)
     if wanted.match_policy:
         values[PREFIX + "match-policy"] = _one_of("--match-policy", wanted.match_policy, _POLICIES)
     if wanted.groups:
-        values[PREFIX + "groups"] = _groups(snapshot, group, wanted.groups)
+        values[PREFIX + "groups"] = _groups(owner, wanted.groups)
     if wanted.waiting_time:
-        values[TIMEOUT] = seconds(wanted.waiting_time)
+        limit = seconds(wanted.waiting_time)
+        if owner.where == "PodGroup":
+            values[TIMEOUT] = limit
+        else:
+            values[PREFIX + "waiting-time"] = f"{limit}s"
+    values |= _numbers(owner, wanted)
+    return values
+
+
+def _numbers(owner: Owner, wanted: Wanted) -> Fields:
+    values: Fields = {}
+    minimum = owner.minimum
+    if wanted.min_member is not None:
+        minimum = wanted.min_member
+        if not 0 < minimum < 1 << 31:
+            raise RefusedError(sentences.minimum_out_of_range(minimum))
+        values[key_of("min-member", owner.where)] = minimum if owner.where == "PodGroup" else str(minimum)
     if wanted.total is not None:
-        if wanted.total < group.min_member:
-            raise RefusedError(sentences.total_below_minimum(wanted.total, group.min_member))
+        if wanted.total < minimum:
+            raise RefusedError(sentences.total_below_minimum(wanted.total, minimum))
         values[PREFIX + "total-number"] = str(wanted.total)
     return values
 
@@ -92,10 +137,10 @@ def seconds(written: str) -> int:
     return total
 
 
-def _topology_spec(snapshot: Snapshot, group: PodGroup, wanted: Wanted) -> str:
+def _topology_spec(owner: Owner, wanted: Wanted) -> str:
     rules: dict[str, GatherRule] = {}
     if not wanted.must_gather and not wanted.prefer_gather:
-        rules = {rule.layer: rule for rule in gangs.gather_rules(group.topology)[0] or ()}
+        rules = {rule.layer: rule for rule in gangs.gather_rules(owner.topology)[0] or ()}
     for layer in wanted.prefer_gather:
         rules[layer] = GatherRule(layer, "PreferGather")
     for layer in wanted.must_gather:
@@ -103,7 +148,8 @@ def _topology_spec(snapshot: Snapshot, group: PodGroup, wanted: Wanted) -> str:
     for layer, number in map(_multiple, wanted.multiples):
         rule = rules.get(layer, GatherRule(layer, "PreferGather"))
         rules[layer] = structs.replace(rule, multiple=number)
-    _check_layers(snapshot, rules)
+    if owner.snapshot is not None:
+        _check_layers(owner.snapshot, rules)
     written: list[dict[str, Any]] = [
         {"layer": rule.layer, "strategy": rule.strategy}
         | ({"podCountMultiple": rule.multiple} if rule.multiple > 1 else {})
@@ -134,20 +180,26 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return next(iter(near(name, known, 1)), "")
 
 
-def _groups(snapshot: Snapshot, group: PodGroup, written: Sequence[str]) -> str:
-    known = gangs.all_gangs(snapshot)
-    wanted = [
-        name if "/" in name else f"{group.namespace}/{name}"
+def group_ids(written: Sequence[str], namespace: str) -> list[str]:
+    """Return the gang ids that were typed: names with commas between them, those without a namespace in this one."""
+    return [
+        name if "/" in name else f"{namespace}/{name}"
         for part in written
         for name in (piece.strip() for piece in part.split(","))
         if name
     ]
-    for key in wanted:
-        if key not in known:
-            refuse_unread(visibility.unread(snapshot, "members", key.partition("/")[0]))
-            raise RefusedError(sentences.no_gang(key, nearest(key, known)))
-    if group.key not in wanted:
-        raise RefusedError(sentences.groups_lack(group.key))
+
+
+def _groups(owner: Owner, written: Sequence[str]) -> str:
+    wanted = group_ids(written, owner.key.partition("/")[0])
+    if owner.snapshot is not None:
+        known = gangs.all_gangs(owner.snapshot)
+        for key in wanted:
+            if key not in known:
+                refuse_unread(visibility.unread(owner.snapshot, "members", key.partition("/")[0]))
+                raise RefusedError(sentences.no_gang(key, nearest(key, known)))
+    if owner.key not in wanted:
+        raise RefusedError(sentences.groups_lack(owner.key))
     return json.dumps(sorted(set(wanted)))
 
 

@@ -9,7 +9,7 @@ import typer
 
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session
-from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, place
+from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, needs_more, place
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 from kubectl_koord.wording.suggestions import near
@@ -23,7 +23,8 @@ Options of every command, before or after the verb:
   -R, --recursive            with the folders within a folder
   --demo                     read the embedded demo cluster
   --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
-  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=
+  -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
+                             html, and for topo svg
   --color auto|always|never  when to use colour
   --request-timeout 10s      limit of a request (default: 30 s of silence)
   -v 6                       also show each request on standard error
@@ -103,7 +104,7 @@ def _verb_first(words: Sequence[str]) -> list[str]:
         return [*rest[1:], "--help"]
     if flags == ["--version"] and not rest:
         return ["version"]
-    if not flags and (not rest or (len(rest) == 1 and has_more(rest[0]))):
+    if not flags and (not rest or (len(rest) == 1 and needs_more(rest[0]))):
         return [*rest, "--help"]
     return [*rest[:1], *flags, *rest[1:]]
 

@@ -8,12 +8,12 @@ never fail. Typer is not imported: it would cost half the time.
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from kubectl_koord.cli import options
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verbs import VERBS, has_more
 from kubectl_koord.cluster.api.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -49,6 +49,11 @@ _STATIC: Mapping[str, tuple[str, ...]] = {
 }
 _PATHS = {
     "--snapshot": FILES,
+    "--endpoint": FILES,
+    "--log": FILES,
+    "--filename": FILES,
+    "-f": FILES,
+    "--index-order": FILES,
     "--kubeconfig": FILES,
     "--kuberc": FILES,
     "--certificate-authority": FILES,
@@ -58,6 +63,7 @@ _PATHS = {
 }
 _NAMED = {
     "--for": "gang",
+    "--like": "gang",
     "--domain": "domain",
     "--groups": "gang",
     "--must-gather": "layer",
@@ -70,6 +76,9 @@ _NAMED = {
 }
 # Only where a value may also be left out is it taken after `=` alone.
 _AFTER_EQUALS_ONLY = {"--dry-run"}
+# Not every kubectl knows these.
+_LATE = {"--as-user-extra", "--kuberc"}
+_SECONDS = 0.5
 
 
 class Line(Struct, frozen=True):
@@ -114,7 +123,8 @@ def _candidates(argv: Sequence[str]) -> tuple[list[str], str]:
         return _words(line, word)
     if equals:
         return _values(line, flag, value)
-    return _starting(word, _flags(line)), NO_FILES
+    found = _starting(word, _flags(line))
+    return [_described(line.verb, flag) for flag in _known(found)], NO_FILES
 
 
 def _read(typed: Sequence[str]) -> Line:
@@ -148,26 +158,67 @@ def _flags(line: Line) -> list[str]:
     return [name for name in (*own, *GLOBAL_FLAGS, *CONNECTION_FLAGS) if name.startswith("--")]
 
 
+def _described(verb: str, flag: str) -> str:
+    from kubectl_koord.cli import flag_texts
+
+    text = flag_texts.text(verb, flag)
+    return f"{flag}\t{text}" if text else flag
+
+
+def _known(flags: list[str]) -> list[str]:
+    """Leave out what kubectl would refuse: the one that asks (it tells its path), or the one that is found."""
+    if not _LATE & set(flags):
+        return flags
+    import shutil
+    import subprocess
+
+    kubectl = os.environ.get("KUBECTL_PATH") or shutil.which("kubectl")
+    known = ""
+    if kubectl:
+        ask = [kubectl, "options"]
+        known = subprocess.run(  # noqa: S603 - what the user's kubectl takes
+            ask, capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL
+        ).stdout
+    return [flag for flag in flags if flag not in _LATE or f"{flag}=" in known]
+
+
 def _words(line: Line, word: str) -> tuple[list[str], str]:
     if not line.verb and not line.words:
         verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
         return _starting(word, verbs), NO_FILES
     row = VERBS.get(line.verb)
     expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
+    if not line.words and has_more(line.verb):
+        behind = ((name.partition(" "), verb) for name, verb in VERBS.items())
+        targets = (f"{name[2]}\t{verb.about}" for name, verb in behind if name[2] and name[0] == line.verb)
+        return _starting(word, targets), NO_FILES
     if not expected:
         return [], NO_FILES
-    if expected[0] == "target":
-        targets = (name.partition(" ")[2] + f"\t{verb.about}" for name, verb in VERBS.items() if " " in name)
-        return _starting(word, targets), NO_FILES
-    if expected[0] == "code":
-        return _starting(word, _codes()), NO_FILES
+    if expected[0] == "file":
+        return [], FILES
+    if expected[0] in _OF_PROGRAM:
+        return _starting(word, _OF_PROGRAM[expected[0]](line.verb)), NO_FILES
     return _named(line, expected[0], word), NO_FILES
 
 
-def _codes() -> list[str]:
+def _targets(verb: str) -> list[str]:
+    """Return the verbs behind a verb."""
+    behind = f"{verb} "
+    return [f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind)]
+
+
+def _codes(_verb: str) -> list[str]:
     from kubectl_koord.reports import codes
 
     return [code for _, group in codes.GROUPS for code in group]
+
+
+_OF_PROGRAM: "Mapping[str, Callable[[str], Iterable[str]]]" = {
+    "target": _targets,
+    "shell": lambda _verb: options.SHELLS,
+    "code": _codes,
+}
+"""What can stand for a word, of the program's own."""
 
 
 def _causes() -> tuple[str, ...]:
@@ -180,6 +231,8 @@ def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
+    if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
+        return [], FILES
     if flag in _NAMED:
         return _named(line, _NAMED[flag], value), NO_FILES
     if flag == "--cause":

@@ -10,6 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from kubectl_koord.cli.options import DOCUMENTS
 from kubectl_koord.cli.session import write
 from kubectl_koord.cluster.api.connection import request_timeout
 from kubectl_koord.errors import KoordError
@@ -56,6 +57,8 @@ def follow_options(session: "Session", gang: str, *, watch: bool, until: str, ti
         raise KoordError("error: --timeout needs --until")
     if not (watch or until):
         return None
+    if watch and session.options.output in DOCUMENTS:
+        raise KoordError(f"error: -o {session.options.output} cannot be used with --watch")
     if not session.options.is_live:
         raise KoordError("error: --watch and --until need a live cluster")
     if until and not gang:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubectl_koord import leaving
 from kubectl_koord.cli import verbs
-from kubectl_koord.cli.options import take_globals
+from kubectl_koord.cli.options import check_output, take_globals
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -65,10 +65,10 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    name = verbs.named(words)
-    leaving.say(leaving.NOTHING_SENT if verbs.changes(name) else "")
-    reads = name in verbs.VERBS and verbs.VERBS[name].live and not {*verbs.VERBS[name].offline} & {*words}
-    needs_cluster = chosen.is_live and reads and not _HELP & set(words)
+    name = verbs.in_full(words)
+    check_output(chosen, name if name in verbs.VERBS else "")
+    leaving.say(leaving.NOTHING_SENT if verbs.may_change(words) else "")
+    needs_cluster = chosen.is_live and verbs.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke

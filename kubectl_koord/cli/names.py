@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, field
 
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import offline
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import Transport
@@ -89,8 +89,8 @@ def _look_up(
 
 def _snapshot(chosen: Globals) -> Snapshot:
     if chosen.demo:
-        return source.demo("")
-    return source.from_files([name for name in chosen.snapshots if name != _STDIN], "")
+        return offline.demo("")
+    return offline.from_files([name for name in chosen.snapshots if name != _STDIN], "")
 
 
 def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> list[str]:

@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from kubectl_koord.cli import verbs
 from kubectl_koord.errors import KoordError
 
-FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=")
+FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
+DOCUMENTS = ("html", "svg")
 VERSIONS = ("1.7", "1.8", "main")
 COLOURS = ("auto", "always", "never")
+SHELLS = ("bash", "zsh", "fish")
 _WITH_VALUE = {
     "--snapshot": "snapshot",
     "--koordinator-version": "version",
@@ -23,7 +26,10 @@ GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
 
 class Globals(NamedTuple):
-    """Where to read from, whose behaviour to reproduce, how to print. Empty means not given."""
+    """Where to read from, whose behaviour to reproduce, how to print. Empty means not given.
+
+    `file` is where a verb writes to that writes a file: `-o` names that, then, and no format.
+    """
 
     snapshots: tuple[str, ...] = ()
     demo: bool = False
@@ -31,11 +37,17 @@ class Globals(NamedTuple):
     output: str = ""
     colour: str = "auto"
     recursive: bool = False
+    file: str = ""
 
     @property
     def is_text(self) -> bool:
         """Whether the answer is printed as text for people."""
         return self.output in {"", "wide"}
+
+    @property
+    def is_page(self) -> bool:
+        """Whether the answer is laid out for people: as text, as an HTML page, as a picture."""
+        return self.is_text or self.output in DOCUMENTS
 
     @property
     def is_live(self) -> bool:
@@ -67,7 +79,19 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             found[option[0]].append(option[1])
         else:
             rest.append(word)
-    return _checked(found, demo=demo)._replace(recursive=recursive), rest
+    file = _file(found["output"]) if verbs.writes_file(rest) else ""
+    return _checked(found, demo=demo)._replace(recursive=recursive, file=file), rest
+
+
+def check_output(chosen: Globals, verb: str) -> None:
+    """Refuse a format that a verb does not have.
+
+    Raises:
+        KoordError: naming the verb that has it.
+
+    """
+    if chosen.output == "svg" and verb and verb != "topo":
+        raise KoordError("error: -o svg is for topo")
 
 
 def name_given(name: str | None) -> str:
@@ -112,6 +136,20 @@ def _option(word: str, words: Iterator[str]) -> tuple[str, str] | None:
             raise KoordError(f"error: flag needs an argument: {flag}")
         value = following
     return _WITH_VALUE[flag], value
+
+
+def _file(output: list[str]) -> str:
+    """Take the name of a file from where else a format stands.
+
+    Raises:
+        KoordError: for a format: hardly anybody wants a file of that name.
+
+    """
+    file = output.pop() if output else ""
+    output.clear()
+    if file in FORMATS or file.startswith(("jsonpath=", "custom-columns=")):
+        raise KoordError(f"error: -o {file}: this command writes a file, as in -o cluster.json.gz")
+    return file
 
 
 def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from kubectl_koord.cli.options import Globals
+from kubectl_koord.cli.options import DOCUMENTS, Globals
 from kubectl_koord.cli.output.listing import WHOLE
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
-    from kubectl_koord.cluster.source import EarlyLook
+    from kubectl_koord.cluster.source import EarlyLook, Join
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
     from kubectl_koord.engine.subjects import Subject
@@ -55,22 +55,36 @@ class Session:
             return self.connection.namespace or "default"
         return self.transport.namespace()
 
-    def snapshot(self, kinds: Sequence[str], early: "EarlyLook | None" = None) -> "Snapshot":
-        """Return the cluster, read now; of a live one only the named kinds, and `early` is called as `source` says."""
+    def snapshot(
+        self,
+        kinds: Sequence[str],
+        early: "EarlyLook | None" = None,
+        later: Sequence[str] = (),
+        join: "Join | None" = None,
+    ) -> "Snapshot":
+        """Return the cluster, read now: of a live one only the named kinds; `early` and `join` are as `source` says.
+
+        `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
+        """
         from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster import offline, source
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
-            return source.demo(self.options.version, installed=source.asks_about_installation(kinds))
+            installed = source.asks_about_installation(kinds)
+            return offline.demo(self.options.version, installed=installed, join=join)
         seen: dict[str, int] = {}
         with Progress(sys.stderr, seen):
             if self.options.snapshots:
                 installed = source.asks_about_installation(kinds)
-                return source.from_files(self._files(), self.options.version, seen, installed=installed)
-            if self.options.is_text:
+                wanted = (*kinds, *later)
+                return offline.from_files(
+                    self.files(), self.options.version, seen, kinds=wanted, installed=installed, join=join
+                )
+            if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            return source.live(self.live_transport(), kinds, self.namespace, self.options.version, seen, early)
+            transport, version = self.live_transport(), self.options.version
+            return source.live(transport, kinds, self.namespace, version, seen, early, join)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.
@@ -85,14 +99,15 @@ class Session:
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
-        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster import offline, source
 
         if self.options.demo:
-            return source.demo(self.options.version, traced=True)
-        return source.from_files(self._files(), self.options.version, traced=True)
+            return offline.demo(self.options.version, traced=True)
+        return offline.from_files(self.files(), self.options.version, kinds=source.TRACED, traced=True)
 
-    def _files(self) -> tuple[str, ...]:
-        from kubectl_koord.cluster.folders import files_of
+    def files(self) -> tuple[str, ...]:
+        """Return the files that are read in place of a cluster, those of folders among them."""
+        from kubectl_koord.cluster.reading.folders import files_of
 
         return files_of(self.options.snapshots, recursive=self.options.recursive)
 
@@ -184,10 +199,12 @@ class Session:
         from kubectl_koord.render.shown import EVERYTHING
 
         self.exit_code = EXIT_CODES[report.verdict]
-        report = self.listing.applied(report, as_text=self.options.is_text)
+        report = self.listing.applied(report, as_text=self.options.is_page)
         if self.options.is_text:
             shown = EVERYTHING if self.everything else None
             text = show.text(report, style=self.style(), topo_options=topo, shown=shown, columns=self._columns())
+        elif self.options.output in DOCUMENTS:
+            text = show.to_hand_on(report, self.options.output, topo_options=topo, columns=self._columns())
         elif more_follow and self.options.output in {"json", "yaml"}:
             is_json = self.options.output == "json"
             text = structured.to_json_line(report) if is_json else "---\n" + structured.to_yaml(report)

@@ -16,11 +16,24 @@ class Verb:
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
     One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
     completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag; with
-    a flag that is `offline` it reads nothing.
+    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag, and it sends
+    none without the flag `only_with`. With a flag of `offline` it reads no cluster. Where it `writes` a file, `-o`
+    names that.
     """
 
-    __slots__ = ("about", "dry_runs", "flags", "live", "module", "offline", "repeats", "sends", "words")
+    __slots__ = (
+        "about",
+        "dry_runs",
+        "flags",
+        "live",
+        "module",
+        "offline",
+        "only_with",
+        "repeats",
+        "sends",
+        "words",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -33,6 +46,8 @@ class Verb:
         repeats: bool = False,
         dry_runs: tuple[str, ...] = (),
         sends: tuple[str, ...] = (),
+        writes: bool = False,
+        only_with: str = "",
         offline: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
@@ -44,12 +59,30 @@ class Verb:
         self.repeats = repeats
         self.dry_runs = dry_runs
         self.sends = sends
+        self.writes = writes
+        self.only_with = only_with
         self.offline = offline
 
 
 _DRY_RUNS = ("none", "client", "server")
 _OF_LISTS = {"--sort-by": True, "--limit": True, "--no-headers": False}
-_OF_CHANGES = {"--dry-run": True, "--yes": False, "-y": False, "--overwrite": False}
+_SENDS = ("", "none", "server")
+_YES = {"--yes": False, "-y": False}
+_OF_CHANGES = {"--dry-run": True, **_YES, "--overwrite": False, "--field-manager": True}
+_OF_GANGS = {
+    "--must-gather": True,
+    "--prefer-gather": True,
+    "--multiple": True,
+    "--mode": True,
+    "--match-policy": True,
+    "--groups": True,
+    "--waiting-time": True,
+    "--total": True,
+    "--min-member": True,
+}
+_ALL = {"--all": False}
+_OF_ENDPOINTS = {"--endpoint": True, "--port": True}
+_OF_LOGS = {"--log": True, **_ALL}
 
 VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
@@ -66,6 +99,21 @@ VERBS: "Mapping[str, Verb]" = {
             "--members": True,
             "--all": False,
         },
+    ),
+    "topo init": Verb(
+        "propose a ClusterNetworkTopology from the labels of the nodes",
+        live=True,
+        flags={"--diff": False, "--apply": False, "--dry-run": True, **_YES, "--field-manager": True},
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+        only_with="--apply",
+    ),
+    "topo label": Verb(
+        "give nodes the labels of their layers, out of a file",
+        live=True,
+        flags={"--filename": True, "-f": True, **_OF_CHANGES},
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
     ),
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
@@ -140,8 +188,66 @@ VERBS: "Mapping[str, Verb]" = {
         dry_runs=("client", "server"),
         sends=("server",),
     ),
+    "fit": Verb(
+        "show whether a job would be placed before it is submitted",
+        module="fit",
+        live=True,
+        flags={
+            "--filename": True,
+            "-f": True,
+            "--pods": True,
+            "--request": True,
+            "--must-gather": True,
+            "--like": True,
+            "--priority": True,
+            "--priority-class": True,
+            "--count": False,
+            "--detailed-exit-code": False,
+            "--all": False,
+        },
+    ),
     "why-preempted": Verb(
         "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
+    ),
+    "scheduler": Verb(
+        "show what the scheduler remembers beside the objects, and read its log",
+        module="scheduler",
+        words=("target",),
+    ),
+    "scheduler gangs": Verb("show every gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler gang": Verb(
+        "show one gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS, words=("gang",)
+    ),
+    "scheduler node": Verb(
+        "show the pods of a node as the scheduler counts them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+    ),
+    "scheduler quotas": Verb(
+        "show the quotas as the scheduler counts them", live=True, flags=_OF_ENDPOINTS | _ALL, words=("quota",)
+    ),
+    "scheduler devices": Verb(
+        "show the devices as the scheduler's books say", live=True, flags=_OF_ENDPOINTS | _ALL, words=("node",)
+    ),
+    "scheduler numa": Verb("show who has bound which CPUs of a node", live=True, flags=_OF_ENDPOINTS, words=("node",)),
+    "scheduler reservations": Verb(
+        "show the Reservations on a node, and who draws on them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+    ),
+    "scheduler services": Verb("show which paths the scheduler answers", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler scores": Verb("show out of a log how nodes scored", flags=_OF_LOGS, words=("pod",)),
+    "scheduler filters": Verb("show out of a log which plugin refused a node", flags=_OF_LOGS, words=("pod",)),
+    "scheduler diagnosis": Verb("show out of a log what was noted of attempts", flags=_OF_LOGS, words=("pod",)),
+    "snapshot": Verb(
+        "write what the commands read to a file, without secrets",
+        module="snapshot",
+        live=True,
+        flags={"--anonymize": False, "--label": True},
+        writes=True,
+    ),
+    "diff": Verb(
+        "show which domains, nodes and pods differ between two snapshots",
+        module="diff",
+        live=True,
+        flags={"--for": True, "--request": True, "--all": False},
+        words=("file", "file"),
     ),
     "doctor": Verb(
         "find what is wrong with the installation, topology, devices and gangs",
@@ -152,34 +258,42 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
     "version": Verb("show the version of this plugin", module="version"),
+    "completion": Verb("complete kubectl-koord in bash, zsh or fish", module="completion", words=("target",)),
+    "completion bash": Verb("print the script for bash"),
+    "completion zsh": Verb("print the script for zsh"),
+    "completion fish": Verb("print the script for fish"),
+    "completion install": Verb("write the script to the home folder", words=("shell",)),
     "annotate": Verb(
         "set gang and topology annotations",
         module="annotate",
         live=True,
         words=("target",),
-        sends=("", "none", "server"),
+        sends=_SENDS,
     ),
     "annotate podgroup": Verb(
-        "set the annotations of a PodGroup",
-        flags={
-            "--must-gather": True,
-            "--prefer-gather": True,
-            "--multiple": True,
-            "--mode": True,
-            "--match-policy": True,
-            "--groups": True,
-            "--waiting-time": True,
-            "--total": True,
-            **_OF_CHANGES,
-        },
+        "set the settings of a PodGroup, or of manifests",
+        live=True,
+        flags={**_OF_GANGS, "--filename": True, "-f": True, **_OF_CHANGES},
         words=("podgroup",),
         dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+        offline=("-f", "--filename"),
     ),
-    "annotate pods": Verb(
-        "set the topology index of pods",
-        flags={"--index": False, **_OF_CHANGES},
+    "annotate gang": Verb(
+        "set the settings of a gang's whole group, or of pods without a PodGroup",
+        live=True,
+        flags={**_OF_GANGS, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
+        sends=_SENDS,
+    ),
+    "annotate pods": Verb(
+        "set the topology index and selector of pods",
+        live=True,
+        flags={"--index": False, "--index-order": True, "--topology-selector": True, **_OF_CHANGES},
+        words=("gang",),
+        dry_runs=_DRY_RUNS,
+        sends=_SENDS,
     ),
 }
 """In the order in which help shows them."""
@@ -200,11 +314,46 @@ def named(words: "Sequence[str]") -> str:
     return next(iter(words[at:]), "")
 
 
+def in_full(words: "Sequence[str]") -> str:
+    """Return the verb of words without global options, with the one that stands behind it: `topo init`."""
+    verb = named(words)
+    flags = VERBS[verb].flags if verb in VERBS else {}
+    rest = iter(words[place(words) :])
+    for word in rest:
+        if flags.get(word):
+            next(rest, None)
+        elif word not in {"--", verb} and not word.startswith("-"):
+            return f"{verb} {word}" if f"{verb} {word}" in VERBS else verb
+    return verb
+
+
 def may_send(words: "Sequence[str]") -> bool:
     """Tell whether the command that these words are, without global options, may send requests other than GET."""
-    verb = VERBS.get(named(words))
+    verb = VERBS.get(in_full(words))
     dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
-    return verb is not None and (dry_runs[-1] if dry_runs else "") in verb.sends
+    if verb is None or (verb.only_with and verb.only_with not in words):
+        return False
+    return (dry_runs[-1] if dry_runs else "") in verb.sends
+
+
+def reads_cluster(words: "Sequence[str]") -> bool:
+    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
+    name = in_full(words)
+    if name not in VERBS or any(_is_one(flag, words) for flag in VERBS[name].offline):
+        return False
+    return VERBS[name].live and (name != "diff" or "-" in words)
+
+
+def _is_one(flag: str, words: "Sequence[str]") -> bool:
+    """Tell whether a flag with a value is among words: also `--flag=value`, and `-fvalue` of a short one."""
+    beginning = f"{flag}=" if flag.startswith("--") else flag
+    return any(word == flag or word.startswith(beginning) for word in words)
+
+
+def writes_file(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are, without global options, writes a file that `-o` names."""
+    verb = VERBS.get(named(words))
+    return verb is not None and verb.writes
 
 
 def has_more(verb: str) -> bool:
@@ -212,6 +361,17 @@ def has_more(verb: str) -> bool:
     return any(name.startswith(f"{verb} ") for name in VERBS)
 
 
+def needs_more(verb: str) -> bool:
+    """Tell whether one of the verbs behind it must be given: it does nothing alone."""
+    return verb in VERBS and "target" in VERBS[verb].words
+
+
 def changes(verb: str) -> bool:
     """Tell whether this verb changes the cluster unless it is told to make a dry run."""
     return verb in VERBS and "" in VERBS[verb].sends
+
+
+def may_change(words: "Sequence[str]") -> bool:
+    """Tell whether the command that these words are changes the cluster unless it is told to make a dry run."""
+    verb = in_full(words)
+    return changes(verb) and (VERBS[verb].only_with in {"", *words})

@@ -1,6 +1,7 @@
 """The only module that changes anything in a cluster."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -9,6 +10,8 @@ from msgspec import Struct
 
 from kubectl_koord.cluster.api.replies import failure, message_of, status_of
 from kubectl_koord.cluster.api.transport import Reply, Transport
+from kubectl_koord.cluster.bounds import BOUNDS
+from kubectl_koord.errors import KoordError
 
 FIELD_MANAGER = "kubectl-koord"
 
@@ -37,22 +40,79 @@ class EvictionAnswer(Struct, frozen=True):
         return self.verdict in ("allowed", "gone")
 
 
-def patch(transport: Transport, path: str, patch: Mapping[str, Any], *, dry_run_server: bool) -> Reply:
-    """Send a JSON merge patch to the object at `path` and return the answer.
+class ConflictError(KoordError):
+    """The object is newer than the one that was read, or is there already: nothing was changed."""
+
+
+def read(transport: Transport, path: str) -> dict[str, Any]:
+    """Return the object at `path` as it is now.
+
+    Raises:
+        KoordError: `Error from server (NotFound): ...` and so on, when there is none, or it is no object.
+
+    """
+    with closing(transport.open(path)) as body:
+        content = body.read(BOUNDS.object_bytes)
+    if body.status not in _DONE:
+        raise failure(body.status, content, path)
+    return _object(content, path)
+
+
+def patch(
+    transport: Transport,
+    path: str,
+    patch: Mapping[str, Any],
+    *,
+    dry_run_server: bool,
+    field_manager: str = FIELD_MANAGER,
+) -> dict[str, Any]:
+    """Send a JSON merge patch to the object at `path` and return the object as it is now.
 
     With `metadata.resourceVersion` in the patch the server refuses to change a newer object.
     With `dry_run_server` it checks everything and stores nothing.
 
     Raises:
-        KoordError: `Error from server (Conflict): ...` and so on, when it was not done.
+        ConflictError: when the object is newer.
+        KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
 
     """
-    query = f"fieldManager={FIELD_MANAGER}{'&dryRun=All' if dry_run_server else ''}"
-    whole = f"{path}{'&' if '?' in path else '?'}{query}"
-    reply = transport.send("PATCH", whole, msgspec.json.encode(patch), _MERGE_PATCH)
+    return _sent(transport, ("PATCH", path, _MERGE_PATCH), patch, field_manager, dry_run_server=dry_run_server)
+
+
+def create(
+    transport: Transport, path: str, manifest: Mapping[str, Any], *, dry_run_server: bool, field_manager: str
+) -> dict[str, Any]:
+    """Create an object in the list at `path` and return it; one of the same name stays as it is.
+
+    Raises:
+        ConflictError: when there is one of this name.
+        KoordError: `Error from server (Forbidden): ...` and so on, when it was not done.
+
+    """
+    return _sent(transport, ("POST", path, "application/json"), manifest, field_manager, dry_run_server=dry_run_server)
+
+
+def _sent(
+    transport: Transport, way: tuple[str, str, str], body: Mapping[str, Any], manager: str, *, dry_run_server: bool
+) -> dict[str, Any]:
+    method, path, content_type = way
+    query = f"?fieldManager={quote(manager, safe='')}{'&dryRun=All' if dry_run_server else ''}"
+    reply = transport.send(method, path + query, msgspec.json.encode(body), content_type)
+    if reply.status == _CONFLICT:
+        raise ConflictError(failure(reply.status, reply.body, path).message)
     if reply.status not in _DONE:
         raise failure(reply.status, reply.body, path)
-    return reply
+    return _object(reply.body, path)
+
+
+def _object(content: bytes, path: str) -> dict[str, Any]:
+    try:
+        decoded = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        decoded = None
+    if not isinstance(decoded, dict):
+        raise KoordError(f"error: the server's answer to {path} is no object")
+    return decoded
 
 
 def evict_dry_run(transport: Transport, namespace: str, name: str, uid: str = "") -> EvictionAnswer:

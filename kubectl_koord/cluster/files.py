@@ -5,23 +5,21 @@ Lists are decoded slice by slice (see `stream`; YAML item by item), also packed 
 
 import io
 import re
-import sys
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError
-from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
-from kubectl_koord.cluster.list_head import LONGEST_HEAD, Rejoined, Source, beginning
-from kubectl_koord.cluster.stream import SLICE, Slice, read_slices
+from kubectl_koord.cluster import recorded
+from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.kinds import WIRE_TYPES
+from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.opening import opened, unpacked
+from kubectl_koord.cluster.reading.stream import SLICE, Slice, read_slices
 from kubectl_koord.errors import KoordError
 
 _KIND_FIRST = re.compile(rb'\{\s*"apiVersion":\s*"[^"\\]*",\s*"kind":\s*"([A-Za-z]+)"')
-_GZIP = b"\x1f\x8b"
 _BEGINS_JSON = {b"{", b"[", b""}
 _LONGEST_NAME = 253
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -51,75 +49,13 @@ def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: 
     """
     meter = Meter(bounds)
     for name in names:
-        with _opened(name) as source:
+        with opened(name) as source:
             _File(name, collector, meter).read(source, size)
 
 
 def take(name: str, content: bytes, collector: Collector) -> None:
     """Take every object of one file's content; the name is for error messages."""
     _File(name, collector, Meter()).read(io.BytesIO(content), SLICE)
-
-
-def missing_kinds(collector: Collector) -> tuple[str, ...]:
-    """Return the kinds that answers rest on and that the input holds nothing of."""
-    return tuple(name for name, kind in KINDS.items() if kind.in_files and name not in collector.kinds)
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[Source]:
-    """Open a file for the time of its reading; what goes wrong in that time is an error that names it."""
-    try:
-        if name == "-":
-            if sys.stdin is None:
-                raise KoordError("error: standard input is closed")
-            yield _Stream(sys.stdin.buffer)
-        else:
-            with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
-                yield _Stream(file)
-    except TooLargeError as problem:
-        raise KoordError(f"error: {name}: {problem}") from None
-    except (EOFError, zlib.error) as problem:
-        raise KoordError(f"error: {name}: broken gzip: {problem}") from None
-    except OSError as problem:
-        if problem.errno is None:  # the sum or the head of a packed file
-            raise KoordError(f"error: {name}: broken gzip: {problem}") from None
-        raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
-
-
-class _Stream:
-    """A file as a `Source`; `fault` is what its library raises where it cannot unpack."""
-
-    def __init__(self, file: Any, fault: type[Exception] = zlib.error) -> None:  # noqa: ANN401 - of any library
-        self._file = file
-        self._fault = fault
-
-    def read(self, size: int = -1, /) -> bytes:
-        try:
-            content: bytes = self._file.read(size)
-        except self._fault as problem:
-            raise zlib.error(str(problem)) from None
-        return content
-
-    def readinto(self, buffer: bytearray | memoryview, /) -> int:
-        view = memoryview(buffer)
-        filled = 0
-        try:
-            while filled < len(view) and (count := self._file.readinto(view[filled:])):
-                filled += count
-        except self._fault as problem:
-            raise zlib.error(str(problem)) from None
-        return filled
-
-
-def _unpacked(packed: Source) -> Source:
-    """Return what a gzipped source holds; isal is twice as fast as the standard library, where it is installed."""
-    try:
-        from isal import igzip, isal_zlib  # noqa: PLC0415
-    except ImportError:
-        from gzip import GzipFile  # noqa: PLC0415
-
-        return _Stream(GzipFile(fileobj=packed))  # type: ignore[call-overload]
-    return _Stream(igzip.IGzipFile(fileobj=packed), isal_zlib.IsalError)
 
 
 class _File:
@@ -134,11 +70,7 @@ class _File:
 
     def read(self, source: Source, size: int) -> None:
         """Take everything."""
-        head = source.read(LONGEST_HEAD)
-        if head.startswith(_GZIP):
-            source = _unpacked(Rejoined(head, source))
-            head = source.read(LONGEST_HEAD)
-        source = Rejoined(head, source)
+        head, source = unpacked(source)
         if head.lstrip()[:1] in _BEGINS_JSON:
             self._read_json(source, size)
         else:
@@ -170,7 +102,7 @@ class _File:
     def _values(self, source: Source) -> Iterator[Any]:
         import yaml  # noqa: PLC0415  (30 ms that JSON input need not pay)
 
-        from kubectl_koord.cluster.yaml_objects import read_objects  # noqa: PLC0415
+        from kubectl_koord.cluster.reading.yaml_objects import read_objects  # noqa: PLC0415
 
         try:
             yield from read_objects(source, self._meter)
@@ -226,6 +158,9 @@ class _File:
             kind = leading[1].decode() if leading else msgspec.json.decode(raw, type=_Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe(bytes(raw))} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
+                return
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
@@ -253,6 +188,9 @@ class _File:
             kind = msgspec.convert(value, _Kind).kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
+            if kind == recorded.KIND:
+                self._collector.recording = msgspec.convert(value, recorded.Recording)
+                return
             if kind not in WIRE_TYPES:
                 if kind.endswith("List"):
                     msgspec.convert(value, _Head)  # `items` that are none must not count as none at all

@@ -3,15 +3,11 @@
 All that reads objects derives from these rows. Only of nodes and pods is more kept than one value: see the collector.
 """
 
-from collections.abc import Callable, Hashable
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
-from urllib.parse import quote
+from typing import Any
 
-from msgspec import Struct
-
-from kubectl_koord.cluster.api.replies import CRD_GROUPS
-from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
 from kubectl_koord.cluster.objects import (
+    admission,
     devices,
     disruption,
     events,
@@ -28,73 +24,9 @@ from kubectl_koord.cluster.objects import (
     storage,
     topology,
 )
-from kubectl_koord.cluster.objects.fields.meta import Meta, namespace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
-
-W = TypeVar("W")
-V = TypeVar("V")
-
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor"]
-
-
-def bare_name(meta: Meta) -> str:
-    """Return the name."""
-    return meta.name
-
-
-def whole_name(meta: Meta) -> str:
-    """Return namespace/name."""
-    return f"{namespace(meta)}/{meta.name}"
-
-
-def pair(meta: Meta) -> tuple[str, str]:
-    """Return namespace and name."""
-    return namespace(meta), meta.name
-
-
-class Kind(Struct, Generic[W, V], frozen=True):
-    """One kind.
-
-    Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
-    where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes, claims, traces and doctor, which are read on their own.
-
-    It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
-    in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
-    unless `is_gap` is false; a file without any object of the kind has one, too, unless `in_files` is false.
-    """
-
-    name: str
-    wire_type: type[W]
-    api: str
-    plural: str
-    key: Callable[[Meta], Hashable]
-    needed_by: Need
-    value: Callable[[W], V | None] | None = None
-    home: str = ""
-    query: str = ""
-    narrows: bool = False
-    is_gap: bool = True
-    in_files: bool = True
-
-    @property
-    def of_koordinator(self) -> bool:
-        """Whether Koordinator's CRDs define it."""
-        return self.api.startswith(CRD_GROUPS)
-
-    def path(self, namespace: str = "") -> str:
-        """Return the path of the objects of a namespace, or of all for none."""
-        within = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-        return f"{self.api}{within}/{self.plural}"
-
-    def request(self, query: str | None = None) -> ListRequest:
-        """Return how it is listed, perhaps with another query."""
-        wanted = self.query if query is None else query
-        suffix = f"?{wanted}" if wanted else ""
-        narrowed = f"{self.api}/namespaces/{{namespace}}/{self.plural}{suffix}" if self.narrows else None
-        return ListRequest(self.name, f"{self.path(self.home)}{suffix}", narrowed)
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
@@ -277,6 +209,9 @@ RESOURCE_SLICE = Kind(
     "claims",
     resource_claims.device_slice,
 )
+LIMIT_RANGE = Kind(
+    "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
+)
 EVENT = Kind("Event", events.Event, "/apis/events.k8s.io/v1", "events", pair, "traces", events.event)
 PRIORITY_CLASS = Kind(
     "PriorityClass",
@@ -332,6 +267,9 @@ DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
 
 CLAIM_KINDS = _needed_by("claims")
 """What is read besides where a pending pod has a resource claim; where it is not served, there are none."""
+
+FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
+"""What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

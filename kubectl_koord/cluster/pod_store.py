@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kubectl_koord.model import pods
 
@@ -70,6 +70,19 @@ class _Line:
             yield from place.pods
         yield from self.waiting
         yield from self.finished
+
+
+class Store(Protocol):
+    """Objects by name: a dict, or what holds pods."""
+
+    def pop(self, key: Any, default: None, /) -> Any:  # noqa: ANN401
+        """Forget one."""
+
+    def clear(self) -> None:
+        """Forget all."""
+
+    def update(self, other: Any, /) -> None:  # noqa: ANN401
+        """Take over all of another."""
 
 
 class PodStore:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, Kind, Need
+from kubectl_koord.cluster.kind import Kind, Need
+from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS
 from kubectl_koord.model.installation import Right
 
 _ONE_NAME = "fieldSelector=metadata.name%3D"
@@ -16,6 +17,7 @@ _COMMANDS: Mapping[Need, tuple[str, ...]] = {
     "claims": _PENDING,
     "traces": ("why-preempted",),
     "doctor": ("doctor",),
+    "fit": ("fit",),
 }
 _HEAD = """\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -35,7 +37,10 @@ def rights() -> Mapping[str, Right]:
 
 
 def cluster_role() -> str:
-    """Return the smallest ClusterRole with which every command can read all that it reads, as YAML."""
+    """Return the smallest ClusterRole with which every command can read all objects that it reads, as YAML.
+
+    Without pods/proxy, which `scheduler` asks the leader through: in a ClusterRole it would reach every pod.
+    """
     found: dict[tuple[str, str], list[str]] = {}
     for kind in KINDS.values():
         found.setdefault((_group(kind), _only(kind)), []).append(kind.plural)

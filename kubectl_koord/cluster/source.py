@@ -4,17 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from importlib import resources
 from typing import TypeAlias
 from urllib.parse import quote
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -22,29 +20,36 @@ from kubectl_koord.cluster.kinds import (
     EVENT,
     KINDS,
     LEASE,
+    MUTATING,
     NETWORK_TOPOLOGY,
     NODE,
     POD,
     POD_GROUP,
-    PRIORITY_CLASS,
     VOLUME_KINDS,
 )
-from kubectl_koord.cluster.list_head import ListMeta
-from kubectl_koord.cluster.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.stream import read_page
+from kubectl_koord.cluster.reading.list_head import ListMeta
+from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
+from kubectl_koord.cluster.reading.stream import read_page
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
-_CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
+CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
 _OK, _NOT_FOUND = 200, 404
+
+
+TRACED = (POD.name, POD_GROUP.name, EVENT.name, DEPLOYMENT.name, CONFIG_MAP.name)
+"""The kinds in which preemption leaves traces."""
 
 _OF_TREE = {NETWORK_TOPOLOGY.name, NODE.name}
 
 EarlyLook: TypeAlias = Callable[[Mapping[str, NetworkTopology], Mapping[str, Node]], None]
 """Takes what the topology tree is made of, which is there long before the pods are."""
+
+Join: TypeAlias = Callable[[Collector, str], None]
+"""Adds to a cluster what is not in it, as if it had been made at this moment."""
 
 
 def requests(kinds: Sequence[str]) -> list[ListRequest]:
@@ -59,7 +64,7 @@ def requests(kinds: Sequence[str]) -> list[ListRequest]:
 
 def asks_about_installation(kinds: Sequence[str]) -> bool:
     """Tell whether these are the kinds of a question about how Koordinator is installed."""
-    return PRIORITY_CLASS.name in kinds
+    return MUTATING.name in kinds
 
 
 def live(
@@ -69,10 +74,12 @@ def live(
     chosen_version: str,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
+    join: Join | None = None,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
-    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all.
+    `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
+    all is there but for what pending pods use.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
@@ -81,18 +88,24 @@ def live(
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     found = read(transport, requests(kinds), namespace, collector, early)
     gaps = absorb(found, collector)
+    if join:
+        join(collector, now())
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     detect_version(transport, collector, chosen_version)
-    leases = found.values.get(LEASE.name)
-    lease_seen = _rfc_3339(leases.date) if isinstance(leases, Part) else None
     narrowed = namespace() if found.namespace_only else ""
-    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen)
+    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
     return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
+
+
+def lease_seen(found: "Lists[Part]") -> str | None:
+    """Return when the server listed leases (empty: it did not say), None where it did not."""
+    leases = found.values.get(LEASE.name)
+    return _rfc_3339(leases.date) if isinstance(leases, Part) else None
 
 
 def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
@@ -206,7 +219,7 @@ def at_this_moment(
 ) -> Snapshot:
     """Return the live cluster as it was collected, stamped with the time; `lease_seen` as the collector wants it."""
     return collector.snapshot(
-        moment=_now(),
+        moment=now(),
         source="cluster",
         gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
         chosen_version=chosen_version,
@@ -270,10 +283,11 @@ class Traces:
 
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""
-        return self._collector.snapshot(moment=_now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
+        return self._collector.snapshot(moment=now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
 
 
-def _now() -> str:
+def now() -> str:
+    """Return this moment."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -283,7 +297,7 @@ def _only_one_namespace(kind: str) -> Gap:
 
 def _crd_version(transport: Transport) -> str | None:
     try:
-        body = transport.open(_CRD)
+        body = transport.open(CRD)
         try:
             content = body.read(BOUNDS.object_bytes)
             return scheduler.from_explanation_schema(content) if body.status == _OK else None
@@ -291,41 +305,3 @@ def _crd_version(transport: Transport) -> str | None:
             body.close()
     except KoordError:
         return None
-
-
-def from_files(
-    names: Iterable[str],
-    chosen_version: str,
-    seen: dict[str, int] | None = None,
-    *,
-    traced: bool = False,
-    installed: bool = False,
-) -> Snapshot:
-    """Return the cluster that the files hold (`traced`: with a trace of every pod); what they hold not is absent.
-
-    `installed` tells whether how Koordinator is installed is wanted, too.
-    `seen` is counted up, by kind, while objects come.
-
-    Raises:
-        KoordError: naming the file, and the object and field in it, that cannot be read.
-
-    """
-    collector = Collector(seen=seen, traced=traced)
-    files.read(names, collector)
-    return _whole(collector, _now(), "file", chosen_version, installed=installed)
-
-
-def demo(chosen_version: str, *, traced: bool = False, installed: bool = False) -> Snapshot:
-    """Return the embedded demo cluster, at the moment for which it was made."""
-    collector = Collector(traced=traced)
-    files.take("demo", resources.files("kubectl_koord.cluster").joinpath("demo.json").read_bytes(), collector)
-    return _whole(collector, "2026-11-01T10:00:00Z", "demo", chosen_version, installed=installed)
-
-
-def _whole(collector: Collector, moment: str, source: str, chosen_version: str, *, installed: bool) -> Snapshot:
-    gaps = [
-        Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
-        for kind in files.missing_kinds(collector)
-    ]
-    snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
-    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.offer import Counts, Offer
 from kubectl_koord.engine.placement import PlacementPlan, domain_slots
 from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.reasons.nodes import (
@@ -16,7 +17,7 @@ from kubectl_koord.engine.reasons.nodes import (
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.slots import Counts, Offer, in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node

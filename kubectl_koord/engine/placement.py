@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import Offer, in_index_order
+from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Domain, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom

@@ -18,10 +18,12 @@ class Deployment(Struct, frozen=True):
 
 
 class PriorityClass(Struct, frozen=True):
-    """One PriorityClass."""
+    """One PriorityClass; `is_default` is globalDefault."""
 
     name: str
     value: int
+    is_default: bool = False
+    preemption_policy: str = ""
 
 
 class Webhooks(Struct, frozen=True):

@@ -132,7 +132,9 @@ class AttachedVolume(_Unevaluated, frozen=True, gc=False):
     name: str
 
 
-PodSettingCode: TypeAlias = Literal["npu-template", "scheduling-hint"]
+PodSettingCode: TypeAlias = Literal[
+    "npu-template", "scheduling-hint", "default-storage-class", "resource-claim-template"
+]
 
 
 class PodSetting(_Unevaluated, frozen=True, gc=False):

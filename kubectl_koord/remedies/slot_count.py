@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.engine.attempts.attempt import Attempt, needed
-from kubectl_koord.engine.slots import Counts, in_index_order, offer_slots, runs_of, slots_on
+from kubectl_koord.engine.offer import Counts
+from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View

@@ -11,13 +11,16 @@ from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
     change,
     devices,
+    diff,
     doctor,
+    fit,
     gangs,
     manual,
     pending,
     place,
     preempt,
     quota,
+    scheduler,
     topo,
     why,
     why_preempted,
@@ -29,17 +32,22 @@ from kubectl_koord.render.terminal import to_terminal
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
+from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
 from kubectl_koord.reports.topology import TopologyReport
 from kubectl_koord.wording.answers.version import version_lines
+from kubectl_koord.wording.basis import read_at
 
+_OF_NO_CLUSTER = Explanation | Explanations | VersionReport | SchedulerLogReport
 _NO_TERMINAL_WIDTH = 80
 _WHOLE = (ChangePlan, Explanation, Explanations, VersionReport)  # nothing in them is ever left out
 
@@ -84,6 +92,31 @@ def text(
     height = style.height if not isinstance(report, Explanation | Explanations) else 0
     page = printed(_page(report, topo_options or TopoOptions(), shown, columns), columns)
     return _written(page, style, height=height, names=shown.few)
+
+
+def to_hand_on(report: Report, form: str, *, topo_options: TopoOptions | None = None, columns: Columns = USUAL) -> str:
+    """Return the report as a document that is whole in itself: all there is, and the moment at which it was so.
+
+    Args:
+        report: what to show; a tree for a picture.
+        form: `html` or `svg`.
+        topo_options: what only `topo` can be asked.
+        columns: which columns listings have.
+
+    """
+    options = topo_options or TopoOptions()
+    page = [*printed(_page(report, options, EVERYTHING, columns), columns), *_read(report)]
+    if form == "svg" and isinstance(report, TopologyReport):
+        from kubectl_koord.render.web.svg import to_svg  # noqa: PLC0415 - needed for this format alone
+
+        return to_svg(page, report, depth=options.depth, nodes=options.nodes)
+    from kubectl_koord.render.web.html import to_html  # noqa: PLC0415
+
+    return to_html(page)
+
+
+def _read(report: Report) -> list[Block]:
+    return [] if isinstance(report, _OF_NO_CLUSTER) else [Line(read_at(report.basis), "dim")]
 
 
 def sentence(words: str, verdict: Verdict, *, style: OutputStyle) -> str:
@@ -151,6 +184,8 @@ def _colour(flag: str, environ: Mapping[str, str], *, isatty: bool) -> bool:
 _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DevicesReport: devices.blocks,
     GangsReport: gangs.blocks,
+    DiffReport: diff.blocks,
+    FitReport: lambda report, shown, _: fit.blocks(report, shown),
     DoctorReport: lambda report, _, __: doctor.blocks(report),
     NodeReport: lambda report, shown, _: place.node_blocks(report, shown),
     DomainReport: lambda report, shown, _: place.domain_blocks(report, shown),
@@ -160,6 +195,8 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     PreemptReport: lambda report, shown, _: preempt.blocks(report, shown),
     WhyPreemptedReport: lambda report, shown, _: why_preempted.blocks(report, shown),
     ChangePlan: lambda report, _, __: change.blocks(report),
+    SchedulerReport: lambda report, shown, _: scheduler.blocks(report, shown),
+    SchedulerLogReport: lambda report, shown, _: scheduler.log_blocks(report, shown),
     VersionReport: lambda report, _, __: [Line(line) for line in version_lines(report)],
     Explanation: lambda report, _, __: manual.blocks(report),
     Explanations: lambda report, _, __: manual.blocks(report),

@@ -9,14 +9,17 @@ import msgspec
 
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
+from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
 from kubectl_koord.reports.topology import TopologyReport
 
 Report: TypeAlias = (
@@ -27,11 +30,15 @@ Report: TypeAlias = (
     | QuotaTreeReport
     | DoctorReport
     | GangsReport
+    | DiffReport
+    | FitReport
     | PendingGangsReport
     | WhyReport
     | PreemptReport
     | WhyPreemptedReport
     | ChangePlan
+    | SchedulerReport
+    | SchedulerLogReport
     | Explanation
     | Explanations
     | VersionReport
@@ -39,7 +46,7 @@ Report: TypeAlias = (
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
-_ABOUT_US = Explanation | Explanations | VersionReport
+_ABOUT_US = Explanation | Explanations | VersionReport | SchedulerLogReport
 """They rest on no cluster."""
 
 _KINDS: Mapping[type[Report], str] = {
@@ -50,11 +57,15 @@ _KINDS: Mapping[type[Report], str] = {
     QuotaTreeReport: "QuotaTree",
     DoctorReport: "Doctor",
     GangsReport: "Gangs",
+    DiffReport: "Diff",
+    FitReport: "Fit",
     PendingGangsReport: "PendingGangs",
     WhyReport: "WhyPending",
     PreemptReport: "PreemptionDryRun",
     WhyPreemptedReport: "WhyPreempted",
     ChangePlan: "ChangePlan",
+    SchedulerReport: "SchedulerMemory",
+    SchedulerLogReport: "SchedulerLog",
     Explanation: "Explanation",
     Explanations: "Explanations",
     VersionReport: "Version",

@@ -18,13 +18,21 @@ class ObjectName(Struct, frozen=True, rename="camel"):
 
 
 class Change(Struct, frozen=True, rename="camel"):
-    """One object before and after (only the fields that change, dotted), and the merge patch."""
+    """One object before and after (only the fields that change, dotted), and the merge patch.
+
+    Where it `creates` the object, there is none yet, and the patch is the whole of it.
+    """
 
     object: ObjectName
     before: Mapping[str, str | int | None]
     after: Mapping[str, str | int | None]
     patch: Mapping[str, Any]
     resource_version: str
+
+    @property
+    def creates(self) -> bool:
+        """Whether there is no such object yet."""
+        return "kind" in self.patch
 
 
 class VerdictSummary(Struct, frozen=True, rename="camel"):
@@ -44,7 +52,10 @@ class Effect(Struct, frozen=True, rename="camel"):
 
 
 class ChangePlan(Struct, frozen=True, rename="camel"):
-    """Planned writes, their effect, and what became of them (`dry_run` is none, client or server)."""
+    """Planned writes, their effect, and what became of them (`dry_run` is none, client or server).
+
+    `notes` are sentences on how the plan came to be.
+    """
 
     verdict: Verdict
     basis: Basis
@@ -54,3 +65,4 @@ class ChangePlan(Struct, frozen=True, rename="camel"):
     effect: Effect | None
     dry_run: str = "none"
     message: str = ""
+    notes: tuple[str, ...] = ()

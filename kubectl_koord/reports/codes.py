@@ -85,10 +85,14 @@ _Odd: TypeAlias = Literal[
     "cpus-forgotten",
     "doubly-booked",
     "not-evaluated",
+    "first-pod-decides",
+    "group-attached-once",
     "lease-missing",
     "member-by-name",
     "assumed-config",
     "kind-not-in-input",
+    "kinds-skipped",
+    "podgroup-assumed",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""
@@ -213,6 +217,23 @@ DoctorCode: TypeAlias = (
 )
 """What `doctor` finds wrong with the installation, its configuration, the topology, devices and gangs."""
 
+DifferenceCode: TypeAlias = Literal[
+    "waiting-in-permit",
+    "assumed-pods",
+    "deleted-pods-linger",
+    "reservation-counts",
+    "pods-not-known",
+    "satisfied-flag-lost",
+    "satisfied-flag-kept",
+    "settings-kept",
+    "gone-but-known",
+    "not-known",
+    "runtime-lag",
+    "books-lost",
+    "unexplained",
+]
+"""Why the scheduler remembers something else than the objects say."""
+
 OF_GAP: dict[GapCode, ReadingCode] = {
     "forbidden": "forbidden-list",
     "missing": "missing-list",
@@ -235,6 +256,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Warnings", tuple(code for code in members(WarningCode) if code not in members(CauseCode))),
     ("Ways out", members(ActionCode)),
     ("Findings about quotas", members(QuotaFindingCode)),
+    ("Differences from the scheduler", members(DifferenceCode)),
     (
         "Findings of doctor",
         tuple(code for code in members(DoctorCode) if code not in {*members(CauseCode), *members(WarningCode)}),

@@ -7,12 +7,13 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, placed, prepare, reserve
 from kubectl_koord.engine.node_state import Occupant
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import Offer, offer_slots
+from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, RunningPod

@@ -36,6 +36,12 @@ def evaluated_as(basis: Basis, facts: Iterable[str] = ()) -> str:
     return ". ".join(filter(None, ["; ".join(filter(None, facts)), by]))
 
 
+def read_at(basis: Basis) -> str:
+    """Return what was read, and when."""
+    source = {"file": "a file", "demo": "the demo cluster"}.get(basis.source, f"the {basis.source}")
+    return f"Read from {source} at {basis.moment}"
+
+
 def warning(notice: Notice) -> str:
     """Return a warning with its code."""
     return f"Warning: {notice.message} ({notice.code})"

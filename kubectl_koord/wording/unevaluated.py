@@ -35,6 +35,8 @@ from kubectl_koord.wording.words import listed
 _POD_SETTINGS: Mapping[PodSettingCode | WideningCode, str] = {
     "npu-template": "template of shared NPU resources",
     "scheduling-hint": "scheduling hint",
+    "default-storage-class": "default StorageClass for a volume claim",
+    "resource-claim-template": "template of resource claims",
     "namespace-selector": "namespace selector of an inter-pod affinity",
     "pod-level-resources": "pod-level resources",
 }

@@ -4,9 +4,12 @@ import json
 
 import pytest
 
-from kubectl_koord.changes.annotate import INDEX, index_plan, pod_group_plan
-from kubectl_koord.changes.values import PREFIX, SPEC, RefusedError, Wanted, seconds
-from kubectl_koord.reports.change import Change, Effect, ObjectName, VerdictSummary
+from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.pods import PodsWanted, pods_plan
+from kubectl_koord.changes.settings import INDEX, LIGHT_POLICY, MINIMUM, PREFIX, SELECTOR, SPEC, TIMEOUT
+from kubectl_koord.changes.values import RefusedError, Wanted, seconds
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
 
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_version="7")
@@ -20,6 +23,10 @@ def plan(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) ->
 def after(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) -> dict[str, object]:
     (change,) = plan(wanted, drawing, overwrite=overwrite)
     return dict(change.after)
+
+
+def index_plan(drawing: Drawing, subject: Subject, *, overwrite: bool) -> ChangePlan:
+    return pods_plan(drawing, subject, PodsWanted(index=True), overwrite=overwrite)
 
 
 def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -> str:
@@ -175,11 +182,16 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
             "--groups must include default/job itself: the scheduler takes the list literally",
         ),
         (Wanted(total=1), "--total 1 is less than minMember 2"),
+        (Wanted(total=3, min_member=4), "--total 3 is less than minMember 4"),
+        (Wanted(min_member=0), "--min-member 0 must be above zero and below 2147483648"),
+        (Wanted(mode="Strict", removed=("mode",)), "'mode' is to be set and to be removed"),
+        (Wanted(removed=("colour",)), "'colour' is no setting of a gang (kubectl annotate removes other annotations)"),
         (
             Wanted(),
             (
                 "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode,"
-                " --match-policy, --groups, --waiting-time, --total"
+                " --match-policy, --groups, --waiting-time, --total, --min-member, or the name of a setting and - to"
+                " remove it, as in mode-"
             ),
         ),
     ],
@@ -287,3 +299,100 @@ def test_gangs_of_one_group_may_share_ranks() -> None:
     drawing = cluster("s0: b0[n1]").with_gang("a", 1, groups=ids).with_gang("b", 1, groups=ids)
     found = index_plan(drawing, drawing.subject("a"), overwrite=False)
     assert [change.after for change in found.changes] == [{INDEX: "0"}, {INDEX: "0"}]
+
+
+def test_a_setting_is_removed_by_our_name_or_its_key_without_overwriting() -> None:
+    drawing = FREE.with_group("job", 2, mode="NonStrict", timeout_seconds=60, topology=rules(f"MustGather {SPINE}"))
+    (change,) = plan(Wanted(removed=("mode", "waiting-time", SPEC)), drawing)
+    assert change.before == {PREFIX + "mode": "NonStrict", TIMEOUT: 60, SPEC: rules(f"MustGather {SPINE}")}
+    assert change.after == {PREFIX + "mode": None, TIMEOUT: None, SPEC: None}
+    assert change.patch == {
+        "metadata": {"annotations": {PREFIX + "mode": None, SPEC: None}},
+        "spec": {"scheduleTimeoutSeconds": None},
+    }
+
+
+def test_what_is_not_there_needs_not_be_removed() -> None:
+    assert plan(Wanted(removed=("mode", "min-member")), FREE.with_group("job", 0)) == ()
+
+
+def test_the_policy_under_its_older_name_counts_once_the_newer_is_removed() -> None:
+    drawing = FREE.with_group("job", 2, match_policy="only-waiting", annotations=((LIGHT_POLICY, "once-satisfied"),))
+    (change,) = plan(Wanted(removed=("match-policy",)), drawing)
+    assert change.after == {PREFIX + "match-policy": None}
+
+
+def test_a_minimum_goes_into_the_spec_and_its_effect_is_shown() -> None:
+    drawing = FREE.with_gang("job", 2, 8, minimum=3)
+    found = pod_group_plan(drawing, "default/job", Wanted(min_member=2), overwrite=True)
+    (change,) = found.changes
+    assert (change.before, change.after) == ({MINIMUM: 3}, {MINIMUM: 2})
+    assert change.patch == {"metadata": {}, "spec": {"minMember": 2}}
+    assert found.effect == Effect(
+        VerdictSummary("no", "too-few-pods", "it has 2 of the 3 pods it needs."),
+        VerdictSummary("yes", None),
+    )
+
+
+def test_a_changed_list_of_gangs_is_told_to_be_noticed_only_in_part() -> None:
+    found = pod_group_plan(FREE, "default/job", Wanted(groups=("job",)), overwrite=False)
+    assert [notice.code for notice in found.warnings] == ["group-attached-once"]
+
+
+def pods(drawing: Drawing, wanted: PodsWanted) -> tuple[Change, ...]:
+    return pods_plan(drawing, drawing.subject("job"), wanted, overwrite=False).changes
+
+
+def test_pods_get_their_place_in_a_given_order() -> None:
+    drawing = ranked("master", "w-1", "w-2")
+    changes = pods(drawing, PodsWanted(order=("w-2", "default/master", "w-1")))
+    assert {change.object.name: change.after[INDEX] for change in changes} == {"w-2": "0", "master": "1", "w-1": "2"}
+    warned = pods_plan(drawing, drawing.subject("job"), PodsWanted(order=("w-2", "w-1", "master")), overwrite=False)
+    assert warned.changes
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        (
+            PodsWanted(order=("w-1", "w-3")),
+            "--index-order: 'w-3' is no pending pod of the gang, did you mean default/w-1?",
+        ),
+        (PodsWanted(order=("w-1", "w-1")), "--index-order names w-1 twice"),
+        (PodsWanted(order=("w-1",)), "--index-order leaves out default/w-2"),
+        (PodsWanted(order=("w-1",), index=True), "--index and --index-order cannot be used together"),
+        (PodsWanted(index=True, removed=("index",)), "'index' is to be set and to be removed"),
+        (
+            PodsWanted(removed=("mode",)),
+            "'mode' is not one of index, topology-selector (settings of the gang: see annotate gang)",
+        ),
+        (
+            PodsWanted(),
+            (
+                "nothing to set: give at least one of --index, --index-order, --topology-selector, "
+                "or index- or topology-selector- to remove it"
+            ),
+        ),
+        (
+            PodsWanted(selector=" x"),
+            "--topology-selector ' x' must have 1 to 253 characters, without blanks around them",
+        ),
+    ],
+)
+def test_what_cannot_be_of_pods_is_refused(wanted: PodsWanted, words: str) -> None:
+    with pytest.raises(RefusedError) as refused:
+        pods(ranked("w-1", "w-2"), wanted)
+    assert str(refused.value) == words
+
+
+def test_a_selector_is_set_with_the_warning_of_what_it_does() -> None:
+    drawing = FREE.with_gang("job", 2, 8, must_gather=SPINE).configured(assumed=True)
+    found = pods_plan(drawing, drawing.subject("job"), PodsWanted(selector="ring"), overwrite=False)
+    assert [change.after for change in found.changes] == [{SELECTOR: "ring"}, {SELECTOR: "ring"}]
+    assert [notice.code for notice in found.warnings] == ["worst-fit"]
+
+
+def test_index_and_selector_are_removed() -> None:
+    drawing = ranked("w-1").change_pods(index=5, selector="ring")
+    (change,) = pods(drawing, PodsWanted(removed=("index", SELECTOR)))
+    assert (change.before, change.after) == ({INDEX: "5", SELECTOR: "ring"}, {INDEX: None, SELECTOR: None})

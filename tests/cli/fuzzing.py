@@ -37,6 +37,9 @@ _COMMANDS = (
     ("topo", "--nodes", "-o", "json"),
     ("topo", "--for", "job"),
     ("topo", "--whole-cards"),
+    ("topo", "init"),
+    ("topo", "init", "--diff"),
+    ("annotate", "gang", "job", "--mode=NonStrict", "--overwrite", "--dry-run"),
     ("devices",),
     ("topo", "--shape", "1cpu"),
     ("node", "a0"),
@@ -52,6 +55,7 @@ _COMMANDS = (
     ("preempt", "high", "--dry-run"),
     ("preempt", "job", "--dry-run", "-o", "json"),
     ("why-preempted", "job"),
+    ("fit", "--pods", "2", "--request", "cpu=1", "--count"),
 )
 _ANCHORED = (
     b"&a [*a]",

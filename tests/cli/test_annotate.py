@@ -8,13 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.apiserver import ApiServer, Request, Rule
 from tests.cli.conftest import BIN, Done, Run
-from tests.cli.world import SPEC, Object
+from tests.cli.world import SIGS, SPEC, Object, pod, world
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 GROUP = "/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups/job"
@@ -164,7 +166,7 @@ def test_another_value_is_replaced_only_when_told_so(koord: Run, server: ApiServ
     assert koord(*words, "--overwrite").code == 0
 
 
-def test_an_object_that_has_changed_meanwhile_is_left_alone(koord: Run, server: ApiServer) -> None:
+def test_an_object_that_has_changed_elsewhere_meanwhile_keeps_that_change(koord: Run, server: ApiServer) -> None:
     """The list is served as it was, the object is newer: as if somebody else had been faster."""
     listed = {"kind": "PodGroupList", "items": [group(server)], "metadata": {}}
     stale = json.dumps(listed).encode()
@@ -172,9 +174,10 @@ def test_an_object_that_has_changed_meanwhile_is_left_alone(koord: Run, server: 
     newer["metadata"]["annotations"]["by"] = "somebody"
     server.put(newer)
     server.rules.append(Rule("/apis/scheduling.sigs.k8s.io/v1alpha1/podgroups", raw=stale))
-    said = refused(koord("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"))
-    assert said.startswith("Error from server (Conflict): Operation cannot be fulfilled on podgroups")
-    assert group(server)["metadata"]["annotations"].keys() == {SPEC, "by"}
+    done = koord("annotate", "podgroup", "job", "--mode=NonStrict", "--yes")
+    assert done.code == 0
+    assert done.err == "PodGroup default/job was changed meanwhile, but not in what was shown: trying again.\n"
+    assert group(server)["metadata"]["annotations"].keys() == {SPEC, "by", PREFIX + "mode"}
 
 
 def test_a_failure_halfway_says_how_far_it_came(koord: Run, server: ApiServer) -> None:
@@ -205,7 +208,7 @@ def test_a_failure_halfway_says_how_far_it_came(koord: Run, server: ApiServer) -
         (["podgroup", "job", "--waiting-time=0"], "error: --waiting-time '0' must be above zero"),
         (["podgroup", "job", "--total=1"], "error: --total 1 is less than minMember 2"),
         (["podgroup", "job", "--total=x"], "error: Invalid value for '--total'"),
-        (["pods", "job"], "error: --index is required: nothing else can be set on pods"),
+        (["pods", "job"], "error: nothing to set: give at least one of --index, --index-order, --topology-selector"),
         (["pods", "nobody", "--index"], "error: no gang, pod or owner 'nobody' in namespace 'default'"),
         (
             ["podgroup", "job", "--mode=Strict", "--dry-run=yes"],
@@ -260,7 +263,7 @@ def test_a_yes_at_the_prompt_changes_what_was_shown(server: ApiServer, answer: b
     place = 'in cluster "test" (context "test", namespace "default")'
     assert done.err.endswith(f"Change 1 object {place}? [y/N] ")
     assert done.err.count("context") == 1
-    assert done.out.startswith("Changed 1 object.\n")
+    assert done.out == "Changed 1 object.\n"
     assert len(sent(server)) == 1
 
 
@@ -289,3 +292,111 @@ def test_ctrl_c_at_the_prompt_ends_it_with_130(server: ApiServer) -> None:
     assert (done.code, done.out) == (130, "")
     assert done.err.endswith("? [y/N] \ninterrupted: nothing was sent\n")
     assert not sent(server)
+
+
+MANIFESTS = """\
+# of the platform team
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: other
+data:
+  when: 2026-01-02
+---
+apiVersion: scheduling.sigs.k8s.io/v1alpha1
+kind: PodGroup
+metadata:
+  name: job
+spec:
+  minMember: 2
+---
+- 1
+"""
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> Path:
+    path = tmp_path / "job.yaml"
+    path.write_text(MANIFESTS)
+    return path
+
+
+def test_manifests_are_changed_in_place_of_the_cluster_and_all_else_in_them_kept(
+    koord: Run, monkeypatch: pytest.MonkeyPatch, manifest: Path
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    done = koord("annotate", "podgroup", "-f", str(manifest), "--min-member=4", "--mode=NonStrict", "--overwrite")
+    assert done.code == 0
+    assert done.err == ("Warning: layers and gangs were not checked, as no cluster was read; comments are not kept.\n")
+    before, after = list(yaml.safe_load_all(MANIFESTS)), list(yaml.safe_load_all(done.out))
+    assert after[0]["data"] == {"when": "2026-01-02"}
+    assert after[1] == before[1] | {
+        "metadata": {"name": "job", "annotations": {PREFIX + "mode": "NonStrict"}},
+        "spec": {"minMember": 4},
+    }
+    assert after[2] == [1]
+    assert manifest.read_text() == MANIFESTS
+
+
+def test_manifests_come_from_standard_input_and_go_out_as_json(koord: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups = [{"apiVersion": SIGS, "kind": "PodGroup", "metadata": {"name": name}} for name in ("job", "tiny")]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": groups})
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    done = koord("annotate", "podgroup", "tiny", "-f", "-", "--min-member", "3", "-o", "json")
+    assert done.code == 0
+    assert json.loads(done.out)["items"] == [groups[0], groups[1] | {"spec": {"minMember": 3}}]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nobody", "--mode=Strict"], "error: no PodGroup default/nobody in "),
+        (["--min-member=3"], "error: --overwrite is false but spec.minMember is declared already: 2"),
+        ([], "error: nothing to set: give at least one of --must-gather"),
+        (["--mode=Strict", "-o", "wide"], "error: manifests are printed as -o yaml or json"),
+        (["job", "tiny", "--mode=Strict"], "error: one name at a time, not 2: job, tiny (a setting to be removed ends"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_of_manifests_is_told(koord: Run, manifest: Path, words: list[str], said: str) -> None:
+    assert refused(koord("annotate", "podgroup", "-f", str(manifest), *words)).startswith(said)
+
+
+def test_settings_are_removed_as_kubectl_removes_annotations(koord: Run, server: ApiServer) -> None:
+    assert koord("annotate", "podgroup", "job", "topology-", "mode-", "--yes").code == 0
+    (request,) = sent(server)
+    assert request.json["metadata"]["annotations"] == {SPEC: None}
+    assert SPEC not in group(server)["metadata"]["annotations"]
+
+
+@pytest.mark.usefixtures("server")
+def test_pods_get_their_place_in_an_order_from_a_list_or_a_file(koord: Run, tmp_path: Path) -> None:
+    file = tmp_path / "order"
+    file.write_text("# ranks\njob-1\njob-0\n")
+    for order in ("job-1,job-0", str(file)):
+        done = koord("annotate", "pods", "job", "--index-order", order, "--dry-run=client", "-o", "json")
+        report = json.loads(done.out)
+        after = {change["object"]["name"]: change["after"] for change in report["changes"]}
+        index = PREFIX + "network-topology-index"
+        assert after == {"job-1": {index: "0"}, "job-0": {index: "1"}}
+        assert "index-not-honoured" in [warning["code"] for warning in report["warnings"]]
+
+
+def test_a_selector_comes_with_the_warning_of_what_it_does(koord: Run, server: ApiServer) -> None:
+    done = koord("annotate", "pods", "tiny", "--topology-selector", "ring", "--yes")
+    assert done.code == 0
+    assert "(worst-fit)" in done.out
+    annotations = server.get("pods", "default", "tiny-0")["metadata"]["annotations"]
+    assert annotations == {"scheduling.koordinator.sh/network-topology-selector": "ring"}
+
+
+def test_the_pods_of_a_gang_are_planned_for_from_a_file(koord: Run, tmp_path: Path) -> None:
+    light = pod("light-0") | {}
+    light["metadata"]["labels"] = {"pod-group.scheduling.sigs.k8s.io/name": "light"}
+    light["metadata"]["annotations"] = {PREFIX + "min-available": "1"}
+    path = tmp_path / "light.json"
+    path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [*world()["items"], light]}))
+    words = ("annotate", "gang", "light", "--mode=NonStrict", "--dry-run", "--snapshot")
+    done = koord(*words, str(path))
+    assert (done.code, done.err) == (0, "")
+    assert f"  + {PREFIX}mode: NonStrict\n" in done.out

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import typer
 
-from kubectl_koord.cli import completion, names
+from kubectl_koord.cli import completion, flag_texts, names
 from kubectl_koord.cli.app import tree
 from kubectl_koord.cli.options import FORMATS, Globals
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verbs import VERBS, needs_more
 from kubectl_koord.cluster.api.connection import Connection
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import BIN, Run
@@ -54,7 +54,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     expected = {flag: not one.is_flag for one in options for flag in (*one.opts, *one.secondary_opts)}
     assert dict(VERBS[verb].flags) == expected
     arguments = [one for one in parameters if one.param_type_name == "argument"]
-    assert len(VERBS[verb].words) == len(arguments) + (verb == "annotate")
+    assert len(VERBS[verb].words) == len(arguments) + needs_more(verb)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
     [
         (["why"], ["why-pending", "why-preempted"]),
         (["x"], []),
-        (["topo", ""], []),
+        (["topo", ""], ["init", "label"]),
         (["topo", "-o", ""], list(FORMATS)),
         (["topo", "--output=y"], ["yaml"]),
         (["-o", "j"], ["json", "jsonpath="]),
@@ -70,7 +70,9 @@ def test_the_flags_of_a_verb_are_those_that_typer_knows(verb: str) -> None:
         (["topo", "--koordinator-version", "1"], ["1.7", "1.8"]),
         (["preempt", "--dry-run="], ["client", "server"]),
         (["annotate", "podgroup", "--dry-run="], ["none", "client", "server"]),
-        (["annotate", ""], ["podgroup", "pods"]),
+        (["annotate", ""], ["podgroup", "gang", "pods"]),
+        (["completion", ""], ["bash", "zsh", "fish", "install"]),
+        (["completion", "install", ""], ["bash", "zsh", "fish"]),
         (["annotate", "podgroup", "x", "--mode", ""], ["Strict", "NonStrict"]),
         (["annotate", "podgroup", "--match-policy=only"], ["only-waiting"]),
         (["topo", "--dep"], ["--depth"]),
@@ -233,6 +235,54 @@ def test_bash_completes_the_program_with_the_dash(cluster: str, line: str, expec
     done = subprocess.run(
         [bash, "-c", script, "bash", typed], capture_output=True, text=True, check=True, env={"PATH": path}
     )
+    assert (done.stdout.split(), done.stderr) == (expected, "")
+
+
+def test_every_flag_is_offered_with_what_it_is_for() -> None:
+    for verb in VERBS:
+        *lines, _ = completion.answer([*verb.split(), "--"]).splitlines()
+        assert [line for line in lines if not line.partition("\t")[2]] == []
+    assert "--depth\tLayers to show (default: on a terminal what fits)." in completion.answer(["topo", "--dep"])
+    every = {**completion.GLOBAL_FLAGS, **completion.CONNECTION_FLAGS}
+    described = {**flag_texts.OF_EVERY_VERB, **flag_texts.OF_CONNECTIONS}
+    assert set(described) == {flag for flag in every if flag.startswith("--")}
+    assert {flag: bool(metavar) for flag, (metavar, _) in described.items()} == {
+        flag: every[flag] for flag in described
+    }
+    assert {short for short in every if not short.startswith("--")} == set(flag_texts.SHORT.values())
+
+
+@pytest.mark.parametrize(
+    ("known", "offered"),
+    [("--kubeconfig='':\n", ["--kubeconfig"]), ("--kubeconfig='':\n --kuberc='':\n", ["--kubeconfig", "--kuberc"])],
+)
+def test_a_flag_that_the_kubectl_which_asks_would_refuse_is_not_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: str, offered: list[str]
+) -> None:
+    asking = tmp_path / "kubectl"
+    asking.write_text(f'#!/bin/sh\n[ "$*" = options ] && cat <<"END"\n{known}END\n')
+    asking.chmod(0o755)
+    monkeypatch.setenv("KUBECTL_PATH", str(asking))
+    assert candidates("topo", "--kube") == offered
+
+
+@pytest.mark.usefixtures("no_kubectl")
+def test_without_kubectl_flags_that_only_it_knows_are_not_offered() -> None:
+    assert candidates("topo", "--kube") == ["--kubeconfig"]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "expected"), [(" :=", ["aws:one", "aws:two"]), (" =", ["arn:aws:one", "arn:aws:two"])]
+)
+def test_bash_replaces_only_what_stands_behind_a_colon(tmp_path: Path, breaks: str, expected: list[str]) -> None:
+    config = tmp_path / "config"
+    config.write_text('{"contexts": [{"name": "arn:aws:one"}, {"name": "arn:aws:two"}]}')
+    line = f"kubectl-koord topo --kubeconfig {config} --context=arn:a"
+    ask = 'COMP_WORDBREAKS=$2; COMP_LINE=$1; COMP_POINT=${#1}; _kubectl_koord; printf "%s\\n" "${COMPREPLY[@]}"'
+    script = f'. "{SHIPPED}/kubectl-koord.bash"; {ask}'
+    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
+    command = ["bash", "-c", script, "bash", line, breaks]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={"PATH": path})
     assert (done.stdout.split(), done.stderr) == (expected, "")
 
 

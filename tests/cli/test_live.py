@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster.reading.lists import ListRequest
 from tests.apiserver import ApiServer, Rule, Tls
 from tests.cli.conftest import Done, Run
 from tests.cli.world import Object, lasting, pod, pod_group, world

@@ -28,7 +28,14 @@ def test_an_example_prints_what_it_shows_where_dots_stand_for_lines_left_out(koo
 
 
 def test_every_verb_that_needs_no_server_has_an_example() -> None:
-    assert {example.split()[3] for example in EXAMPLES} == {"why-pending", "topo", "devices", "preempt", "annotate"}
+    assert {example.split()[3] for example in EXAMPLES} == {
+        "why-pending",
+        "topo",
+        "devices",
+        "preempt",
+        "fit",
+        "annotate",
+    }
 
 
 def test_a_cluster_can_be_saved_as_told_where_custom_resources_are_not_installed(

@@ -18,7 +18,7 @@ from tests.cli.conftest import Done, Run
 from tests.cli.world import GATHER, Object, pod, pod_group, world
 
 RESOURCE = {resource.kind: resource for resource in RESOURCES}
-KINDS = (*kinds.REQUESTS, "Event")
+KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric", "NodeResourceTopology")
@@ -68,6 +68,17 @@ VERBS = (
     Verb(("preempt", "high", "--dry-run"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
     Verb(("preempt", "high", "--dry-run=server"), (0, "yes"), (*ATTEMPT, *MAY_REFUSE)),
     Verb(("preempt", "done", "--dry-run"), (0, "yes"), ("Pod", "PodGroup")),
+    Verb(
+        ("fit", "--pods", "1", "--request", "cpu=1"),
+        (0, "yes"),
+        (*ATTEMPT, *MAY_REFUSE, "PriorityClass", "LimitRange"),
+    ),
+    Verb(
+        ("fit", "--like", "job"),
+        (1, "no"),
+        ("Node", "PodGroup", "ClusterNetworkTopology", "Reservation"),
+        ("Pod",),
+    ),
     Verb(("annotate", "podgroup", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("PodGroup",)),
     Verb(
         ("annotate", "podgroup", "few", "--must-gather=SpineLayer", NONE),
@@ -77,6 +88,8 @@ VERBS = (
     ),
     Verb(("annotate", "podgroup", "job", "--groups=job,gone", NONE), FAILED, (), ("Pod", "PodGroup")),
     Verb(("annotate", "pods", "job", "--index", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(("annotate", "gang", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(("annotate", "pods", "job", "--topology-selector=x", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
     Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
     Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cli.verbs import VERBS, may_send
+from kubectl_koord.cli.verbs import VERBS, may_change, may_send
 from tests.apiserver import ApiServer
 from tests.cli.conftest import Run
 
@@ -32,6 +32,12 @@ CHANGE = ("annotate", "podgroup", "job", "--mode=NonStrict")
         ((*CHANGE, "--dry-run=server"), WRITES),
         ((*CHANGE, "--yes"), WRITES),
         (("--", *CHANGE, "--yes"), WRITES),
+        (("topo", "init"), READS),
+        (("topo", "init", "--diff"), READS),
+        (("topo", "init", "--apply", "--dry-run=client"), READS),
+        (("topo", "init", "--apply", "--yes"), WRITES),
+        (("topo", "--for", "init", "--apply"), READS),
+        (("topo", "label", "-f", "nowhere", "--yes"), WRITES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -70,3 +76,18 @@ def test_only_the_verb_that_is_used_is_imported(verb: str) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code, verb], capture_output=True, text=True, check=True)
     assert done.stderr.split() == [f"kubectl_koord.cli.commands.{VERBS[verb].module}"]
+
+
+@pytest.mark.parametrize(
+    ("words", "changing"),
+    [
+        (CHANGE, True),
+        (("topo",), False),
+        (("topo", "init"), False),
+        (("topo", "init", "--apply"), True),
+        (("topo", "label"), True),
+        (("nonsense",), False),
+    ],
+)
+def test_only_what_may_write_speaks_when_it_is_interrupted(words: tuple[str, ...], changing: bool) -> None:  # noqa: FBT001
+    assert may_change(words) == changing

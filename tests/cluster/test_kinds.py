@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster import files, kinds, source
-from kubectl_koord.cluster.collect import Collector
-from kubectl_koord.cluster.kinds import Kind
-from kubectl_koord.cluster.lists import ListRequest
+from kubectl_koord.cluster import files, kinds, offline, source
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.kind import Kind, bare_name
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
+from kubectl_koord.cluster.reading.lists import ListRequest
 
 STORAGE = "/apis/storage.k8s.io/v1"
 DRA = "/apis/resource.k8s.io/v1"
@@ -90,6 +90,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert (gangs, disruption) == (kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
     volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
+    assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
 
 
@@ -103,18 +104,18 @@ def test_a_name_is_no_part_of_a_path_but_one() -> None:
 
 def test_a_new_kind_is_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     row: Kind[Any, Any] = Kind(
-        "Switch", Named, KOORDINATOR, "switches", kinds.bare_name, "gangs", lambda one: one.metadata.uid
+        "Switch", Named, KOORDINATOR, "switches", bare_name, "gangs", lambda one: one.metadata.uid
     )
     monkeypatch.setitem(kinds.KINDS, row.name, row)
     monkeypatch.setitem(kinds.WIRE_TYPES, row.name, row.wire_type)
     collector = Collector()
-    assert "Switch" in files.missing_kinds(collector)
+    assert "Switch" in offline.missing_kinds(collector)
     items = [{"kind": "Switch", "metadata": {"name": name, "uid": f"u{name}"}} for name in ("a", "b")]
     part = collector.part()
     files.take("f", json.dumps({"items": items}).encode(), part)
     part.remove("Switch", Meta("a"))
     collector.merge(part)
-    assert "Switch" not in files.missing_kinds(collector)
+    assert "Switch" not in offline.missing_kinds(collector)
     assert collector.values(row) == {"b": "ub"}
     collector.forget("Switch")
     assert collector.values(row) == {}

@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubectl_koord.cluster.lists import ListRequest, Pages, read_lists
+from kubectl_koord.cluster.reading.lists import ListRequest, Pages, read_lists
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap
 from tests.apiserver import ApiServer, Rule

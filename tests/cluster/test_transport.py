@@ -327,18 +327,20 @@ def test_the_token_of_a_plugin_is_used_and_its_prompt_reaches_the_user(
     assert "go to http://login and enter 42\n" in capfd.readouterr().err
 
 
-def test_a_plugin_that_is_not_installed_is_one_line(secure: ApiServer, reach: Reach, tmp_path: Path) -> None:
-    user = {
-        "exec": {
-            "apiVersion": "client.authentication.k8s.io/v1",
-            "command": "no-such-plugin",
-            "interactiveMode": "Never",
-        }
-    }
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [({}, ""), ({"installHint": "Install it:\n  get it\nand log in"}, " (Install it: get it and log in)")],
+    ids=["without a hint", "with a hint"],
+)
+def test_a_plugin_that_is_not_installed_is_one_line_with_how_to_install_it(
+    secure: ApiServer, reach: Reach, tmp_path: Path, told: dict[str, str], shown: str
+) -> None:
+    plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "interactiveMode": "Never"}
+    user = {"exec": plugin | told}
     with pytest.raises(KoordError) as caught:
         reach(f"--kubeconfig={secure.kubeconfig(tmp_path, user=user)}").open(PODS)
     assert caught.value.message == (
-        "Unable to connect to the server: getting credentials: exec: executable no-such-plugin not found"
+        f"Unable to connect to the server: getting credentials: exec: executable no-such-plugin not found{shown}"
     )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation import subjects

@@ -11,13 +11,14 @@ from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resources import NodeResources
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.reasons.nodes import (
     Reason,
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, places, slots_on
+from kubectl_koord.engine.slots import places, slots_on
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements

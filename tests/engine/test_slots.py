@@ -1,6 +1,7 @@
 """Section 3 of the reference: how many of a gang's pods each node takes."""
 
 from kubectl_koord.engine.fit import of_other_jobs, prepare
+from kubectl_koord.engine.offer import NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import (
     Cordoned,
     Insufficient,
@@ -8,7 +9,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Untolerated,
 )
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, Offer, crowded, in_index_order, offer_slots, total
+from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots, total
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values.selectors import Taint, Toleration

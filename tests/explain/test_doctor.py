@@ -6,7 +6,7 @@ from typing import TypeAlias
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster import source
+from kubectl_koord.cluster import offline
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
@@ -646,7 +646,7 @@ def test_a_file_without_the_installation_is_not_taken_for_a_sound_one() -> None:
 
 
 def test_in_the_demo_exactly_what_was_planted_is_found() -> None:
-    report = doctor(source.demo("1.8", installed=True))
+    report = doctor(offline.demo("1.8", installed=True))
     assert [(one.code, one.severity, one.objects) for one in report.findings] == [
         ("priority-class-value", "error", ("koord-batch",)),
         ("versions-differ", "warning", ("koord-scheduler", "koord-manager")),

@@ -10,8 +10,9 @@ from msgspec import structs
 
 from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
+from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.rules import Rules, rules
-from kubectl_koord.engine.slots import NodeSlots, _without_limit, offer_slots
+from kubectl_koord.engine.slots import _without_limit, offer_slots
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node

@@ -8,10 +8,11 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_koord.changes.annotate import index_plan, pod_group_plan
+from kubectl_koord.changes.annotate import pod_group_plan
+from kubectl_koord.changes.pods import PodsWanted, pods_plan
 from kubectl_koord.changes.values import RefusedError, Wanted
 from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
@@ -164,7 +165,7 @@ def _plan(snapshot: Snapshot, subject: Subject) -> None:
         pod_group_plan(snapshot, subject.key, Wanted(must_gather=(SPINE,), multiples=(f"{SPINE}=2",)), overwrite=True)
     if isinstance(subject, GangSubject):
         with suppress(RefusedError):
-            index_plan(snapshot, subject, overwrite=True)
+            pods_plan(snapshot, subject, PodsWanted(index=True), overwrite=True)
 
 
 @given(clusters())

@@ -48,6 +48,16 @@ from kubectl_koord.reports.quota import (
     QuotaTreeReport,
     Share,
 )
+from kubectl_koord.reports.scheduler import (
+    Compared,
+    Difference,
+    Field,
+    LoggedPod,
+    Refused,
+    SchedulerLogReport,
+    SchedulerReport,
+    Scored,
+)
 from kubectl_koord.reports.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.ways_out import WayOut
 
@@ -480,6 +490,34 @@ QUOTA = replace(
 )
 NO_QUOTAS = QuotaTreeReport("unknown", BASIS, (ASSUMED,), (), "Cannot show quotas: ElasticQuota could not be read.")
 
+SCHEDULER = SchedulerReport(
+    "no",
+    BASIS,
+    (ASSUMED,),
+    "gang",
+    "koord-scheduler-0",
+    (Compared("train/job", (Field("mode", "Strict", "NonStrict"),), (Difference("unexplained", "mode: why"),)),),
+    message="Pod could not be read: you may not",
+)
+SCHEDULER_LOG = SchedulerLogReport(
+    "yes",
+    "diagnosis",
+    (
+        LoggedPod(
+            "train/job-0",
+            "1122 10:00:00",
+            1,
+            scores=(Scored("n1", 9, {"Fit": 9}), Scored("n2", 8, {"Fit": 8})),
+            refused=(Refused("Fit", "full", ("n3",), 1, preempt=True),),
+            said=("no room",),
+            gang="train/job",
+            slots={"n1": 1},
+        ),
+    ),
+    lines=9,
+    broken=1,
+)
+
 REPORTS: dict[str, Report] = {
     "topo": TOPO,
     "topo for a gang": TOPO_FOR,
@@ -507,6 +545,9 @@ REPORTS: dict[str, Report] = {
     "preempted": PREEMPTED,
     "not preempted": NOT_PREEMPTED,
     "change": CHANGE,
+    "scheduler": SCHEDULER,
+    "routes of the scheduler": replace(SCHEDULER, part="services", items=(), routes=("/apis/v1/__services__",)),
+    "log of the scheduler": SCHEDULER_LOG,
 }
 
 PIPE = OutputStyle(terminal=False, width=0, colour=False, unicode=True)

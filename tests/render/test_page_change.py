@@ -71,3 +71,16 @@ why-pending: yes -> yes (unchanged)
 
 Warning: """
     assert expected in text(replace(CHANGE, changes=(gone,), effect=effect), style=PIPE)
+
+
+def test_how_a_plan_came_to_be_stands_before_its_changes() -> None:
+    expected = """\
+Would change 1 object (client dry run: nothing was sent).
+
+From the labels of topograph.
+Resulting tree: 2 spines.
+
+PodGroup default/job
+"""
+    notes = ("From the labels of topograph.", "Resulting tree: 2 spines.")
+    assert text(replace(CHANGE, notes=notes), style=PIPE).startswith(expected)

@@ -1,21 +1,19 @@
 """`kubectl koord annotate`: set gang and topology annotations, the effect shown before anything is sent."""
 
-import sys
-from typing import TYPE_CHECKING, Annotated
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubectl_koord import leaving
+from kubectl_koord.cli.changing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
+from kubectl_koord.cli.options import GANG_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Sequence
 
+    from kubectl_koord.changes.values import Wanted
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.api.context import Target
-    from kubectl_koord.model.snapshot import Snapshot
-    from kubectl_koord.reports.change import Change, ChangePlan
+    from kubectl_koord.reports.change import ChangePlan
 
 EXAMPLES = """\b
 Examples:
@@ -25,6 +23,12 @@ Examples:
   kubectl koord annotate podgroup job --multiple BlockLayer=4 --overwrite
   # Wait 20 minutes for the gang, and do not ask
   kubectl koord annotate podgroup job --waiting-time 20m --yes
+  # Take the mode and the topology away
+  kubectl koord annotate podgroup job mode- topology-
+  # Change a manifest instead of the cluster
+  kubectl koord annotate podgroup -f job.yaml --min-member 6 --overwrite
+  # Let two gangs start together: both PodGroups are changed, or none
+  kubectl koord annotate gang job --groups job,other
   # Number the pods as their names do
   kubectl koord annotate pods job --index
 """
@@ -35,56 +39,74 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
-_DRY_RUNS = ("none", "client", "server")
-_DryRun = Annotated[str, typer.Option("--dry-run", metavar="[none|client|server]", help="Only preview the change.")]
-_Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-_Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing values.")]
+_MustGather = Annotated[
+    list[str] | None, typer.Option(metavar="LAYER", help="Require all pods in one domain of this layer.")
+]
+_PreferGather = Annotated[list[str] | None, typer.Option(metavar="LAYER", help="Prefer one domain.")]
+_Multiple = Annotated[list[str] | None, typer.Option(metavar="LAYER=N", help="Place a multiple of N pods per domain.")]
+_Mode = Annotated[str, typer.Option(metavar="MODE", help="Strict or NonStrict.")]
+_MatchPolicy = Annotated[
+    str, typer.Option(metavar="POLICY", help="only-waiting, waiting-and-running or once-satisfied.")
+]
+_Groups = Annotated[
+    list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, including this one.")
+]
+_WaitingTime = Annotated[str, typer.Option(metavar="DURATION", help="How long bound pods wait for the others.")]
+_Total = Annotated[int | None, typer.Option(metavar="N", help="Set the total number of pods (informational).")]
+_MinMember = Annotated[int | None, typer.Option("--min-member", metavar="N", help="Set the minimum of the gang.")]
+_Words = Annotated[list[str] | None, typer.Argument(metavar="[NAME] [SETTING-]...")]
+_GangWords = Annotated[list[str], typer.Argument(metavar="GANG [SETTING-]...", help=GANG_HELP)]
+_SeveralNames = "error: one name at a time, not {}: {} (a setting to be removed ends in -)"
 
 
 @app.command("podgroup", epilog=EXAMPLES)
 def podgroup(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    must_gather: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER", help="Require all pods in one domain of this layer.")
+    words: _Words = None,
+    must_gather: _MustGather = None,
+    prefer_gather: _PreferGather = None,
+    multiple: _Multiple = None,
+    mode: _Mode = "",
+    match_policy: _MatchPolicy = "",
+    groups: _Groups = None,
+    waiting_time: _WaitingTime = "",
+    total: _Total = None,
+    min_member: _MinMember = None,
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--filename", "-f", metavar="FILE|DIR", help="Change these manifests and print them (-: stdin)."),
     ] = None,
-    prefer_gather: Annotated[list[str] | None, typer.Option(metavar="LAYER", help="Prefer one domain.")] = None,
-    multiple: Annotated[
-        list[str] | None, typer.Option(metavar="LAYER=N", help="Place a multiple of N pods per domain.")
-    ] = None,
-    mode: Annotated[str, typer.Option(metavar="MODE", help="Strict or NonStrict.")] = "",
-    match_policy: Annotated[
-        str, typer.Option(metavar="POLICY", help="only-waiting, waiting-and-running or once-satisfied.")
-    ] = "",
-    groups: Annotated[
-        list[str] | None, typer.Option(metavar="GANG,...", help="Gangs that start together, including this one.")
-    ] = None,
-    waiting_time: Annotated[str, typer.Option(metavar="DURATION", help="Set spec.scheduleTimeoutSeconds.")] = "",
-    total: Annotated[
-        int | None, typer.Option(metavar="N", help="Set the total number of pods (informational).")
-    ] = None,
-    dry_run: _DryRun = "none",
-    yes: _Yes = False,
-    overwrite: _Overwrite = False,
+    dry_run: DryRun = "none",
+    yes: Yes = False,
+    overwrite: Overwrite = False,
+    field_manager: FieldManager = MANAGER,
 ) -> None:
-    """Set the gang and topology settings of a PodGroup."""
-    from kubectl_koord.changes.annotate import pod_group_plan
-    from kubectl_koord.changes.values import Wanted
-    from kubectl_koord.simulation import subjects
+    """Set the gang and topology settings of a PodGroup; SETTING- removes one.
 
+    With -f manifests are changed instead of the cluster, and printed; comments in them are lost.
+    """
     session: Session = context.obj
-    wanted = Wanted(
-        must_gather=tuple(must_gather or ()),
-        prefer_gather=tuple(prefer_gather or ()),
-        multiples=tuple(multiple or ()),
-        mode=mode,
-        match_policy=match_policy,
-        groups=tuple(groups or ()),
-        waiting_time=waiting_time,
-        total=total,
+    name, removed = _name_and_removed(words)
+    wanted = _wanted(
+        (must_gather, prefer_gather, multiple, groups),
+        (mode, match_policy, waiting_time),
+        (total, min_member),
+        removed,
     )
+    if files:
+        from kubectl_koord.cli.edited import print_changed
 
-    def plan(snapshot: "Snapshot") -> "ChangePlan":
+        print_changed(session, files, name, wanted, overwrite=overwrite)
+        return
+    if not name:
+        raise KoordError("error: resource name may not be empty")
+
+    def plan() -> "ChangePlan":
+        from kubectl_koord.changes.annotate import pod_group_plan
+        from kubectl_koord.cluster import kinds
+        from kubectl_koord.simulation import subjects
+
+        snapshot = session.snapshot(kinds.GANG_KINDS)
         key = subjects.pod_group_key(name, session.namespace())
         home = key.partition("/")[0]
         if key not in snapshot.pod_groups and snapshot.sees("PodGroup", home):
@@ -93,144 +115,164 @@ def podgroup(
                 raise nowhere
         return pod_group_plan(snapshot, key, wanted, overwrite=overwrite)
 
-    _carry_out(session, plan, dry_run, yes=yes)
+    carry_out(session, plan, How(dry_run, yes, field_manager))
+
+
+@app.command("gang", epilog=EXAMPLES)
+def gang(
+    context: typer.Context,
+    words: _GangWords,
+    must_gather: _MustGather = None,
+    prefer_gather: _PreferGather = None,
+    multiple: _Multiple = None,
+    mode: _Mode = "",
+    match_policy: _MatchPolicy = "",
+    groups: _Groups = None,
+    waiting_time: _WaitingTime = "",
+    total: _Total = None,
+    min_member: _MinMember = None,
+    dry_run: DryRun = "none",
+    yes: Yes = False,
+    overwrite: Overwrite = False,
+    field_manager: FieldManager = MANAGER,
+) -> None:
+    """Set the settings of a gang's whole group: on all its PodGroups or none, or on all pods of a gang without one.
+
+    With --groups the gangs named there are meant. What was changed before a failure is rolled back.
+    """
+    session: Session = context.obj
+    name, removed = _name_and_removed(words)
+    wanted = _wanted(
+        (must_gather, prefer_gather, multiple, groups),
+        (mode, match_policy, waiting_time),
+        (total, min_member),
+        removed,
+    )
+
+    def plan() -> "ChangePlan":
+        from kubectl_koord.changes.gangs import gang_plan, pods_to_read
+        from kubectl_koord.cluster import kinds
+
+        snapshot = session.snapshot(kinds.GANG_KINDS)
+        subject = session.subject(snapshot, name)
+        written = _pods_as_written(session, pods_to_read(snapshot, subject, wanted))
+        return gang_plan(snapshot, subject, wanted, written, overwrite=overwrite)
+
+    carry_out(session, plan, How(dry_run, yes, field_manager, all_or_none=True))
 
 
 @app.command("pods", epilog=EXAMPLES)
 def pods(
     context: typer.Context,
-    gang: Annotated[str, typer.Argument(metavar="GANG")],
+    words: _GangWords,
     index: Annotated[
         bool, typer.Option("--index", help="Set each pod's topology index to the number at the end of its name.")
     ] = False,
-    dry_run: _DryRun = "none",
-    yes: _Yes = False,
-    overwrite: _Overwrite = False,
+    index_order: Annotated[
+        str,
+        typer.Option(metavar="POD,...|FILE", help="Set each pod's topology index to its place in this list or file."),
+    ] = "",
+    topology_selector: Annotated[
+        str,
+        typer.Option(
+            metavar="VALUE", help="Set network-topology-selector: domains with pods of the same value go first."
+        ),
+    ] = "",
+    dry_run: DryRun = "none",
+    yes: Yes = False,
+    overwrite: Overwrite = False,
+    field_manager: FieldManager = MANAGER,
 ) -> None:
-    """Set the topology index of a gang's pending pods."""
-    from kubectl_koord.changes.annotate import index_plan
-
+    """Set the topology index and selector of a gang's pending pods."""
     session: Session = context.obj
-    if not index:
-        raise KoordError("error: --index is required: nothing else can be set on pods")
+    name, removed = _name_and_removed(words)
+    if not (index or index_order or topology_selector or removed):
+        from kubectl_koord.wording.answers.changes import NOTHING_FOR_PODS
 
-    def plan(snapshot: "Snapshot") -> "ChangePlan":
-        return index_plan(snapshot, session.subject(snapshot, gang), overwrite=overwrite)
+        raise KoordError(f"error: {NOTHING_FOR_PODS}")
+    order = _order(index_order) if index_order else ()
 
-    _carry_out(session, plan, dry_run, yes=yes)
+    def plan() -> "ChangePlan":
+        from kubectl_koord.changes.pods import PodsWanted, pods_plan
+        from kubectl_koord.cluster import kinds
 
+        snapshot = session.snapshot(kinds.GANG_KINDS)
+        subject = session.subject(snapshot, name)
+        wanted = PodsWanted(index, order, topology_selector, removed)
+        return pods_plan(snapshot, subject, wanted, overwrite=overwrite)
 
-def _carry_out(session: "Session", plan: "Callable[[Snapshot], ChangePlan]", dry_run: str, *, yes: bool) -> None:
-    """Plan, show, ask, send: each step only if the one before it allows."""
-    from msgspec import structs
-
-    from kubectl_koord.changes.values import RefusedError
-    from kubectl_koord.cluster import kinds
-
-    if dry_run not in _DRY_RUNS:
-        raise KoordError(f"error: --dry-run={dry_run} is not one of {', '.join(_DRY_RUNS)}")
-    if dry_run != "client" and not session.options.is_live:
-        raise KoordError("error: a snapshot cannot be changed; use --dry-run=client")
-    if dry_run == "none" and not yes and not (sys.stdin and sys.stdin.isatty()):
-        raise KoordError("error: stdin is not a terminal; use --yes, or --dry-run=client to preview")
-    try:
-        planned = structs.replace(plan(session.snapshot(kinds.GANG_KINDS)), dry_run=dry_run)
-    except RefusedError as refused:
-        raise KoordError(f"error: {refused}") from None
-    if not planned.changes or dry_run == "client":
-        session.show(planned)
-        return
-    if dry_run == "none" and not yes and not _confirmed(session, planned):
-        session.show(structs.replace(planned, verdict="no", message="declined: nothing was sent."))
-        return
-    _send(session, planned)
-    session.show(structs.replace(planned, applied=dry_run == "none"))
+    carry_out(session, plan, How(dry_run, yes, field_manager))
 
 
-def _confirmed(session: "Session", planned: "ChangePlan") -> bool:
-    from msgspec import structs
-
-    from kubectl_koord.cluster.api.connect import target
-    from kubectl_koord.render import show
-    from kubectl_koord.render.escape import harmless
-    from kubectl_koord.wording.words import count
-
-    objects = count(len(planned.changes), "object")
-    before = structs.replace(planned, message=f"To be changed: {objects}.")
-    sys.stderr.write(show.text(before, style=session.style(sys.stderr)))
-    namespaces = {change.object.namespace for change in planned.changes}
-    leaving.say(f"\n{leaving.NOTHING_SENT}")
-    sys.stderr.write(harmless(f"Change {objects}{_place(target(session.connection), namespaces)}? [y/N] "))
-    sys.stderr.flush()
-    _until_typed()
-    answer = sys.stdin.readline()
-    if not answer.endswith("\n"):
-        sys.stderr.write("\n")  # Ctrl-D leaves the cursor behind the question
-    leaving.say(leaving.NOTHING_SENT)
-    return answer.strip().lower() in {"y", "yes"}
+def _name_and_removed(words: "Sequence[str] | None") -> tuple[str, tuple[str, ...]]:
+    """Return the name, and the settings to be removed: words that end in `-`, which no name of an object does."""
+    names = [word for word in words or () if not word.endswith("-")]
+    if "" in names:
+        raise KoordError("error: resource name may not be empty")
+    if len(names) > 1:
+        raise KoordError(_SeveralNames.format(len(names), ", ".join(names)))
+    return "".join(names), tuple(word.removesuffix("-") for word in words or () if word.endswith("-"))
 
 
-def _place(target: "Target", namespaces: "Iterable[str]") -> str:
-    """Return where objects are to be changed, by the names that kubectl has for it."""
-    cluster = f' in cluster "{target.cluster}"' if target.cluster else ""
-    names = [f'context "{target.context}"'] if target.context else []
-    names += [f'namespace "{name}"' for name in sorted(namespaces)]
-    return f"{cluster} ({', '.join(names)})"
+def _wanted(
+    lists: "Sequence[Sequence[str] | None]",
+    texts: "Sequence[str]",
+    numbers: "Sequence[int | None]",
+    removed: tuple[str, ...],
+) -> "Wanted":
+    from kubectl_koord.changes.values import Wanted
+
+    must_gather, prefer_gather, multiples, groups = (tuple(given or ()) for given in lists)
+    mode, match_policy, waiting_time = texts
+    total, min_member = numbers
+    return Wanted(
+        must_gather=must_gather,
+        prefer_gather=prefer_gather,
+        multiples=multiples,
+        mode=mode,
+        match_policy=match_policy,
+        groups=groups,
+        waiting_time=waiting_time,
+        total=total,
+        min_member=min_member,
+        removed=removed,
+    )
 
 
-def _until_typed() -> None:
-    """Wait for a line or for Ctrl-C: one that comes in the instant before a read starts would not end the read."""
+def _order(given: str) -> tuple[str, ...]:
+    """Return the names of an order: with commas between them, or one a line in a file."""
     import os
-    import select
-    import signal
 
-    woken, waker = os.pipe()
-    os.set_blocking(waker, False)
-    before = signal.set_wakeup_fd(waker)
+    if "," in given or not os.path.isfile(given):  # noqa: PTH113 - pathlib costs start-up time
+        return tuple(name.strip() for name in given.split(",") if name.strip())
     try:
-        select.select([sys.stdin, woken], [], [])
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(woken)
-        os.close(waker)
+        with open(given, encoding="utf-8") as file:  # noqa: PTH123 - ditto
+            return tuple(line.strip() for line in file if line.strip() and not line.startswith("#"))
+    except (OSError, UnicodeDecodeError) as problem:
+        raise KoordError(f"error: the path {given!r} cannot be read: {problem}") from None
 
 
-def _send(session: "Session", planned: "ChangePlan") -> None:
-    from kubectl_koord.cluster.api.transport import TooLate
-    from kubectl_koord.cluster.apply import patch
+def _pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
+    """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
+    from kubectl_koord.cluster.edits import manifests as manifest_edits
 
-    for done, change in enumerate(planned.changes):
-        leaving.say(_last_words(planned, done, is_sending=True))
-        try:
-            patch(session.live_transport(), _path(change), change.patch, dry_run_server=planned.dry_run == "server")
-        except KoordError as error:
-            so_far = f" ({done} of {len(planned.changes)} changed before that)" if done else ""
-            unsure = " (what was sent may have been changed)" if isinstance(error, TooLate) else ""
-            raise KoordError(error.message + unsure + so_far) from None
-    leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+    if not keys:
+        return {}
+    if session.transport is not None:
+        from kubectl_koord.cli.sending import path_of
+        from kubectl_koord.cluster.apply import read
+        from kubectl_koord.reports.change import ObjectName
 
-
-def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
-    """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
-    import shlex
-
-    from kubectl_koord.render.escape import harmless
-
-    if planned.dry_run == "server":
-        return "interrupted: nothing was changed, it was a dry run\n"
-    names = [f"{change.object.kind} {change.object.namespace}/{change.object.name}" for change in planned.changes]
-    lines = [f"changed: {', '.join(names[:done])}"] if done else []
-    if is_sending:
-        target = planned.changes[done].object
-        look = shlex.join(["kubectl", "get", target.kind.lower(), target.name, "-n", target.namespace, "-o", "yaml"])
-        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
-    if unsent := names[done + is_sending :]:
-        lines.append(f"not sent: {', '.join(unsent)}")
-    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)
-
-
-def _path(change: "Change") -> str:
-    from kubectl_koord.cluster.kinds import KINDS
-
-    target = change.object
-    return f"{KINDS[target.kind].path(target.namespace)}/{quote(target.name, safe='')}"
+        return {key: read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
+    if "-" in session.options.snapshots:
+        raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")
+    documents = manifest_edits.demo() if session.options.demo else manifest_edits.read(session.files())
+    found = {}
+    for written in manifest_edits.objects(documents):
+        metadata = written.get("metadata")
+        if written.get("kind") == "Pod" and isinstance(metadata, dict):
+            found[f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"] = written
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise KoordError(f"error: pod {missing[0]} cannot be found as it was written: its settings are not known")
+    return {key: found[key] for key in keys}

@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubectl_koord.cli.changing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
 from kubectl_koord.cli.options import ALL_HELP, name_given
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.reports.change import ChangePlan
     from kubectl_koord.simulation.shapes import Shape
 
 EXAMPLES = """\b
@@ -26,9 +28,32 @@ Examples:
   kubectl koord topo --shape 8gpu --members 4
   # Down to the nodes
   kubectl koord topo --nodes
+  # As a page or a picture to hand on
+  kubectl koord topo -o html > topology.html
+  kubectl koord topo -o svg > topology.svg
   # The same on the embedded demo cluster
   kubectl koord topo --demo
+  # What the labels of the nodes tell of the topology, as a manifest
+  kubectl koord topo init
 """
+_OF_INIT = """\b
+Examples:
+  # A ClusterNetworkTopology for review
+  kubectl koord topo init > topology.yaml
+  # How it differs from the live one
+  kubectl koord topo init --diff
+  # Create it, or change the live one
+  kubectl koord topo init --apply
+"""
+_OF_LABEL = """\b
+Examples:
+  # A CSV file: node,SpineLayer,BlockLayer in the first line, or label keys
+  kubectl koord topo label -f nodes.csv --dry-run
+  # The tree of switches that topograph writes for Slurm
+  kubectl koord topo label -f topology.conf
+"""
+
+app = typer.Typer(rich_markup_mode=None, invoke_without_command=True, epilog=EXAMPLES)
 
 
 def command(
@@ -62,6 +87,8 @@ def command(
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
+    if context.invoked_subcommand is not None:
+        return
     from kubectl_koord.cluster import kinds
     from kubectl_koord.engine import tree
     from kubectl_koord.explain.shaped import with_shape
@@ -88,7 +115,7 @@ def command(
     report = topo(
         snapshot,
         subject,
-        with_nodes=nodes or not session.options.is_text,
+        with_nodes=nodes or not session.options.is_page,
         tree=built[0] if built else None,
         resource=counted,
         whole=whole_cards,
@@ -96,6 +123,77 @@ def command(
     if shaped:
         report = with_shape(report, snapshot, _shape(session, snapshot, shaped, members or 0))
     session.show(report, TopoOptions(depth, nodes))
+
+
+app.callback()(command)
+
+
+@app.command("init", epilog=_OF_INIT)
+def init(
+    context: typer.Context,
+    diff: Annotated[bool, typer.Option("--diff", help="Show how it differs from the live one.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Create it, or change the live one.")] = False,
+    dry_run: DryRun = "none",
+    yes: Yes = False,
+    field_manager: FieldManager = MANAGER,
+) -> None:
+    """Propose a ClusterNetworkTopology from the labels of the nodes: as a manifest, unless told otherwise."""
+    from kubectl_koord.changes.topology import manifest, propose, topology_plan
+    from kubectl_koord.changes.values import RefusedError
+    from kubectl_koord.cli.session import write
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.edits import manifests as manifest_edits
+    from kubectl_koord.render.escape import harmless
+
+    session: Session = context.obj
+    if diff and apply:
+        raise KoordError("error: --diff and --apply cannot be used together")
+    if diff or apply:
+
+        def plan() -> "ChangePlan":
+            snapshot = session.snapshot(kinds.GANG_KINDS)
+            return topology_plan(snapshot, propose(snapshot))
+
+        carry_out(session, plan, How("client" if diff else dry_run, yes, field_manager))
+        return
+    if session.options.output not in {"", "json", "yaml"}:
+        raise KoordError("error: topo init prints -o yaml or json")
+    try:
+        proposal = propose(session.snapshot(kinds.TOPOLOGY_KINDS))
+    except RefusedError as refused:
+        raise KoordError(f"error: {refused}") from None
+    comments = "".join(f"# {harmless(note)}\n" for note in proposal.notes)
+    written = [manifest(proposal)]
+    is_json = session.options.output == "json"
+    write(manifest_edits.to_json(written) if is_json else manifest_edits.to_yaml(written, comments))
+
+
+@app.command("label", epilog=_OF_LABEL)
+def label(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Option("--filename", "-f", metavar="FILE", help="CSV, JSON, or a topology.conf of switches (-: stdin)."),
+    ],
+    dry_run: DryRun = "none",
+    yes: Yes = False,
+    overwrite: Overwrite = False,
+    field_manager: FieldManager = MANAGER,
+) -> None:
+    """Give nodes the labels of their layers, out of a file; the tree that results is shown before."""
+    from kubectl_koord.changes.labels import Placed, labels_plan
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.edits import placements
+
+    session: Session = context.obj
+
+    def plan() -> "ChangePlan":
+        found = placements.read(file)
+        return labels_plan(
+            session.snapshot(kinds.TOPOLOGY_KINDS), Placed(found.columns, found.switches), overwrite=overwrite
+        )
+
+    carry_out(session, plan, How(dry_run, yes, field_manager))
 
 
 def _shape(session: "Session", snapshot: "Snapshot", text: str, members: int) -> "Shape":

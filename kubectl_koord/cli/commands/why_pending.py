@@ -30,6 +30,8 @@ Examples:
   # Also why each node does not fit, or the scheduler's own messages
   kubectl koord why-pending job --nodes
   kubectl koord why-pending job --raw
+  # As a page to hand on
+  kubectl koord why-pending job -o html > job.html
   # Also every change, as it happens
   kubectl koord why-pending job -w
   # Wait; exit code 0 scheduled, 1 timed out, 2 failed
@@ -96,7 +98,7 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.why import why, with_nodes
 
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    snapshot = session.snapshot(kinds.DISRUPTION_KINDS, later=(kinds.EVENT.name,))
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}

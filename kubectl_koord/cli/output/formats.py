@@ -16,22 +16,27 @@ from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.structured import Report, document, to_json, to_yaml
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.devices import DevicesReport
+from kubectl_koord.reports.difference import DiffReport
 from kubectl_koord.reports.doctor import DoctorReport
+from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
 from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.quota import QuotaTreeReport
 from kubectl_koord.reports.topology import TopologyReport
 
 R = TypeVar("R", bound=Report)
 
-POD_GROUPS = "podgroup.scheduling.sigs.k8s.io"
+POD_GROUPS, QUOTAS = "podgroup.scheduling.sigs.k8s.io", "elasticquota.scheduling.sigs.k8s.io"
 _LISTED: Mapping[type[Report], str] = {
     PendingGangsReport: "items",
     GangsReport: "items",
     DevicesReport: "nodes",
     DoctorReport: "findings",
+    QuotaTreeReport: "quotas",
+    FitReport: "gangs",
 }
 """The field of each listing that holds what it lists."""
 _NONE = "<none>"
@@ -83,14 +88,14 @@ def names(report: Report) -> tuple[str, ...]:
             found = [name for item in report.items for name in _of_gang(item)]
         case GangsReport():
             found = [f"{POD_GROUPS}/{_bare(item.gang)}" for item in report.items if item.defined_by == "PodGroup"]
+        case FitReport():
+            found = [_pod(victim.pod) for gang in report.gangs for victim in gang.victims]
         case WhyReport():
             found = list(_of_gang(report))
-        case DevicesReport() | TopologyReport():
-            found = [f"node/{one.node}" for one in report.nodes]
-        case NodeReport():
-            found = [f"node/{report.node}"]
-        case DomainReport():
-            found = [f"node/{name}" for name in report.nodes]
+        case DiffReport() | DevicesReport() | TopologyReport() | NodeReport() | DomainReport():
+            found = [f"node/{name}" for name in _nodes(report)]
+        case QuotaTreeReport():
+            found = [f"{QUOTAS}/{one.name}" for one in report.quotas if one.namespace]  # the root has no object
         case PreemptReport():
             found = [_pod(victim.pod) for victim in report.victims]
         case WhyPreemptedReport():
@@ -144,6 +149,16 @@ def _key(found: Sequence[object]) -> tuple[int, float, str]:
             return (0, float(number), "")
         case other:
             return (1, 0.0, other if isinstance(other, str) else jsonpath.spelled(other))
+
+
+def _nodes(report: DiffReport | DevicesReport | TopologyReport | NodeReport | DomainReport) -> Sequence[str]:
+    match report:
+        case NodeReport():
+            return (report.node,)
+        case DomainReport():
+            return report.nodes
+        case _:
+            return [one.node for one in report.nodes]
 
 
 def _of_gang(report: WhyReport) -> Iterator[str]:

@@ -12,6 +12,7 @@ from kubectl_koord.errors import KoordError
 
 USER_AGENT = f"kubectl-koord/{__version__}"
 
+_BEFORE_HINT = "#client-go-credential-plugins"  # the end of a link: what follows is installHint of the kubeconfig
 _FAILED = "Unable to connect to the server: "
 
 
@@ -103,10 +104,14 @@ class Transport(Protocol):
         """Close."""
 
 
-def unable(reason: str) -> KoordError:
-    """Return kubectl's sentence for a server that cannot be talked to; one line of the reason."""
+def unable(reason: str, hint: str = "") -> KoordError:
+    """Return kubectl's sentence for a server that cannot be talked to; one line of the reason.
+
+    With it goes the `hint`, or the one in kubectl's reason: how a credential plugin that is missing is installed.
+    """
     lines = reason.strip().splitlines() or ["EOF"]
-    return KoordError(_FAILED + lines[0].rstrip())
+    advice = " ".join((hint or reason.partition(_BEFORE_HINT)[2]).split())
+    return KoordError(f"{_FAILED}{lines[0].rstrip()}{f' ({advice})' if advice else ''}")
 
 
 def refused(address: str) -> KoordError:

@@ -13,11 +13,13 @@ _DEFAULTS = {"postFilter": ("DefaultPreemption",)}
 """Of the plugins that Kubernetes enables by itself, the one that matters here."""
 
 
-class PriorityClass(Struct, gc=False):
+class PriorityClass(Struct, gc=False, rename="camel"):
     """One PriorityClass."""
 
     metadata: Meta
     value: Int32 = 0
+    global_default: bool | None = None
+    preemption_policy: str | None = None
 
 
 class ClientConfig(Struct, gc=False, rename="camel"):
@@ -42,7 +44,9 @@ class Webhooks(Struct, gc=False):
 
 def priority_class(written: PriorityClass) -> installation.PriorityClass:
     """Return the PriorityClass."""
-    return installation.PriorityClass(written.metadata.name, written.value)
+    return installation.PriorityClass(
+        written.metadata.name, written.value, bool(written.global_default), written.preemption_policy or ""
+    )
 
 
 def mutating(written: Webhooks) -> installation.Webhooks:

@@ -171,8 +171,8 @@ def installed(deployment: Deployment) -> installation.Deployment:
 def parsed_config(config_map: ConfigMap | None) -> tuple[installation.ConfigState, dict[str, Any]]:
     """Return whether the configuration is there and can be read, and what it holds."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
-    parsed = _parse(written) if written else None
-    return "absent" if not written else "unreadable" if parsed is None else "read", parsed or {}
+    found = parsed(written) if written else None
+    return "absent" if not written else "unreadable" if found is None else "read", found or {}
 
 
 def _flags(deployments: Iterable[Deployment]) -> list[str]:
@@ -196,11 +196,11 @@ def config(
 ) -> SchedulerConfig:
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
     written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
-    parsed = _parse(written) if written else None
+    found = parsed(written) if written else None
     flags = _flags(deployments)
-    elects = _elects_leader(parsed or {}) and "--leader-elect=false" not in flags
+    elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
     gates = _feature_gates(flags)
-    profiles = [p for p in _items(parsed or {}, "profiles") if isinstance(p, dict)]
+    profiles = [p for p in _items(found or {}, "profiles") if isinstance(p, dict)]
     if not profiles:
         return SchedulerConfig(
             version=version,
@@ -236,16 +236,17 @@ def _elects_leader(parsed: dict[str, Any]) -> bool:
     return election.get("leaderElect", True) is not False and election.get("resourceName", LEASE) == LEASE
 
 
-def _parse(text: str) -> dict[str, Any] | None:
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return the configuration that a text is, None where it is none."""
     import yaml  # noqa: PLC0415  (only where there is a configuration to read)
 
-    from kubectl_koord.cluster.yaml_objects import read_document  # noqa: PLC0415
+    from kubectl_koord.cluster.reading.yaml_objects import read_document  # noqa: PLC0415
 
     try:
-        parsed = read_document(text)
+        found = read_document(text)
     except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
         return None
-    return parsed if isinstance(parsed, dict) else None
+    return found if isinstance(found, dict) else None
 
 
 def _strategy(devices: dict[str, Any]) -> DeviceStrategy:

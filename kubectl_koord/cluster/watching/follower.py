@@ -11,8 +11,8 @@ from kubectl_koord.cluster.api.transport import Stream, TooLate, Transport
 from kubectl_koord.cluster.bounds import Meter, TooLargeError
 from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.kinds import KINDS, POD
-from kubectl_koord.cluster.lists import ListRequest
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
+from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.watching.state import State
 from kubectl_koord.cluster.watching.streams import Streams, lines
 from kubectl_koord.errors import KoordError

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from kubectl_koord.cluster import source
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import LEASE
-from kubectl_koord.cluster.lists import Lists
 from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.reading.lists import Lists
 from kubectl_koord.cluster.source import Part
 from kubectl_koord.model.snapshot import Gap, Snapshot
 

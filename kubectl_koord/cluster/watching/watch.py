@@ -12,7 +12,7 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import not_read
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kinds import POD
-from kubectl_koord.cluster.lists import ListRequest, in_namespace
+from kubectl_koord.cluster.reading.lists import ListRequest, in_namespace
 from kubectl_koord.cluster.watching.follower import Backoff, Follower
 from kubectl_koord.cluster.watching.state import State
 from kubectl_koord.cluster.watching.streams import Streams

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.quota.state import quota_state
 from kubectl_koord.engine.quota.tree import quota_tree
@@ -21,7 +22,7 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
 from kubectl_koord.engine.reservations import owned
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.engine.slots import Offer, in_index_order
+from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, claim_names

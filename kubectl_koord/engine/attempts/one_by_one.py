@@ -16,8 +16,9 @@ from kubectl_koord.engine.attempts.attempt import (
 )
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.slots import Counts, NodeSlots, Offer, offer_slots, places
+from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
 

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import domain_slots
-from kubectl_koord.engine.slots import Offer, in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.why import why

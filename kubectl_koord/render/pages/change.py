@@ -13,6 +13,8 @@ def blocks(report: ChangePlan) -> list[Block]:
     page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     if report.verdict == "no":
         return page
+    if report.notes:
+        page += [Gap(), *(Line(note) for note in report.notes)]
     for change in report.changes:
         page += [Gap(), *_diff(change)]
     if report.effect:

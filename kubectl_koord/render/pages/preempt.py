@@ -22,7 +22,7 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     for index, attempt in enumerate(_attempts(report), 1):
         page += [Gap(), *_attempt(attempt, sentences.attempt(index, len(attempt.victims)), report.gang, shown)]
     if report.broken_gangs:
-        page += [Gap(), *_broken(report.broken_gangs)]
+        page += [Gap(), *broken(report.broken_gangs)]
     page += [block for line in _wasted(report) for block in (Gap(), line)]
     page += outcome_lines([sentences.alternative(each, report.gang) for each in report.alternatives], shown)
     page += [Gap(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
@@ -39,14 +39,15 @@ def _attempts(report: PreemptReport) -> Sequence[Round]:
 def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
     yield Line(title, "bold")
     if attempt.victims:
-        yield from _victims(attempt.victims, shown)
+        yield from victims(attempt.victims, shown)
     if attempt.nominations:
         yield Gap()
         yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
 
 
-def _victims(victims: Sequence[Victim], shown: Shown) -> Iterator[Block]:
-    ordered = sorted(victims, key=lambda victim: (victim.domain, victim.node, victim.pod))
+def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
+    """Yield the pods that would be preempted, by domain."""
+    ordered = sorted(killed, key=lambda victim: (victim.domain, victim.node, victim.pod))
     first, rest = parted(ordered, shown.lines)
     columns = (
         Column("VICTIM"),
@@ -86,7 +87,8 @@ def _victim(victim: Victim, depth: int) -> Row:
     return Row(cells, "bad" if victim.wasted or violated else "", depth)
 
 
-def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
+def broken(gangs: Sequence[BrokenGang]) -> Iterator[Block]:
+    """Yield the gangs that fall below their minimum."""
     yield Line(sentences.BROKEN_GANGS, "bad")
     columns = (
         Column("GANG"),
@@ -95,7 +97,7 @@ def _broken(broken: Sequence[BrokenGang]) -> Iterator[Block]:
         Column("MINIMUM", right=True),
     )
     yield Table(
-        columns, tuple(Row((gang.gang, str(gang.bound), str(gang.left), str(gang.min_member))) for gang in broken)
+        columns, tuple(Row((gang.gang, str(gang.bound), str(gang.left), str(gang.min_member))) for gang in gangs)
     )
 
 

@@ -16,6 +16,7 @@ from kubectl_koord.render.lines import (
 )
 from kubectl_koord.render.pages.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import NodeReason, SlotRow, WhyReport
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.wording.basis import warning
@@ -33,12 +34,12 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label="Details: "))
     if report.domains:
-        page += [Gap(), *_slots(report, shown)]
+        page += [Gap(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
     if report.placement:
         page += [Gap(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
         page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
-    page += _steps(report, shown)
+    page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
     page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
     if report.scheduler_says:
         page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
@@ -53,16 +54,17 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     ]
 
 
-def _steps(report: WhyReport, shown: Shown) -> Iterator[Block]:
-    proven = report.unblock if shown.lines is None else _one_of_each(report.unblock)
-    if proven or report.next_steps:
+def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, shown: Shown) -> Iterator[Block]:
+    """Yield the ways out and what else to do, or why there is no way out."""
+    proven = unblock if shown.lines is None else _one_of_each(unblock)
+    if proven or next_steps:
         yield from (Gap(), Line(sentences.next_steps(len(proven)), "bold"))
-        yield Bullets((*_bullets(proven), *_bullets(report.next_steps, beside_proven=bool(proven))))
-        rest = len(report.unblock) - len(proven)
+        yield Bullets((*_bullets(proven), *_bullets(next_steps, beside_proven=bool(proven))))
+        rest = len(unblock) - len(proven)
         if rest:
             yield more_line(sentences.more_ways(rest))
-    elif report.no_way_out:
-        yield from (Gap(), Line(sentences.no_way_out(report.no_way_out)))
+    elif none:
+        yield from (Gap(), Line(sentences.no_way_out(none)))
 
 
 def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
@@ -96,10 +98,16 @@ def _of(slots: int, wanted: int | None) -> str:
     return str(slots) if wanted is None else f"{slots}/{wanted}"
 
 
-def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
-    ordered = sorted(report.domains, key=lambda domain: -domain.offer_slots)
+def slots(
+    domains: Sequence[SlotRow], wanted: int | None, shown: Shown, warnings: Sequence[Notice] = ()
+) -> Iterator[Block]:
+    """Yield how many pods each domain takes of those wanted, what is in the way, and what would change that.
+
+    Of the warnings those that are about slots stand there, too.
+    """
+    ordered = sorted(domains, key=lambda domain: -domain.offer_slots)
     first, rest = parted(ordered, shown.rows)
-    layers = {domain.layer for domain in report.domains}
+    layers = {domain.layer for domain in domains}
     noun = layer_noun(ordered[0].layer) if len(layers) == 1 else "domain"
     header = noun.upper()
     columns = (
@@ -108,12 +116,11 @@ def _slots(report: WhyReport, shown: Shown) -> Iterator[Block]:
         Column("MISSING", right=True, goes=1),
         Column("IN THE WAY", flow="wrap"),
     )
-    wanted = report.desired_offer_slot
     rows = tuple(_slot_row(domain, wanted, shown, mixed=len(layers) > 1) for domain in first)
     yield slim(Table(columns, rows))
     if rest:
         yield more_line(sentences.more_domains(len(rest), rest[0].offer_slots))
-    yield from (Line(warning(notice), "warn") for notice in report.warnings if notice.code == _BESIDE_SLOTS)
+    yield from (Line(warning(notice), "warn") for notice in warnings if notice.code == _BESIDE_SLOTS)
     yield from _what_ifs(ordered, noun, shown)
 
 

@@ -4,11 +4,18 @@ from collections.abc import Sequence
 
 from kubectl_koord.engine.tree import TreeFault
 from kubectl_koord.wording.refusals.tree import fault_clause
+from kubectl_koord.wording.words import listed
 
 NOTHING_TO_SET = (
-    "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, "
-    "--match-policy, --groups, --waiting-time, --total"
+    "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode, --match-policy, "
+    "--groups, --waiting-time, --total, --min-member, or the name of a setting and - to remove it, as in mode-"
 )
+NOTHING_FOR_PODS = (
+    "nothing to set: give at least one of --index, --index-order, --topology-selector, "
+    "or index- or topology-selector- to remove it"
+)
+NAMELESS = "a PodGroup in the manifests has no metadata.name"
+INDEX_AND_ORDER = "--index and --index-order cannot be used together"
 
 
 def unchanged(name: str) -> str:
@@ -38,6 +45,63 @@ def _did_you_mean(nearest: str) -> str:
 def no_tree(fault: TreeFault) -> str:
     """Return why there is no layer at all."""
     return f"no layer to gather on: {fault_clause(fault)}"
+
+
+def no_setting(name: str) -> str:
+    """Return that a name to be removed is no setting of a gang."""
+    return f"{name!r} is no setting of a gang (kubectl annotate removes other annotations)"
+
+
+def no_pod_setting(name: str) -> str:
+    """Return that a name to be removed is none of the settings that a single pod has."""
+    return f"{name!r} is not one of index, topology-selector (settings of the gang: see annotate gang)"
+
+
+def set_and_removed(name: str) -> str:
+    """Return that one setting is to be set and removed at once."""
+    return f"{name!r} is to be set and to be removed"
+
+
+def bad_selector(value: str) -> str:
+    """Return that no pods are told apart by such a text."""
+    return f"--topology-selector {value!r} must have 1 to 253 characters, without blanks around them"
+
+
+def not_pending(name: str, nearest: str) -> str:
+    """Return that an order names somebody else, and the name that is nearest, if any."""
+    return f"--index-order: {name!r} is no pending pod of the gang{_did_you_mean(nearest)}"
+
+
+def named_twice(name: str) -> str:
+    """Return that an order names a pod again."""
+    return f"--index-order names {name} twice"
+
+
+def not_in_the_order(pods: Sequence[str]) -> str:
+    """Return which pods an order leaves out."""
+    return f"--index-order leaves out {listed(tuple(pods))}"
+
+
+def first_pod_decides(key: str) -> str:
+    """Return when the scheduler notices what pods newly say of their gang."""
+    return (
+        f"the scheduler will not notice this now: it has taken the settings of gang {key} from the first of its pods "
+        "that it saw, and reads them anew only when all its pods are gone, or after it was restarted."
+    )
+
+
+def group_attached_once(key: str) -> str:
+    """Return what a new list of gangs does not change."""
+    return (
+        f"the scheduler will notice only half of this now: gang {key} keeps the state of the group that it was "
+        "attached to first (its representative, and whether it was satisfied) until its PodGroup is created anew, or "
+        "the scheduler is restarted."
+    )
+
+
+def minimum_out_of_range(number: int) -> str:
+    """Return that no gang has such a minimum."""
+    return f"--min-member {number} must be above zero and below 2147483648"
 
 
 def not_in_a_gang(pod: str) -> str:

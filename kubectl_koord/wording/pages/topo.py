@@ -6,6 +6,12 @@ from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.topology import Amount, DomainRow
 from kubectl_koord.wording.words import amount_of, amounts, count, domain_name, layer_noun, listed, ranked, unit
 
+NOTHING_FREE = "nothing free"
+BELOW_A_THIRD = "less than a third free"
+BELOW_TWO_THIRDS = "less than two thirds free"
+TWO_THIRDS = "two thirds free or more"
+UNKNOWN_FREE = "free: unknown"
+ENOUGH_SLOTS = "enough slots for the gang"
 ROWS_SHARED = "Some domains share a row: --all shows each."
 
 
@@ -21,15 +27,16 @@ def unknown(gang: str | None, why: str, *, counted: bool) -> str:
     return f"Cannot {what}: {why.rstrip('.')}."
 
 
-def size(layers: Mapping[str, int], nodes: int, free: Mapping[str, Amount]) -> str:
+def size(layers: Mapping[str, int], nodes: int, resources: Mapping[str, Amount]) -> str:
     """Return how many domains of each layer and nodes the tree has, and what of each resource is free."""
     parts = [count(number, layer_noun(layer)) for layer, number in layers.items()]
-    room = [_free(resource, each) for resource, each in free.items()]
+    room = [free(resource, each) for resource, each in resources.items()]
     what = f"{', '.join(parts)} and {count(nodes, 'node')}" if parts else count(nodes, "node")
     return f"The topology tree has {what}; {', '.join(room)}."
 
 
-def _free(resource: str, each: Amount) -> str:
+def free(resource: str, each: Amount) -> str:
+    """Return how much is free, of how much: `8 of 24 GPU free`."""
     whole = f"{amount_of(resource, each.total, 'rounded')} {unit(resource)}"
     if each.free is None:
         return f"{whole}, how many are free is unknown"
@@ -123,3 +130,9 @@ def folded(domains: Sequence[DomainRow]) -> str:
 def node_notes(notes: Iterable[str]) -> str:
     """Return the notes on a node, each once."""
     return ", ".join(note for note in dict.fromkeys(notes) if note)
+
+
+def in_the_picture(room: str, slots: int | None, wanted: int | None, notes: str) -> str:
+    """Return what the picture of the tree says below the name of a domain or node: `8 of 24 GPU free, 1/4 slots`."""
+    counted = "" if slots is None else count(slots, "slot") if wanted is None else f"{slots}/{wanted} slots"
+    return ", ".join(filter(None, [room, counted, notes]))

@@ -26,7 +26,7 @@ def headline(report: WhyReport) -> str:
 
 def place(report: WhyReport) -> str:
     """Return how many pods would be placed and, where that is known, on which nodes."""
-    return _where(report.placement) if report.placement else f"{count(len(report.pending_pods), 'pod')} waiting"
+    return where(report.placement) if report.placement else f"{count(len(report.pending_pods), 'pod')} waiting"
 
 
 def reason(report: WhyReport) -> str:
@@ -38,7 +38,8 @@ def reason(report: WhyReport) -> str:
     return report.warnings[-1].message if report.warnings else "no reason was found."
 
 
-def _where(placement: Mapping[str, str]) -> str:
+def where(placement: Mapping[str, str]) -> str:
+    """Return on which nodes pods are placed, or on how many."""
     nodes = sorted(set(placement.values()))
     place = ", ".join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
     return f"{count(len(placement), 'pod')} on {place}"
@@ -107,7 +108,7 @@ def in_the_way(domain: SlotRow, *, everything: bool) -> str:
 def alternative(each: WhyAlternative) -> str:
     """Return one of several outcomes."""
     if each.verdict == "yes":
-        outcome = f"it would be placed, {_where(each.placement)}." if each.placement else "it would be placed."
+        outcome = f"it would be placed, {where(each.placement)}." if each.placement else "it would be placed."
     elif each.cause:
         outcome = each.cause.message
     else:

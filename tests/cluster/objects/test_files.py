@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster import files
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster import files, offline
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
 
@@ -206,7 +206,7 @@ def test_bytes_that_are_no_text_are_no_object() -> None:
 def test_what_is_absent_is_told_by_what_was_seen() -> None:
     collector = Collector()
     files.take("f", json.dumps(LIST).encode(), collector)
-    assert files.missing_kinds(collector) == (
+    assert offline.missing_kinds(collector) == (
         "Pod",
         "ClusterNetworkTopology",
         "PodGroup",
@@ -222,6 +222,7 @@ def test_what_is_absent_is_told_by_what_was_seen() -> None:
         "ResourceClaim",
         "DeviceClass",
         "ResourceSlice",
+        "LimitRange",
         "Event",
     )
 

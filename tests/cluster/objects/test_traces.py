@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.collect import Collector
+from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.model.pods import Condition
 from kubectl_koord.model.traces import Event, PodTrace
 from tests.cluster.objects.wire import Json, pod, read, take, thing

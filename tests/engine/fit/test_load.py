@@ -6,6 +6,7 @@ from msgspec import structs
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.fit.load_aware import estimate
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
     MetricExpired,
@@ -13,7 +14,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Reason,
 )
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, offer_slots
+from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import (
     AggregatedThresholds,

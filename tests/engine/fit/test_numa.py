@@ -12,6 +12,7 @@ from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, chosen
 from kubectl_koord.engine.fit.numa.placing import Placing
 from kubectl_koord.engine.fit.numa.terms import wants_of
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.reasons.nodes import (
     Reason,
     TooManyPods,
@@ -32,7 +33,7 @@ from kubectl_koord.engine.reasons.numa import (
 )
 from kubectl_koord.engine.reasons.prefilter import FractionalBinding, PreFilterRefusal, UnreadableAnnotation
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import NodeSlots, offer_slots, slots_on
+from kubectl_koord.engine.slots import offer_slots, slots_on
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone, members, set_of

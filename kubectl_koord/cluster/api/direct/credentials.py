@@ -84,7 +84,10 @@ def _run(plugin: dict[str, Any], cluster: dict[str, Any]) -> Credentials:
         info["cluster"] = _cluster_info(cluster)
     try:
         child = subprocess.Popen(  # noqa: S603 - the kubeconfig names it: that is what exec plugins are
-            [_program(command), *(str(word) for word in plugin.get("args") or [])],
+            [
+                _program(command, str(plugin.get("installHint") or "")),
+                *(str(word) for word in plugin.get("args") or []),
+            ],
             env=_environment(plugin, info),
             stdin=None if interactive else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -123,10 +126,10 @@ def _interactive(plugin: dict[str, Any]) -> bool:
     return terminal and mode != "Never"
 
 
-def _program(command: str) -> str:
+def _program(command: str, hint: str) -> str:
     found = command if "/" in command else shutil.which(command)
     if not found:
-        raise _failed(f"exec: executable {command} not found")
+        raise _failed(f"exec: executable {command} not found", hint)
     return found
 
 
@@ -169,5 +172,5 @@ def _decode(output: bytes, version: str) -> Credentials:
     return Credentials(token, certificate, key)
 
 
-def _failed(reason: str) -> KoordError:
-    return unable(f"getting credentials: {reason}")
+def _failed(reason: str, hint: str = "") -> KoordError:
+    return unable(f"getting credentials: {reason}", hint)

@@ -1,19 +1,19 @@
 """From decoded objects to one Snapshot, whatever they were read from."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster import kinds, pod_claims
-from kubectl_koord.cluster.kinds import Kind
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.collecting import joined, pod_claims
+from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects import (
     installation,
     metrics,
     node_topology,
     nodes,
-    reservations,
     resource_claims,
     scheduler,
     storage,
@@ -24,34 +24,20 @@ from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.reservations import operating
 from kubectl_koord.cluster.objects.pods.trace import trace
-from kubectl_koord.cluster.pod_store import PodStore
-from kubectl_koord.engine.rules import rules
+from kubectl_koord.cluster.pod_store import PodStore, Store
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.installation import Installation
-from kubectl_koord.model.numa import MOST_ZONES
-from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
-from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values import quantity
 
+if TYPE_CHECKING:
+    from kubectl_koord.cluster.recorded import Recording
+    from kubectl_koord.model.reservations import Reservation
+
 V = TypeVar("V")
-_Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
-
-
-class _Store(Protocol):
-    """Objects by name: a dict, or what holds pods."""
-
-    def pop(self, key: Any, default: None, /) -> Any:  # noqa: ANN401
-        """Forget one."""
-
-    def clear(self) -> None:
-        """Forget all."""
-
-    def update(self, other: Any, /) -> None:  # noqa: ANN401
-        """Take over all of another."""
 
 
 class Collector:
@@ -81,11 +67,12 @@ class Collector:
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
+        self.recording: Recording | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             kinds.NODE.name: self._take_node,
             kinds.POD.name: self._take_pod,
         }
-        self._stores: dict[str, tuple[_Store, ...]] = {
+        self._stores: dict[str, tuple[Store, ...]] = {
             **{name: (values,) for name, values in self._values.items()},
             kinds.NODE.name: (self.values(kinds.NODE), self._node_annotations),
             kinds.POD.name: (self._pods, self._operating, self._traces),
@@ -171,6 +158,18 @@ class Collector:
         elif self._operating:
             self._operating.pop((taken.namespace, taken.name), None)
 
+    def keep_pod(self, pod: pods.PendingPod) -> None:
+        """Take a pod that waits and was decoded already, in place of one of the same name."""
+        self.kinds.add(kinds.POD.name)
+        self._pods.add(pod)
+        self._operating.pop((pod.namespace, pod.name), None)
+
+    def forget_pods_of(self, owners: Collection[tuple[str, str]]) -> None:
+        """Forget the pods that these have: namespace, and `Kind/name`."""
+        gone = [(pod.namespace, pod.name) for pod in self._pods.every() if (pod.namespace, pod.owner) in owners]
+        for key in gone:
+            self._pods.pop(key, None)
+
     def values(self, kind: Kind[Any, V]) -> dict[Any, V]:
         """Return what is kept of any kind but Pod, by the row's key."""
         values: dict[Any, V] = self._values[kind.name]
@@ -220,14 +219,15 @@ class Collector:
         config = scheduler.config(
             *scheduler.version(chosen_version, deployments, self.crd_version), config_map, deployments
         )
-        held = self._reserved(moment, running)
-        reserve_pods = self._reserve_pods(moment, config.version)
+        written = [one for _, one in sorted(self.values(kinds.RESERVATION).items())]
+        held = joined.reserved(written, moment, self.values(kinds.NODE), running, self._pool)
+        reserve_pods = joined.reserve_pods(written, moment, config.version, self._pool)
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
             nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
             running=running,
-            pending=_by_name((*waiting, *of_gangs)) if of_gangs else waiting,
+            pending=joined.by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
             pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
@@ -266,27 +266,15 @@ class Collector:
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
-        """Return the node with what other objects tell of it: its load, volumes, devices, CPUs and NUMA zones."""
-        metric, limits = self.values(kinds.NODE_METRIC).get(node.name), self.values(kinds.CSI_NODE).get(node.name)
-        devices = self.values(kinds.DEVICE).get(node.name)
-        annotations = self._node_annotations.get(node.name, {})
-        known = self.values(kinds.NODE_TOPOLOGY).get(node.name)
-        numa = node_topology.of_node(node.labels, annotations, known)
-        if metric is None and limits is None and numa is None:
-            return node if devices is None else structs.replace(node, devices=devices)
-        if metric is not None:
-            metric = metrics.with_annotations(metric, annotations)
-        is_open = metric is not None and config.load.unevaluated
-        more = (NodeSetting("load-estimates"),) if is_open else ()
-        if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
-            more = (*more, NodeSetting("numa-topology-policy"))
-        return structs.replace(
+        name = node.name
+        return joined.completed(
             node,
-            metric=metric,
-            volume_limits=limits or (),
-            unevaluated=(*node.unevaluated, *more),
-            devices=devices,
-            numa=numa,
+            config,
+            metric=self.values(kinds.NODE_METRIC).get(name),
+            limits=self.values(kinds.CSI_NODE).get(name),
+            devices=self.values(kinds.DEVICE).get(name),
+            topology=self.values(kinds.NODE_TOPOLOGY).get(name),
+            annotations=self._node_annotations.get(name, {}),
         )
 
     def _storage(self) -> Storage:
@@ -303,30 +291,3 @@ class Collector:
         claims = self.values(kinds.RESOURCE_CLAIM).values()
         slices = self.values(kinds.RESOURCE_SLICE).values()
         return resource_claims.dynamic_resources(self.values(kinds.DEVICE_CLASS), slices, claims)
-
-    def _reserved(self, moment: str, running: Mapping[str, Iterable[pods.RunningPod]]) -> tuple[_Held, ...]:
-        """Return the Reservations that hold room, by name, each with its room.
-
-        One for a single owner that has it ends at once, and so does one whose node is gone.
-        """
-        written = (one for _, one in sorted(self.values(kinds.RESERVATION).items()))
-        found = ((one, reservations.held(one, moment)) for one in written)
-        held = [(one, value) for one, value in found if value is not None and value.node in self.values(kinds.NODE)]
-        owned = {pod.allocations.reservation for _, value in held if value.once for pod in running.get(value.node, ())}
-        return tuple(
-            (value, reservations.room(one, value, self._pool))
-            for one, value in held
-            if not (value.once and value.uid in owned)
-        )
-
-    def _reserve_pods(self, moment: str, version: str) -> tuple[pods.PendingPod, ...]:
-        """Return the pods that stand for Reservations which are to be placed, by name."""
-        written = (one for _, one in sorted(self.values(kinds.RESERVATION).items()))
-        waits = rules(version).places_waiting_reservations
-        found = (reservations.reserve_pod(one, moment, self._pool, waiting_too=waits) for one in written)
-        # Claims are those of real pods: there are none for what a reservation stands for.
-        return _by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
-
-
-def _by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:
-    return tuple(sorted(waiting, key=lambda pod: (pod.namespace, pod.name)))

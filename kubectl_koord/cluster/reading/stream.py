@@ -13,7 +13,7 @@ import msgspec
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.list_head import FIRST_KEY, Opening, Outside, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.list_head import FIRST_KEY, Opening, Outside, Rejoined, Source, beginning
 
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""

@@ -11,7 +11,7 @@ import yaml
 from yaml.composer import Composer, ComposerError
 
 from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
-from kubectl_koord.cluster.list_head import Source
+from kubectl_koord.cluster.reading.list_head import Source
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
@@ -30,6 +30,19 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     yield from _Loader(_Metered(source, meter), meter).objects()
 
 
+def read_numbered(source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
+    """Yield the same with the number of the document that each is in, from 1; a document that is empty yields None.
+
+    Raises:
+        TooLargeError: as above.
+        yaml.YAMLError: likewise; RecursionError and ValueError likewise.
+
+    """
+    loader = _Loader(_Metered(source, meter), meter)
+    for value in loader.objects():
+        yield loader.documents, value
+
+
 def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """Return the value of a text that is one YAML document, None of an empty one.
 
@@ -40,6 +53,18 @@ def read_document(text: str) -> Any:  # noqa: ANN401 - any value
     """
     meter = Meter()
     return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).document()
+
+
+def read_documents(text: str) -> list[Any]:
+    """Return the value of each YAML document of a text, None of an empty one.
+
+    Raises:
+        TooLargeError: when one has more values than the bounds allow.
+        yaml.YAMLError: when it is no YAML; RecursionError and ValueError likewise.
+
+    """
+    meter = Meter()
+    return _Loader(_Metered(io.BytesIO(text.encode()), meter), meter).every_document()
 
 
 class _Metered:
@@ -72,11 +97,13 @@ class _Loader(*_BASES):  # type: ignore[misc]
         self._most = meter.bounds.values
         self._sizes: dict[str, int] = {}
         self._count = self._anchored = 0
+        self.documents = 0
 
     def objects(self) -> Iterator[Any]:
         self.get_event()  # of the stream
         while not self.check_event(yaml.StreamEndEvent):
             self.get_event()  # of the document
+            self.documents += 1
             self.anchors, self._sizes = {}, {}
             self._count = self._anchored = 0
             if self._is_plain(yaml.MappingStartEvent):
@@ -95,6 +122,17 @@ class _Loader(*_BASES):  # type: ignore[misc]
         if not self.check_event(yaml.StreamEndEvent):
             raise ComposerError(None, None, "more than one document", None)
         return value
+
+    def every_document(self) -> list[Any]:
+        values = []
+        self.get_event()  # of the stream
+        while not self.check_event(yaml.StreamEndEvent):
+            self.get_event()  # of the document
+            self.anchors, self._sizes = {}, {}
+            self._count = self._anchored = 0
+            values.append(self._object())
+            self.get_event()
+        return values
 
     def _mapping(self) -> Iterator[Any]:
         """Yield the items of a mapping that has such, else the mapping."""

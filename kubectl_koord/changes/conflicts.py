@@ -1,0 +1,54 @@
+"""What to do with a planned change whose object is newer than the one that was planned for."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, structs
+
+from kubectl_koord.changes.settings import Value, mapping, merge_patch, value
+from kubectl_koord.reports.change import Change
+
+
+class Moved(Struct, frozen=True):
+    """A field that is no longer as the plan showed it."""
+
+    field: str
+    shown: Value
+    now: Value
+
+
+def moved(change: Change, now: Mapping[str, Any]) -> tuple[Moved, ...]:
+    """Return the fields of a change that are no longer as it showed them."""
+    found = (Moved(field, shown, value(now, field)) for field, shown in change.before.items())
+    return tuple(one for one in found if one.shown != one.now)
+
+
+def is_done(change: Change, now: Mapping[str, Any]) -> bool:
+    """Tell whether an object has all that a change wants."""
+    return all(value(now, field) == wanted for field, wanted in change.after.items())
+
+
+def rebased(change: Change, now: Mapping[str, Any]) -> Change:
+    """Return the same change of the object as it is now."""
+    version = version_of(now)
+    return structs.replace(change, patch=merge_patch(change.after, version), resource_version=version)
+
+
+def undone(change: Change, now: Mapping[str, Any]) -> Change:
+    """Return the change that takes another back, from the object as it is now."""
+    version = version_of(now)
+    patch = merge_patch(change.before, version)
+    return structs.replace(change, before=change.after, after=change.before, patch=patch, resource_version=version)
+
+
+def version_of(now: Mapping[str, Any]) -> str:
+    """Return the resource version of an object, empty where it has none."""
+    return str(mapping(now.get("metadata")).get("resourceVersion") or "")
+
+
+def last_manager(now: Mapping[str, Any]) -> str:
+    """Return who changed an object last, by its managed fields, empty where they do not say."""
+    managed = mapping(now.get("metadata")).get("managedFields")
+    entries = [entry for entry in managed if isinstance(entry, dict)] if isinstance(managed, list) else []
+    last = max(entries, key=lambda entry: str(entry.get("time") or ""), default={})
+    return str(last.get("manager") or "")

@@ -1,0 +1,174 @@
+"""Sends planned changes: one object after the other, nobody else's change overwritten, every refusal explained."""
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from kubectl_koord import leaving
+from kubectl_koord.cluster import apply
+from kubectl_koord.cluster.api.transport import Interrupted, TooLate
+from kubectl_koord.cluster.kinds import KINDS
+from kubectl_koord.errors import KoordError
+from kubectl_koord.render.escape import harmless
+from kubectl_koord.wording.answers import conflicts as sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
+
+_TRIES = 10
+
+
+def send(transport: "Transport", planned: "ChangePlan", field_manager: str, *, all_or_none: bool) -> None:
+    """Send every change of a plan.
+
+    With `all_or_none` a failure takes back what was changed before it, object by object, on standard error.
+
+    Raises:
+        KoordError: when one was not done: with how far it came, or what was rolled back.
+
+    """
+    done: list[tuple[Change, dict[str, Any]]] = []
+    sending = _Sending(transport, field_manager, is_dry_run=planned.dry_run == "server")
+    for change in planned.changes:
+        leaving.say(_last_words(planned, len(done), is_sending=True))
+        try:
+            done.append((change, sending.send(change)))
+        except KoordError as error:
+            if all_or_none and len(planned.changes) > 1 and planned.dry_run == "none":
+                raise _rolled_back(sending, planned.changes, done, error) from None
+            failed = f"{error.message}{' (what was sent may have been changed)' if _is_unsure(error) else ''}"
+            so_far = f" ({len(done)} of {len(planned.changes)} changed before that)" if done else ""
+            raise KoordError(f"{failed}{so_far}") from None
+    leaving.say(_last_words(planned, len(planned.changes), is_sending=False))
+
+
+class _Sending:
+    """How changes are sent."""
+
+    def __init__(self, transport: "Transport", field_manager: str, *, is_dry_run: bool) -> None:
+        self._transport = transport
+        self._manager = field_manager
+        self._is_dry_run = is_dry_run
+
+    def send(self, change: "Change") -> dict[str, Any]:
+        """Send one change and return the object; where somebody else was faster, again if it still holds."""
+        from kubectl_koord.changes import conflicts
+
+        target = name_of(change.object)
+        if not change.resource_version and not change.creates:
+            change = self._as_it_is(change)
+        for _ in range(_TRIES):
+            try:
+                return self._once(change)
+            except apply.ConflictError as conflict:
+                if change.creates:
+                    raise KoordError(sentences.created_meanwhile(target)) from None
+                now = self.read(change)
+                if conflicts.version_of(now) == change.resource_version:
+                    raise KoordError(conflict.message) from None  # a refusal of another kind
+                manager = conflicts.last_manager(now)
+                if change.object.kind == "ClusterNetworkTopology":  # its layers are one list, sent as a whole
+                    raise KoordError(sentences.replaced_whole(target, manager)) from None
+                if conflicts.is_done(change, now):
+                    _tell(sentences.done_meanwhile(target, manager))
+                    return now
+                change = self._rebased(change, now)
+                _tell(sentences.tried_again(target, manager))
+        raise KoordError(sentences.too_often(target, _TRIES))
+
+    def _as_it_is(self, change: "Change") -> "Change":
+        """Return a change with the resource version that its object has now, if it is as the plan showed it."""
+        return self._rebased(change, self.read(change))
+
+    def _rebased(self, change: "Change", now: dict[str, Any]) -> "Change":
+        from kubectl_koord.changes import conflicts
+
+        moved = conflicts.moved(change, now)
+        if moved:
+            fields = [(one.field, one.shown, one.now) for one in moved]
+            manager = conflicts.last_manager(now)
+            raise KoordError(sentences.overtaken(name_of(change.object), manager, fields)) from None
+        return conflicts.rebased(change, now)
+
+    def read(self, change: "Change") -> dict[str, Any]:
+        """Return the object of a change as it is now."""
+        return apply.read(self._transport, path_of(change.object))
+
+    def _once(self, change: "Change") -> dict[str, Any]:
+        if change.creates:
+            path = KINDS[change.object.kind].path(change.object.namespace)
+            return apply.create(
+                self._transport, path, change.patch, dry_run_server=self._is_dry_run, field_manager=self._manager
+            )
+        return apply.patch(
+            self._transport,
+            path_of(change.object),
+            change.patch,
+            dry_run_server=self._is_dry_run,
+            field_manager=self._manager,
+        )
+
+
+def _rolled_back(
+    sending: _Sending, changes: "Sequence[Change]", done: "list[tuple[Change, dict[str, Any]]]", error: KoordError
+) -> KoordError:
+    """Take back what was changed, newest first, tell it object by object, and return the last line."""
+    from kubectl_koord.changes import conflicts
+
+    left = int(_is_unsure(error))
+    say = sentences.unsure if left else sentences.failed
+    lines = [say(name_of(changes[len(done)].object), error.message)]
+    for change, sent in reversed(done):
+        target = name_of(change.object)
+        leaving.say(f"interrupted: {target} and those before it may not have been rolled back\n")
+        try:
+            sending.send(conflicts.undone(change, sent))
+            lines.append(sentences.rolled_back(target))
+        except KoordError as refusal:
+            left += 1
+            lines.append(sentences.not_rolled_back(target, refusal.message))
+    lines += [sentences.not_sent(name_of(change.object)) for change in changes[len(done) + 1 :]]
+    for line in lines:
+        _tell(line)
+    leaving.say("")
+    return KoordError(sentences.end_of_rollback(error.message, left, len(changes)))
+
+
+def _is_unsure(error: KoordError) -> bool:
+    """Tell whether a request failed that the server may have carried out, or may yet."""
+    return isinstance(error, TooLate | Interrupted)
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{harmless(line)}\n")
+    sys.stderr.flush()
+
+
+def name_of(target: "ObjectName") -> str:
+    """Return an object as people name it."""
+    return f"{target.kind} {target.namespace}/{target.name}" if target.namespace else f"{target.kind} {target.name}"
+
+
+def path_of(target: "ObjectName") -> str:
+    """Return the request path of an object."""
+    return f"{KINDS[target.kind].path(target.namespace)}/{quote(target.name, safe='')}"
+
+
+def _last_words(planned: "ChangePlan", done: int, *, is_sending: bool) -> str:
+    """Return what a signal leaves behind when so many objects have been changed, and perhaps the next is on its way."""
+    if planned.dry_run == "server":
+        return "interrupted: nothing was changed, it was a dry run\n"
+    names = [name_of(change.object) for change in planned.changes]
+    lines = [f"changed: {', '.join(names[:done])}"] if done else []
+    if is_sending:
+        target = planned.changes[done].object
+        within = ("-n", target.namespace) if target.namespace else ()
+        look = shlex.join(["kubectl", "get", target.kind.lower(), target.name, *within, "-o", "yaml"])
+        lines.append(f"may have been changed, as it was being sent: {names[done]}; see: {look}")
+    if unsent := names[done + is_sending :]:
+        lines.append(f"not sent: {', '.join(unsent)}")
+    return "".join(f"{harmless(f'interrupted: {line}')}\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Decoded objects to one Snapshot."""

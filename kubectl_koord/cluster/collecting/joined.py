@@ -1,0 +1,84 @@
+"""What several objects tell together: of a node, and of what Reservations hold or wait for."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import TypeAlias
+
+from msgspec import structs
+
+from kubectl_koord.cluster.objects import metrics, node_topology, reservations
+from kubectl_koord.cluster.objects.fields.meta import Strings
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.model import objects, pods
+from kubectl_koord.model.devices import NodeDevices
+from kubectl_koord.model.load import NodeMetric
+from kubectl_koord.model.numa import MOST_ZONES, NodeTopology
+from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.snapshot import SchedulerConfig
+from kubectl_koord.model.unevaluated import NodeSetting
+
+Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
+
+
+def completed(
+    node: objects.Node,
+    config: SchedulerConfig,
+    *,
+    metric: NodeMetric | None,
+    limits: tuple[tuple[str, int], ...] | None,
+    devices: NodeDevices | None,
+    topology: NodeTopology | None,
+    annotations: Strings,
+) -> objects.Node:
+    """Return the node with what other objects tell of it: its load, volumes, devices, CPUs and NUMA zones."""
+    numa = node_topology.of_node(node.labels, annotations, topology)
+    if metric is None and limits is None and numa is None:
+        return node if devices is None else structs.replace(node, devices=devices)
+    if metric is not None:
+        metric = metrics.with_annotations(metric, annotations)
+    is_open = metric is not None and config.load.unevaluated
+    more = (NodeSetting("load-estimates"),) if is_open else ()
+    if numa is not None and numa.policy and len(numa.zones) > MOST_ZONES:
+        more = (*more, NodeSetting("numa-topology-policy"))
+    return structs.replace(
+        node,
+        metric=metric,
+        volume_limits=limits or (),
+        unevaluated=(*node.unevaluated, *more),
+        devices=devices,
+        numa=numa,
+    )
+
+
+def reserved(
+    written: Iterable[reservations.Reservation],
+    moment: str,
+    nodes: Collection[str],
+    running: Mapping[str, Iterable[pods.RunningPod]],
+    pool: PodPool,
+) -> tuple[Held, ...]:
+    """Return the Reservations that hold room, in their order, each with its room.
+
+    One for a single owner that has it ends at once, and so does one whose node is gone.
+    """
+    found = ((one, reservations.held(one, moment)) for one in written)
+    held = [(one, value) for one, value in found if value is not None and value.node in nodes]
+    owned = {pod.allocations.reservation for _, value in held if value.once for pod in running.get(value.node, ())}
+    return tuple(
+        (value, reservations.room(one, value, pool)) for one, value in held if not (value.once and value.uid in owned)
+    )
+
+
+def reserve_pods(
+    written: Iterable[reservations.Reservation], moment: str, version: str, pool: PodPool
+) -> tuple[pods.PendingPod, ...]:
+    """Return the pods that stand for Reservations which are to be placed, by name."""
+    waits = rules(version).places_waiting_reservations
+    found = (reservations.reserve_pod(one, moment, pool, waiting_too=waits) for one in written)
+    # Claims are those of real pods: there are none for what a reservation stands for.
+    return by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
+
+
+def by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:
+    """Return pods in the order of their names."""
+    return tuple(sorted(waiting, key=lambda pod: (pod.namespace, pod.name)))

@@ -1,0 +1,142 @@
+"""Where nodes are, out of a file: CSV, JSON, or the tree of switches that topograph and Slurm write."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from kubectl_koord.cluster.edits.manifests import content
+from kubectl_koord.errors import KoordError
+
+_NODE = "node"
+_MOST_NAMES = 100_000
+_PAIR = re.compile(r"(\w+)=(\S+)")
+_RANGES = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]")
+
+
+class Placements(Struct, frozen=True):
+    """By node the value of each column; or, of a file without columns, the switches above it, the nearest first."""
+
+    columns: dict[str, dict[str, str]]
+    switches: dict[str, tuple[str, ...]]
+
+
+def read(name: str) -> Placements:
+    """Return what a file says; `-` is standard input.
+
+    Raises:
+        KoordError: naming the file, and the line or node in it, that cannot be read.
+
+    """
+    try:
+        text = content(name).decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
+    if text.lstrip()[:1] in {"{", "["}:
+        return Placements(_json(name, text), {})
+    if re.search(r"^\s*(SwitchName|BlockName)=", text, re.MULTILINE):
+        return Placements({}, _switches(name, text))
+    return Placements(_csv(name, text), {})
+
+
+def _csv(name: str, text: str) -> dict[str, dict[str, str]]:
+    rows = csv.reader(line for line in io.StringIO(text) if line.strip() and not line.startswith("#"))
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        if _NODE not in header or len(header) < 2:  # noqa: PLR2004 - the node and one more
+            raise KoordError(f"error: {name}: the first line must name its columns: node and layers or label keys")
+        if len(set(header)) < len(header):
+            raise KoordError(f"error: {name}: the first line names a column twice")
+        found: dict[str, dict[str, str]] = {}
+        for row in rows:
+            cells = [cell.strip() for cell in row]
+            if len(cells) != len(header):
+                raise KoordError(f"error: {name}: line {rows.line_num} has {len(cells)} columns, not {len(header)}")
+            columns = dict(zip(header, cells, strict=True))
+            _put(name, found, columns.pop(_NODE), columns)
+    except csv.Error as problem:
+        raise KoordError(f"error: {name}: {problem}") from None
+    return found
+
+
+def _json(name: str, text: str) -> dict[str, dict[str, str]]:
+    try:
+        decoded = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise KoordError(f"error: {name}: no JSON: {problem}") from None
+    found: dict[str, dict[str, str]] = {}
+    for node, columns in _rows(name, decoded):
+        if not isinstance(columns, dict) or not all(isinstance(value, str) for value in columns.values()):
+            raise KoordError(f"error: {name}: node {node!r} must be an object of layers or label keys and their values")
+        _put(name, found, node, columns)
+    return found
+
+
+def _rows(name: str, decoded: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any JSON value
+    if isinstance(decoded, dict):
+        yield from decoded.items()
+        return
+    for row in decoded:
+        if not isinstance(row, dict) or not isinstance(row.get(_NODE), str):
+            raise KoordError(f"error: {name}: each element of the list must be an object with a node")
+        yield row[_NODE], {key: value for key, value in row.items() if key != _NODE}
+
+
+def _put(name: str, found: dict[str, dict[str, str]], node: str, columns: dict[str, str]) -> None:
+    if not node:
+        raise KoordError(f"error: {name}: a node without a name")
+    if node in found:
+        raise KoordError(f"error: {name}: node {node!r} twice")
+    found[node] = columns
+
+
+def _switches(name: str, text: str) -> dict[str, tuple[str, ...]]:
+    """Return the switches above each node, the nearest first, of Slurm's topology.conf."""
+    above: dict[str, str] = {}
+    nodes: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        pairs = dict(_PAIR.findall(line.partition("#")[0]))
+        switch = pairs.get("SwitchName") or pairs.get("BlockName")
+        if not switch:
+            continue
+        below = _expanded(name, number, pairs.get("Nodes", ""))
+        nodes += below
+        for child in (*below, *_expanded(name, number, pairs.get("Switches", ""))):
+            if above.setdefault(child, switch) != switch:
+                raise KoordError(f"error: {name}: line {number}: {child!r} is below {above[child]!r} as well")
+    return {node: tuple(_upwards(name, node, above)) for node in nodes}
+
+
+def _upwards(name: str, node: str, above: dict[str, str]) -> Iterator[str]:
+    seen = {node}
+    while node in above:
+        node = above[node]
+        if node in seen:
+            raise KoordError(f"error: {name}: switch {node!r} is above itself")
+        seen.add(node)
+        yield node
+
+
+def _expanded(name: str, number: int, written: str) -> list[str]:
+    """Return the names that Slurm's short form stands for: `n[1-3,07],x` is n1, n2, n3, n07 and x."""
+    names: list[str] = []
+    for part in re.findall(r"[^,\[\]]*\[[^\]]*\]|[^,]+", written):
+        match = _RANGES.fullmatch(part)
+        if match is None:
+            if "[" in part or "]" in part:
+                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+            names.append(part)
+            continue
+        for piece in match[2].split(","):
+            first, _, last = piece.partition("-")
+            last = last or first
+            if not (first.isdecimal() and last.isdecimal()) or int(last) - int(first) >= _MOST_NAMES:
+                raise KoordError(f"error: {name}: line {number}: {part!r} is no list of names")
+            names += [f"{match[1]}{at:0{len(first)}d}" for at in range(int(first), int(last) + 1)]
+        if len(names) > _MOST_NAMES:
+            raise KoordError(f"error: {name}: line {number}: more than {_MOST_NAMES:,} names")
+    return names

@@ -1,0 +1,82 @@
+"""Kubernetes' own: Job, StatefulSet, Deployment, ReplicaSet."""
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
+
+
+class JobSpec(Struct, gc=False, rename="camel"):
+    """spec of a Job."""
+
+    template: Template
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
+
+
+class Job(Named):
+    """One Job."""
+
+    spec: JobSpec
+
+
+class ReplicaSpec(Struct, gc=False):
+    """spec of a Deployment or ReplicaSet."""
+
+    template: Template
+    replicas: Int32 | None = None
+
+
+class Replicas(Named):
+    """One Deployment or ReplicaSet."""
+
+    spec: ReplicaSpec
+
+
+class Ordinals(Struct, gc=False):
+    """spec.ordinals."""
+
+    start: Int32 = 0
+
+
+class StatefulSetSpec(ReplicaSpec, rename="camel"):
+    """spec of a StatefulSet."""
+
+    ordinals: Ordinals = field(default_factory=Ordinals)
+    volume_claim_templates: list[PersistentVolumeClaim] | None = None
+
+
+class StatefulSet(Named):
+    """One StatefulSet."""
+
+    spec: StatefulSetSpec
+
+
+def pods_of_job(spec: JobSpec) -> int:
+    """Return how many pods of a Job run at once."""
+    parallel = number(spec.parallelism)
+    return parallel if spec.completions is None else min(parallel, number(spec.completions))
+
+
+def _job(name: str, written: Job) -> Made:
+    labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
+    return Made((Set(written.spec.template, name, pods_of_job(written.spec), labels=labels),))
+
+
+def _replicas(name: str, written: Replicas) -> Made:
+    return Made((Set(written.spec.template, name, number(written.spec.replicas)),))
+
+
+def _stateful_set(name: str, written: StatefulSet) -> Made:
+    spec = written.spec
+    claims = tuple(spec.volume_claim_templates or ())
+    return Made((Set(spec.template, name, number(spec.replicas), spec.ordinals.start, claims=claims),))
+
+
+FAMILIES = (
+    Family("batch", "Job", Job, _job),
+    Family("apps", "StatefulSet", StatefulSet, _stateful_set),
+    Family("apps", "Deployment", Replicas, _replicas),
+    Family("apps", "ReplicaSet", Replicas, _replicas),
+)

@@ -1,0 +1,75 @@
+"""What the API server fills in when a pod is made: its priority, requests from limits, the defaults of LimitRanges."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from msgspec import structs
+
+from kubectl_koord.cluster.objects.admission import LimitItem, LimitRange
+from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec, ResourceRequirements
+from kubectl_koord.model.installation import PriorityClass
+
+S = TypeVar("S", bound=PodSpec)
+
+BUILT_IN = {
+    "system-cluster-critical": 2_000_000_000,
+    "system-node-critical": 2_000_001_000,
+    "koord-prod": 9000,
+    "koord-mid": 7000,
+    "koord-batch": 5000,
+    "koord-free": 3000,
+}
+"""Classes that Kubernetes or Koordinator's chart makes, where the cluster's own are not there."""
+
+
+class NoSuchClassError(Exception):
+    """A pod names a PriorityClass that is not there; the text is its name."""
+
+
+def prioritised(spec: S, name: str, classes: Iterable[PriorityClass]) -> S:
+    """Return the spec with the priority and the policy of its class, or else of the cluster's default.
+
+    A priority that is written stays where the class is not known, or none is named.
+
+    Raises:
+        NoSuchClassError: when the class is not there and nothing else tells its priority.
+
+    Mirrors `admitPod` in plugin/pkg/admission/priority of Kubernetes.
+
+    """
+    known = {one.name: one for one in classes}
+    found = known.get(name)
+    if not name and spec.priority is None:
+        found = min((one for one in known.values() if one.is_default), key=lambda one: one.value, default=None)
+    if found is not None:
+        policy = spec.preemption_policy or found.preemption_policy or None
+        return structs.replace(spec, priority=found.value, preemption_policy=policy)
+    if not name or spec.priority is not None:
+        return spec
+    if name not in BUILT_IN:
+        raise NoSuchClassError(name)
+    return structs.replace(spec, priority=BUILT_IN[name])
+
+
+def filled(spec: S, ranges: Iterable[LimitRange]) -> S:
+    """Return the spec with what the API server fills in of requests and limits.
+
+    Mirrors `SetDefaults_Pod`, `SetDefaults_LimitRangeItem` and `mergePodResourceRequirements` of Kubernetes.
+    """
+    items = [item for one in ranges for item in one.spec.limits or () if item.type == "Container"]
+    return structs.replace(
+        spec,
+        containers=[_container(one, items) for one in spec.containers or ()],
+        init_containers=[_container(one, items) for one in spec.init_containers or ()],
+    )
+
+
+def _container(written: Container, items: Iterable[LimitItem]) -> Container:
+    own = written.resources or ResourceRequirements()
+    limits = dict(own.limits or {})
+    requests = {**limits, **(own.requests or {})}
+    for item in items:
+        default = {**(item.max or {}), **(item.default or {})}
+        limits = {**default, **limits}
+        requests = {**(item.min or {}), **default, **(item.default_request or {}), **requests}
+    return structs.replace(written, resources=structs.replace(own, limits=limits or None, requests=requests or None))

@@ -1,0 +1,82 @@
+"""Kubeflow's jobs: PyTorchJob, TFJob, MPIJob and their like, with the PodGroup of runPolicy.schedulingPolicy."""
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.objects.fields.meta import Int32
+
+_PREFIX = "training.kubeflow.org"
+
+
+class SchedulingPolicy(Struct, gc=False, rename="camel"):
+    """runPolicy.schedulingPolicy."""
+
+    min_available: Int32 | None = None
+
+
+class RunPolicy(Struct, gc=False, rename="camel"):
+    """spec.runPolicy."""
+
+    scheduling_policy: SchedulingPolicy | None = None
+
+
+class ReplicaSpec(Struct, gc=False):
+    """One of the replica specs."""
+
+    template: Template
+    replicas: Int32 | None = None
+
+
+class Spec(Struct, gc=False, rename="camel"):
+    """spec of a job, whichever of its replica specs is there."""
+
+    run_policy: RunPolicy = field(default_factory=RunPolicy)
+    pytorch_replica_specs: dict[str, ReplicaSpec] | None = None
+    tf_replica_specs: dict[str, ReplicaSpec] | None = None
+    mpi_replica_specs: dict[str, ReplicaSpec] | None = None
+    xgb_replica_specs: dict[str, ReplicaSpec] | None = None
+    paddle_replica_specs: dict[str, ReplicaSpec] | None = None
+    jax_replica_specs: dict[str, ReplicaSpec] | None = None
+
+
+class TrainingJob(Named):
+    """One job."""
+
+    spec: Spec
+
+
+def _made(name: str, written: TrainingJob) -> Made:
+    """Return its pods: `NAME-TYPE-INDEX`, with the labels of the operator.
+
+    Mirrors `createNewPod` and `SyncPodGroup` of the training operator: the PodGroup has the job's name and asks for
+    minAvailable pods, or for all of them.
+    """
+    spec = written.spec
+    by_type = (
+        spec.pytorch_replica_specs
+        or spec.tf_replica_specs
+        or spec.mpi_replica_specs
+        or spec.xgb_replica_specs
+        or spec.paddle_replica_specs
+        or spec.jax_replica_specs
+        or {}
+    )
+    sets = tuple(
+        Set(
+            one.template,
+            f"{name}-{kind.lower()}",
+            number(one.replicas),
+            labels={f"{_PREFIX}/job-name": name, f"{_PREFIX}/replica-type": kind.lower()},
+        )
+        for kind, one in by_type.items()
+    )
+    policy = spec.run_policy.scheduling_policy
+    if policy is None:
+        return Made(sets)
+    return Made(sets, number(policy.min_available, sum(one.count for one in sets)))
+
+
+FAMILIES = tuple(
+    Family("kubeflow.org", kind, TrainingJob, _made)
+    for kind in ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob")
+)

@@ -1,0 +1,299 @@
+"""Manifests as what they would be in the cluster: pending pods and PodGroups, added to what was read of it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct, structs
+
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.kind import Kind, whole_name
+from kubectl_koord.cluster.manifests import documents
+from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, prioritised
+from kubectl_koord.cluster.manifests.documents import Document
+from kubectl_koord.cluster.manifests.families import FAMILIES
+from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
+from kubectl_koord.cluster.manifests.workload import Family, Made, Set, TemplateSpec
+from kubectl_koord.cluster.objects import gangs
+from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
+from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.values.quantity import QuantityError
+from kubectl_koord.simulation.submitted import Submitted
+
+MOST_PODS = 50_000
+"""More pods than that are refused: a count is a few bytes, its pods are not."""
+
+_GANG = "pod-group.scheduling.sigs.k8s.io"
+_SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
+_TAKEN = (
+    kinds.POD_GROUP,
+    kinds.ELASTIC_QUOTA,
+    kinds.RESERVATION,
+    kinds.DISRUPTION_BUDGET,
+    kinds.VOLUME_CLAIM,
+    kinds.VOLUME,
+    kinds.STORAGE_CLASS,
+    kinds.RESOURCE_CLAIM,
+    kinds.PRIORITY_CLASS,
+    kinds.LIMIT_RANGE,
+)
+
+
+def _group(api: str) -> str:
+    """Return the API group of a path."""
+    return api.split("/")[2] if api.startswith("/apis/") else ""
+
+
+_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(_group(kind.api), kind.name): kind for kind in _TAKEN}
+"""Objects that are taken as they are: what is submitted with pods and decides about them."""
+
+
+class _Head(Struct, rename="camel"):
+    """What every object has."""
+
+    class Meta(Struct, rename="camel"):
+        """metadata, as far as it names the object."""
+
+        name: str = ""
+        generate_name: str = ""
+        namespace: str | None = None
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: "_Head.Meta" = msgspec.field(default_factory=Meta)
+
+
+class _PodManifest(Struct):
+    """A Pod; its status is not that of a pod which does not exist."""
+
+    metadata: Meta
+    spec: TemplateSpec
+
+
+class _Workload(Struct, frozen=True):
+    """A workload or a pod: `title` is what errors call it."""
+
+    title: str
+    kind: str
+    meta: Meta
+    made: Callable[[], Made] | None
+    spec: TemplateSpec | None = None
+
+
+class Overrides(Struct, frozen=True):
+    """A priority, or a class, that all pods get in place of their own."""
+
+    priority: int | None = None
+    priority_class: str = ""
+
+
+class Manifests:
+    """What was submitted, to be joined with a cluster."""
+
+    def __init__(self, namespace: Callable[[], str], fixed: str = "", overrides: Overrides = Overrides()) -> None:  # noqa: B008
+        """Start with nothing.
+
+        Args:
+            namespace: returns the namespace of objects that name none.
+            fixed: the only namespace that objects may name, where one was asked for.
+            overrides: what all pods get.
+
+        """
+        self._namespace = namespace
+        self._fixed = fixed
+        self._overrides = overrides
+        self._objects: list[tuple[str, Kind[Any, Any], Any]] = []
+        self._workloads: list[_Workload] = []
+        self._skipped: dict[str, None] = {}
+        self._assumed: list[str] = []
+        self._pods: dict[str, None] = {}
+        self._pool = PodPool()
+        self._count = 0
+        self._classless: set[str] = set()
+
+    def read(self, names: Iterable[str]) -> None:
+        """Take the objects of files.
+
+        Raises:
+            KoordError: naming the file, the document and the field that cannot be read.
+
+        """
+        for document in documents.read(names):
+            self._take(document)
+
+    def add_shape(self, name: str, pods: int, requests: Mapping[str, str], must_gather: str = "") -> None:
+        """Take a gang of pods that are alike, which perhaps must gather in a domain of a layer.
+
+        Raises:
+            KoordError: when they are too many.
+
+        """
+        home = self._namespace()
+        spec = json.dumps({"gatherStrategy": [{"layer": must_gather, "strategy": "MustGather"}]})
+        meta = Meta(name=name, namespace=home, annotations={_SPEC: spec} if must_gather else None)
+        group = gangs.PodGroup(meta, gangs.PodGroupSpec(min_member=pods))
+        self._objects.append(("error: --pods", kinds.POD_GROUP, group))
+        template = TemplateSpec(containers=[Container(ResourceRequirements(requests=dict(requests)))])
+        for number in range(self._counted("error: --pods", pods)):
+            own = Meta(name=f"{name}-{number}", namespace=home, labels={_GANG: name})
+            self._workloads.append(_Workload("error: --request", "Pod", own, None, template))
+
+    def submitted(self) -> Submitted:
+        """Return which pods were submitted; there are none before they were joined with a cluster."""
+        return Submitted(frozenset(self._pods), tuple(sorted(self._skipped)), tuple(self._assumed), is_filled=True)
+
+    def join(self, collector: Collector, moment: str) -> None:
+        """Add everything to a cluster, in place of objects of the same name and of pods that workloads have there.
+
+        Raises:
+            KoordError: naming the object of which a value cannot be read, or whose PriorityClass is not there.
+
+        """
+        for title, kind, written in self._objects:
+            try:
+                collector.add(kind.name, written)
+            except KoordError as problem:
+                raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+        collector.forget_pods_of(
+            {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
+        )
+        for workload in self._workloads:
+            if workload.spec is not None:
+                self._join_pod(collector, workload, workload.spec, moment)
+            elif workload.made is not None:
+                self._join_made(collector, workload, workload.made(), moment)
+
+    def _take(self, document: Document) -> None:
+        try:
+            head = msgspec.convert(document.value, _Head)
+            title = f"{document.where}: {documents.described(document.value)}"
+            if not head.kind or not head.api_version:
+                raise KoordError(f"{title} has no {'apiVersion' if head.kind else 'kind'}")
+            group = head.api_version.rpartition("/")[0]
+            key = (group, head.kind)
+            if key in FAMILIES:
+                self._take_workload(title, head, FAMILIES[key], document.value)
+            elif key == ("", "Pod"):
+                written = msgspec.convert(document.value, _PodManifest)
+                meta = self._placed(title, head, written.metadata)
+                self._counted(title, 1)
+                self._workloads.append(_Workload(title, "Pod", meta, None, written.spec))
+            elif key in _OBJECTS:
+                kind = _OBJECTS[key]
+                taken = msgspec.convert(document.value, kind.wire_type)
+                taken.metadata = self._placed(title, head, taken.metadata)
+                if isinstance(taken, PersistentVolumeClaim) and is_classless(taken):
+                    self._classless.add(whole_name(taken.metadata))
+                else:
+                    self._objects.append((title, kind, taken))
+            else:
+                self._skipped[head.kind] = None
+        except msgspec.ValidationError as problem:
+            raise KoordError(f"{document.where}: {documents.described(document.value)}: {problem}") from None
+
+    def _take_workload(self, title: str, head: _Head, family: Family, value: Any) -> None:  # noqa: ANN401
+        written = msgspec.convert(value, family.wire_type)
+        meta = self._placed(title, head, written.metadata)
+        for one in family.made(meta.name, written).sets:
+            self._counted(title, max(one.count, 1))  # a set without pods takes time, too
+        self._workloads.append(_Workload(title, head.kind, meta, lambda: family.made(meta.name, written)))
+
+    def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:
+        """Return the metadata with the name and the namespace that the object would have."""
+        name = head.metadata.name or head.metadata.generate_name.rstrip("-")
+        if not name:
+            raise KoordError(f"{title} has no metadata.name")
+        if self._fixed and head.metadata.namespace not in {None, self._fixed}:
+            named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
+            raise KoordError(f"{title}: {named} the namespace {self._fixed!r}")
+        return structs.replace(meta, name=name, namespace=head.metadata.namespace or self._namespace())
+
+    def _counted(self, title: str, pods: int) -> int:
+        self._count += pods
+        if self._count > MOST_PODS:
+            raise KoordError(f"{title}: more than {MOST_PODS:,} pods in all")
+        return pods
+
+    def _join_pod(self, collector: Collector, workload: _Workload, written: TemplateSpec, moment: str) -> None:
+        meta = workload.meta
+        spec = self._completed(collector, workload, written)
+        own = structs.replace(
+            meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
+        )
+        self._keep(collector, workload, Pod(own, spec), ())
+
+    def _join_made(self, collector: Collector, workload: _Workload, made: Made, moment: str) -> None:
+        in_operators_group = False
+        for one in made.sets:
+            in_operators_group |= self._join_set(collector, workload, one, moment, named=made.minimum is not None)
+        meta = workload.meta
+        key = whole_name(meta)
+        if in_operators_group and key not in collector.values(kinds.POD_GROUP):
+            own = Meta(name=meta.name, namespace=meta.namespace, annotations=meta.annotations)
+            collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
+            self._assumed.append(key)
+
+    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, *, named: bool) -> bool:
+        """Add the pods of a set; return whether they are in the PodGroup that the operator makes."""
+        spec = self._completed(collector, workload, one.template.spec, one.scheduler)
+        labels = {**(one.template.metadata.labels or {}), **one.labels}
+        meta = Meta(
+            name=one.stem,
+            namespace=workload.meta.namespace,
+            labels=labels,
+            annotations=one.template.metadata.annotations,
+            creation_timestamp=moment,
+            owner_references=[Owner(workload.kind, workload.meta.name, controller=True)],
+        )
+        joins = named and not gangs.gang_of(meta)[0]
+        if joins:
+            meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
+        for name in one.names():
+            self._keep(collector, workload, Pod(structs.replace(meta, name=name), spec), one.claims)
+        return joins and one.count > 0
+
+    def _completed(
+        self, collector: Collector, workload: _Workload, written: TemplateSpec, scheduler: str = ""
+    ) -> TemplateSpec:
+        """Return a spec with what the API server fills in, on no node yet."""
+        chosen = self._overrides
+        name = chosen.priority_class or written.priority_class_name or ""
+        spec = structs.replace(
+            written,
+            node_name=None,
+            scheduler_name=written.scheduler_name or scheduler or None,
+            priority_class_name=name,
+        )
+        if chosen.priority is not None:
+            spec = structs.replace(spec, priority=chosen.priority, priority_class_name=None)
+            name = ""
+        elif chosen.priority_class:
+            spec = structs.replace(spec, priority=None)
+        ranges = collector.values(kinds.LIMIT_RANGE).items()
+        home = workload.meta.namespace
+        own = [one for (namespace, _), one in sorted(ranges, key=lambda item: item[0]) if namespace == home]
+        try:
+            classes = collector.values(kinds.PRIORITY_CLASS).values()
+            return filled(prioritised(spec, name, classes), own)
+        except NoSuchClassError as problem:
+            hint = "none such was read; --priority N stands in for it"
+            raise KoordError(f"{workload.title}: PriorityClass {str(problem)!r}: {hint}") from None
+
+    def _keep(self, collector: Collector, workload: _Workload, pod: Pod, claims: Iterable[Any]) -> None:
+        try:
+            made, unknown = own_volumes(pod, claims, collector.values(kinds.VOLUME_CLAIM), self._classless)
+        except msgspec.ValidationError as problem:
+            raise KoordError(f"{workload.title}: the claim template of an ephemeral volume: {problem}") from None
+        for claim in made:
+            collector.add(kinds.VOLUME_CLAIM.name, claim)
+        try:
+            value = pending_pod(pod, unknown, self._pool)
+        except QuantityError as problem:
+            raise KoordError(f"{workload.title}: {problem}") from None
+        collector.keep_pod(value)
+        self._pods[value.key] = None

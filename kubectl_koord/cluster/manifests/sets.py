@@ -1,0 +1,91 @@
+"""Kubernetes SIGs' sets of sets: JobSet and LeaderWorkerSet."""
+
+from itertools import chain
+
+from msgspec import Struct
+
+from kubectl_koord.cluster.manifests.builtin import JobSpec, pods_of_job
+from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.objects.fields.meta import Int32
+
+
+class JobTemplate(Struct, gc=False):
+    """replicatedJobs[].template."""
+
+    spec: JobSpec
+
+
+class ReplicatedJob(Struct, gc=False):
+    """replicatedJobs[]."""
+
+    name: str
+    template: JobTemplate
+    replicas: Int32 | None = None
+
+
+class JobSetSpec(Struct, gc=False, rename="camel"):
+    """spec of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] | None = None
+
+
+class JobSet(Named):
+    """One JobSet."""
+
+    spec: JobSetSpec
+
+
+class LeaderWorkerTemplate(Struct, gc=False, rename="camel"):
+    """spec.leaderWorkerTemplate."""
+
+    worker_template: Template
+    leader_template: Template | None = None
+    size: Int32 | None = None
+
+
+class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
+    """spec of a LeaderWorkerSet."""
+
+    leader_worker_template: LeaderWorkerTemplate
+    replicas: Int32 | None = None
+
+
+class LeaderWorkerSet(Named):
+    """One LeaderWorkerSet."""
+
+    spec: LeaderWorkerSetSpec
+
+
+def _job_set(name: str, written: JobSet) -> Made:
+    """Return its pods: `NAME-REPLICATEDJOB-JOB-INDEX`."""
+    return Made(
+        Set(
+            one.template.spec.template,
+            job,
+            pods_of_job(one.template.spec),
+            labels={
+                "job-name": job,
+                "batch.kubernetes.io/job-name": job,
+                "jobset.sigs.k8s.io/jobset-name": name,
+                "jobset.sigs.k8s.io/replicatedjob-name": one.name,
+            },
+        )
+        for one in written.spec.replicated_jobs or ()
+        for job in (f"{name}-{one.name}-{at}" for at in range(number(one.replicas)))
+    )
+
+
+def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
+    """Return its pods: the leaders `NAME-GROUP`, the workers of each `NAME-GROUP-INDEX`, from 1."""
+    spec = written.spec.leader_worker_template
+    labels = {"leaderworkerset.sigs.k8s.io/name": name}
+    groups, workers = number(written.spec.replicas), max(number(spec.size) - 1, 0)
+    leaders = Set(spec.leader_template or spec.worker_template, name, groups, labels=labels)
+    others = (Set(spec.worker_template, f"{name}-{at}", workers, 1, labels) for at in range(groups))
+    return Made(chain((leaders,), others))
+
+
+FAMILIES = (
+    Family("jobset.x-k8s.io", "JobSet", JobSet, _job_set),
+    Family("leaderworkerset.x-k8s.io", "LeaderWorkerSet", LeaderWorkerSet, _leader_worker_set),
+)

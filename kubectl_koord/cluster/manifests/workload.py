@@ -1,0 +1,85 @@
+"""What a workload is to the scheduler: the pods that its controller would make, and their PodGroup."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.pods.fields import PodSpec
+from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
+
+
+class TemplateSpec(PodSpec, omit_defaults=True, rename="camel"):
+    """spec of a pod template."""
+
+    priority_class_name: str | None = None
+
+
+class TemplateMeta(Struct, gc=False):
+    """metadata of a pod template."""
+
+    labels: dict[str, str | None] | None = None
+    annotations: dict[str, str | None] | None = None
+
+
+class Template(Struct, gc=False):
+    """A pod template, or what counts of a pod."""
+
+    metadata: TemplateMeta = field(default_factory=TemplateMeta)
+    spec: TemplateSpec = field(default_factory=TemplateSpec)
+
+
+class Named(Struct):
+    """Any workload: its name, and that its spec is of a family's type."""
+
+    metadata: Meta
+
+
+class Set(Struct, frozen=True):
+    """Pods of one template: so many, `STEM-NUMBER` each, and what they have besides the template.
+
+    `scheduler` is what their controller fills in where the template names none. `claims` are templates of volume
+    claims, of which each pod gets its own.
+    """
+
+    template: Template
+    stem: str
+    count: int
+    first: int = 0
+    labels: Mapping[str, str] = {}
+    scheduler: str = ""
+    claims: tuple[PersistentVolumeClaim, ...] = ()
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the pods."""
+        return (f"{self.stem}-{number}" for number in range(self.first, self.first + self.count))
+
+
+class Made(Struct, frozen=True):
+    """The pods of a workload, perhaps very many: `sets` are to be gone through once.
+
+    `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
+    in no other; None where it makes none.
+    """
+
+    sets: Iterable[Set]
+    minimum: int | None = None
+
+
+def number(written: int | None, default: int = 1) -> int:
+    """Return a replica count: negative ones, which the API server refuses, are none."""
+    return default if written is None else max(written, 0)
+
+
+Expand: TypeAlias = Callable[[str, Any], Made]
+"""Returns what is made of a workload with a name and what was decoded of it."""
+
+
+class Family(Struct, frozen=True):
+    """One kind of workload: its API group and kind, the fields that are read, and what is made of them."""
+
+    group: str
+    kind: str
+    wire_type: Any
+    made: Expand

@@ -1,0 +1,1 @@
+"""Bytes to objects, whatever they come from: lists, files, streams, within bounds."""

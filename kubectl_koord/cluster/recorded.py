@@ -1,0 +1,30 @@
+"""What a snapshot file says of its own reading, as its first item: when, of what, and what could not be read."""
+
+from msgspec import Struct
+
+from kubectl_koord.model.snapshot import Gap
+
+API_VERSION = "kubectl-koord/v1alpha1"
+KIND = "ClusterSnapshot"
+
+
+class RecordingMeta(Struct, gc=False):
+    """metadata."""
+
+    name: str = ""
+
+
+class Recording(Struct, rename="camel", kw_only=True):
+    """How a cluster was read: whoever reads the file again reaches the same answers by this.
+
+    `moment` is when; `lease_seen` and `crd_version` are as the collector has them, `namespace_only` and `gaps` as the
+    snapshot. `anonymized` tells whether names stand for others.
+    """
+
+    metadata: RecordingMeta
+    moment: str = ""
+    crd_version: str | None = None
+    lease_seen: str | None = None
+    namespace_only: str = ""
+    anonymized: bool = False
+    gaps: list[Gap] = []

@@ -1,0 +1,1 @@
+"""Snapshots of a cluster as files: what was read, and nothing that no answer rests on."""

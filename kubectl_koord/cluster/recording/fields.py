@@ -1,0 +1,154 @@
+"""What is kept of an object: of the fields that are decoded those that no answer rests on are left out once more."""
+
+import json
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeAlias
+
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects import events, scheduler
+from kubectl_koord.cluster.recording import keys, settings
+
+Tree: TypeAlias = dict[str, Any]
+
+_FLAGS = ("--feature-gates=", "--leader-elect=false")
+_VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
+_SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
+"""Conditions whose message is read; of the others only whether they hold."""
+
+
+def kept(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
+    """Return what a snapshot holds of an object, None where it is none that is read.
+
+    Args:
+        kind: its kind.
+        tree: its decoded fields, which are changed.
+        labels: the keys of labels that anything in the cluster refers to.
+
+    """
+    reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
+    if reduced is None or kinds.KINDS[kind].needed_by == "doctor":  # of the installation too little is kept
+        return None
+    _reduce_meta(tree.get("metadata"), labels)
+    found: Tree = _without_nothing(tree)
+    return found
+
+
+def _without_nothing(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value without fields that are null: to a decoder they are as good as absent."""
+    if isinstance(value, dict):
+        return {name: _without_nothing(part) for name, part in value.items() if part is not None}
+    return [_without_nothing(part) for part in value] if isinstance(value, list) else value
+
+
+def _reduce_meta(meta: Tree | None, labels: AbstractSet[str]) -> None:
+    if not meta:
+        return
+    meta["labels"] = _only(meta.get("labels"), keys.READ | labels) or None
+    found = _only(meta.get("annotations"), keys.READ) or None
+    meta["annotations"] = found and {
+        key: "{}" if key in keys.PRESENT and value else value for key, value in found.items()
+    }
+
+
+def _only(written: Mapping[str, Any] | None, wanted: AbstractSet[str]) -> Tree:
+    """Return the entries of these keys; one that is null is as one that is empty."""
+    return {key: value or "" for key, value in (written or {}).items() if key in wanted}
+
+
+def _node(tree: Tree, _labels: AbstractSet[str]) -> Tree:
+    _reduce_conditions(tree["status"], {"Ready"})
+    return tree
+
+
+def _pod(tree: Tree, _labels: AbstractSet[str]) -> Tree:
+    _reduce_spec(tree["spec"])
+    _reduce_conditions(tree["status"], {*_SAID, "Ready"})
+    return tree
+
+
+def _reservation(tree: Tree, labels: AbstractSet[str]) -> Tree:
+    template = tree["spec"].get("template")
+    if template is not None:
+        _reduce_spec(template["spec"])
+        _reduce_meta(template["metadata"], labels)
+    _reduce_conditions(tree["status"], _SAID)
+    return tree
+
+
+def _reduce_spec(spec: Tree) -> None:
+    for volume in spec.get("volumes") or ():
+        for source in _VOLUMES:
+            if volume.get(source) is not None:
+                volume[source] = {}  # that it is one counts, not which
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        if container.get("resources"):
+            container["resources"].pop("claims", None)
+
+
+def _reduce_conditions(status: Tree, wanted: AbstractSet[str]) -> None:
+    found = [one for one in status.get("conditions") or () if one.get("type") in wanted]
+    for one in found:
+        if one["type"] not in _SAID:
+            for name in one.keys() - {"type", "status"}:
+                del one[name]
+    status["conditions"] = found or None
+
+
+def _device(tree: Tree, labels: AbstractSet[str]) -> Tree:
+    for device in tree["spec"].get("devices") or ():
+        for part in (device, *(device.get("vfGroups") or ())):
+            part["labels"] = _only(part.get("labels"), labels) or None
+    return tree
+
+
+def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
+    if tree["metadata"]["name"] != scheduler.LEASE:
+        return None
+    for container in tree["spec"]["template"]["spec"].get("containers") or ():
+        for name in ("command", "args"):
+            container[name] = [word for word in container.get(name) or () if word.startswith(_FLAGS)] or None
+    return tree
+
+
+def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
+    written = (tree.get("data") or {}).get(settings.NAME)
+    if tree["metadata"]["name"] != settings.NAME:
+        return None
+    read = settings.read_of(written) if written else None
+    tree["data"] = None if read is None else {settings.NAME: json.dumps(read)}
+    return tree
+
+
+def _event(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
+    about = tree.get("regarding") or tree.get("involvedObject") or {}
+    return tree if about.get("kind") == "Pod" and tree.get("reason") in events.REASONS else None
+
+
+def _claim(tree: Tree, _labels: AbstractSet[str]) -> Tree:
+    devices = tree["spec"]["devices"]
+    devices["constraints"] = [{}] if devices.get("constraints") else None
+    for request in devices.get("requests") or ():
+        for asked in (request, request.get("exactly") or {}):
+            asked["capacity"] = {"requests": {}} if asked.get("capacity") else None
+    return tree
+
+
+def _slice(tree: Tree, _labels: AbstractSet[str]) -> Tree:
+    for device in tree["spec"].get("devices") or ():
+        for told in (device, device.get("basic") or {}):
+            told["consumesCounters"] = [{}] if told.get("consumesCounters") else None
+    return tree
+
+
+_REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
+    kinds.NODE.name: _node,
+    kinds.POD.name: _pod,
+    kinds.RESERVATION.name: _reservation,
+    kinds.DEVICE.name: _device,
+    kinds.DEPLOYMENT.name: _deployment,
+    kinds.CONFIG_MAP.name: _config_map,
+    kinds.EVENT.name: _event,
+    kinds.RESOURCE_CLAIM.name: _claim,
+    kinds.RESOURCE_SLICE.name: _slice,
+}

@@ -1,0 +1,73 @@
+"""A cluster read to be recorded: all that any command reads of it."""
+
+from collections.abc import Callable, Iterable
+from urllib.parse import quote
+
+from kubectl_koord.cluster import files, offline, source
+from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS
+from kubectl_koord.cluster.objects.events import REASONS
+from kubectl_koord.cluster.reading.lists import ListRequest
+from kubectl_koord.cluster.recorded import Recording, RecordingMeta
+from kubectl_koord.cluster.recording.recorder import Recorder
+
+_META = RecordingMeta(name="cluster")
+
+
+def live(
+    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None
+) -> tuple[Recorder, Recording]:
+    """Return the cluster behind a transport, and how it was read; `seen` is counted up, by kind, while objects come.
+
+    Raises:
+        KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
+
+    """
+    recorder = Recorder(seen=seen)
+    found = source.read(transport, source.requests(DISRUPTION_KINDS), namespace, recorder)
+    narrowed = bool(found.namespace_only)
+    gaps = source.absorb(found, recorder)
+    more = [source.requests(kinds) for kinds in [source.more_kinds(DISRUPTION_KINDS, recorder)] if kinds]
+    for wanted in (*more, *([_events(reason)] for reason in REASONS)):
+        also = source.read(transport, wanted, namespace, recorder)
+        narrowed = narrowed or bool(also.namespace_only)
+        gaps += source.absorb(also, recorder)
+    source.detect_version(transport, recorder, "")
+    return recorder, Recording(
+        metadata=_META,
+        moment=source.now(),
+        crd_version=recorder.crd_version,
+        lease_seen=source.lease_seen(found),
+        namespace_only=namespace() if narrowed else "",
+        gaps=list({gap.kind: gap for gap in reversed(gaps) if KINDS[gap.kind].is_gap}.values())[::-1],
+    )
+
+
+def _events(reason: str) -> ListRequest:
+    query = f"fieldSelector={quote(f'reason={reason}', safe='')}"
+    return ListRequest(
+        EVENT.name, f"{EVENT.path()}?{query}", f"{EVENT.api}/namespaces/{{namespace}}/{EVENT.plural}?{query}"
+    )
+
+
+def from_files(names: Iterable[str], seen: dict[str, int] | None = None) -> tuple[Recorder, Recording]:
+    """Return the cluster that files hold, and how it was read: where one of them is a snapshot, as that says.
+
+    Raises:
+        KoordError: naming the file, and the object and field in it, that cannot be read.
+
+    """
+    recorder = Recorder(seen=seen)
+    files.read(names, recorder)
+    return recorder, recorder.recording or _of_input(recorder, source.now())
+
+
+def demo() -> tuple[Recorder, Recording]:
+    """Return the embedded demo cluster, and the moment for which it was made."""
+    recorder = Recorder()
+    offline.take_demo(recorder)
+    return recorder, _of_input(recorder, offline.MOMENT_OF_DEMO)
+
+
+def _of_input(recorder: Recorder, moment: str) -> Recording:
+    return Recording(metadata=_META, moment=moment, gaps=offline.not_in_input(recorder))

@@ -1,0 +1,116 @@
+"""What is kept of the scheduler's configuration: arguments of plugins may hold anything, also a password."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.fields.amounts import Amounts
+from kubectl_koord.cluster.objects.fields.load_aware import Arguments
+
+NAME = "koord-scheduler-config"
+_Tree = dict[str, Any]
+_PLAIN = (str, bool, int, float)
+
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "Coscheduling": ("enablePreemption", "awareNetworkTopology", "defaultMatchPolicy"),
+    "ElasticQuota": (
+        "enableRuntimeQuota",
+        "enableCheckParentQuota",
+        "enableMinQuotaScale",
+        "quotaGroupNamespace",
+        "disableDefaultQuotaPreemption",
+        "monitorAllQuotas",
+    ),
+    "DeviceShare": (),
+    "LoadAwareScheduling": (),
+}
+"""The plugins whose arguments are read, and which of them are plain values."""
+_POINTS = ("multiPoint", "preFilter", "filter", "reserve")
+
+
+def read_of(text: str) -> _Tree | None:
+    """Return what is read of the configuration, None where it cannot be read."""
+    parsed = scheduler.parsed(text)
+    if parsed is None:
+        return None
+    election = parsed.get("leaderElection")
+    profiles = [one for one in _list(parsed.get("profiles")) if isinstance(one, dict)]
+    return {
+        **({"leaderElection": _plain(election, ("leaderElect", "resourceName"))} if isinstance(election, dict) else {}),
+        "profiles": [_profile(one) for one in profiles],
+    }
+
+
+def _profile(profile: _Tree) -> _Tree:
+    plugins = [one for one in _list(profile.get("pluginConfig")) if isinstance(one, dict)]
+    read = [one for one in plugins if one.get("name") in _ARGUMENTS]
+    return {
+        **_plain(profile, ("schedulerName",)),
+        **_points(profile.get("plugins")),
+        "pluginConfig": [{"name": one["name"], "args": _arguments(str(one["name"]), one.get("args"))} for one in read],
+    }
+
+
+def _points(plugins: Any) -> _Tree:  # noqa: ANN401
+    """Return where those plugins are enabled and disabled of which that is read; nothing where no plugins are told."""
+    if not isinstance(plugins, dict) or not plugins:
+        return {}
+    told = {point: plugins[point] for point in _POINTS if isinstance(plugins.get(point), dict)}
+    return {"plugins": {"multiPoint": {}, **{point: _switched(found) for point, found in told.items()}}}
+
+
+def _switched(point: _Tree) -> _Tree:
+    return {
+        part: [{"name": one["name"]} for one in _list(point.get(part)) if isinstance(one, dict) and _is_read(one)]
+        for part in ("enabled", "disabled")
+    }
+
+
+def _is_read(plugin: _Tree) -> bool:
+    return plugin.get("name") in {"Reservation", "*"}
+
+
+def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds
+    if not isinstance(written, dict):
+        return {}
+    found = _plain(written, _ARGUMENTS[plugin])
+    if plugin == "LoadAwareScheduling":
+        return _load(written)
+    if plugin == "DeviceShare":
+        strategy, models = written.get("scoringStrategy"), _list(written.get("gpuShareUnsupportedModels"))
+        found["scoringStrategy"] = _plain(strategy, ("type",)) if isinstance(strategy, dict) else {}
+        found["gpuShareUnsupportedModels"] = [
+            _plain(one, ("vendor", "model")) for one in models if isinstance(one, dict)
+        ]
+    if plugin == "ElasticQuota":
+        hooks = [one for one in _list(written.get("hookPlugins")) if isinstance(one, dict)]
+        found["hookPlugins"] = [_plain(one, ("key",)) for one in hooks]
+        for name in ("defaultQuotaGroupMax", "systemQuotaGroupMax"):
+            found |= _amounts(name, written.get(name))
+    return found
+
+
+def _load(written: _Tree) -> _Tree:
+    """Return arguments that the scheduler could read, none where it could not."""
+    try:
+        found: _Tree = msgspec.to_builtins(msgspec.convert(written, Arguments))
+    except msgspec.ValidationError:
+        return {}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _amounts(name: str, written: Any) -> _Tree:  # noqa: ANN401
+    try:
+        return {name: msgspec.convert(written, Amounts)} if written else {}
+    except msgspec.ValidationError:
+        return {}
+
+
+def _plain(written: _Tree, names: tuple[str, ...]) -> _Tree:
+    return {name: written[name] for name in names if isinstance(written.get(name), _PLAIN)}
+
+
+def _list(written: Any) -> list[Any]:  # noqa: ANN401
+    return written if isinstance(written, list) else []

@@ -1,0 +1,96 @@
+"""The file that a snapshot becomes: of its owner alone, whole or not at all, and never in the place of another."""
+
+import contextlib
+import errno
+import os
+import secrets
+from types import TracebackType
+from typing import IO, Self
+
+from kubectl_koord import leaving
+from kubectl_koord.errors import KoordError
+
+_OWNERS = 0o600
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
+"""What a file system answers on which a file has one name."""
+
+
+class Target:
+    """A new file, written under another name beside its own until it is complete.
+
+    Whatever ends the writing, a signal too, leaves nothing behind.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Make sure that there is no such file.
+
+        Raises:
+            KoordError: when there is, or no file can be made there.
+
+        """
+        self._path = path
+        self._beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")  # noqa: PTH118, PTH119, PTH120
+        if os.path.lexists(path):
+            raise self._exists()
+        self._is_there = False
+
+    def __enter__(self) -> Self:
+        """Make the file under its other name."""
+        with leaving.SignalsBlocked():
+            try:
+                number = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS)
+            except OSError as problem:
+                raise self._failed(problem) from None
+            leaving.first(self._remove)
+        os.fchmod(number, _OWNERS)  # whatever the umask
+        self._file = os.fdopen(number, "wb")
+        return self
+
+    @property
+    def file(self) -> IO[bytes]:
+        """What is written to."""
+        return self._file
+
+    def complete(self) -> None:
+        """Give the file its name.
+
+        Raises:
+            KoordError: when there is a file of this name by now, or it could not be written.
+
+        """
+        try:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._name()
+        except FileExistsError:
+            raise self._exists() from None
+        except OSError as problem:
+            raise self._failed(problem) from None
+
+    def _name(self) -> None:
+        try:
+            os.link(self._beside, self._path, follow_symlinks=False)  # unlike a rename it replaces nothing
+        except OSError as problem:
+            if problem.errno not in _NO_LINKS or os.path.lexists(self._path):
+                raise
+            os.rename(self._beside, self._path)  # noqa: PTH104
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
+    ) -> None:
+        """Take the other name away."""
+        try:
+            self._file.close()
+        finally:
+            self._remove()
+            leaving.no_more(self._remove)
+
+    def _remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._beside)  # noqa: PTH108
+
+    def _exists(self) -> KoordError:
+        return KoordError(f"error: the file {self._path!r} exists, and is not overwritten")
+
+    def _failed(self, problem: OSError) -> KoordError:
+        return KoordError(f"error: the file {self._path!r} cannot be written: {problem.strerror}")

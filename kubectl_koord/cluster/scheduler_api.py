@@ -1,0 +1,136 @@
+"""The endpoints of the leading scheduler, asked with GET through the API server's proxy to its pod.
+
+The paths below are all that is ever asked: the switches under /debug/ change the scheduler, and are none of them.
+"""
+
+import re
+from typing import Literal, TypeAlias
+from urllib.parse import quote
+
+import msgspec
+
+from kubectl_koord.cluster.api.replies import message_of, status_of
+from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.errors import KoordError
+
+Endpoint: TypeAlias = Literal[
+    "gangs", "gang", "node", "quotas", "quota", "devices", "devices-of-node", "numa", "reservations", "services"
+]
+PATHS: dict[Endpoint, str] = {
+    "gangs": "plugins/Coscheduling/gangs",
+    "gang": "plugins/Coscheduling/gang/{}",
+    "node": "nodes/{}",
+    "quotas": "plugins/ElasticQuota/quotas",
+    "quota": "plugins/ElasticQuota/quotas/{}",
+    "devices": "plugins/DeviceShare/nodeDeviceSummaries",
+    "devices-of-node": "plugins/DeviceShare/nodeDeviceSummaries/{}",
+    "numa": "plugins/NodeNUMAResource/nodes/{}",
+    "reservations": "plugins/Reservation/nodeReservations/{}",
+    "services": "__services__",
+}
+PORT = 10251
+LONGEST = 64 << 20
+
+_NAMESPACE = "koordinator-system"
+_LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{_NAMESPACE}/leases/koord-scheduler"
+_OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
+_NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
+_NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
+_UNSEEN = "error: could not see what the scheduler knows"
+
+
+class _Message(msgspec.Struct):
+    message: str = ""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Who answered, and what: None for a gang, quota or node that the scheduler does not know."""
+
+    asked: str
+    body: bytes | None
+
+
+def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PORT) -> Answer:
+    """Return the answer of the leading scheduler.
+
+    Args:
+        transport: the way to the API server.
+        endpoint: what to ask for.
+        name: of the gang (`namespace/name`), quota or node, where there is one.
+        port: on which the scheduler answers plain HTTP.
+
+    Raises:
+        KoordError: saying what keeps it from being seen: no leader, no permission, an endpoint that is off.
+
+    """
+    segments = name.split("/") if name else []
+    if not all(map(_NAME.fullmatch, segments)):
+        raise KoordError(f"error: {name!r} is not a name that an object can have")
+    pod = leader(transport)
+    asked = f"http:{pod}:{port}"
+    path = f"/api/v1/namespaces/{_NAMESPACE}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+    status, body = _get(transport, path)
+    if status == _OK:
+        return Answer(pod, body)
+    own = _own_message(body)
+    if status == _NOT_FOUND and _NONE_OF_IT.match(own):
+        return Answer(pod, None)
+    raise KoordError(f"{_UNSEEN}: {_why(status, body, path, pod, own)}")
+
+
+def leader(transport: Transport) -> str:
+    """Return the pod that holds the leader lease.
+
+    Raises:
+        KoordError: when the lease cannot be read, or nobody holds it.
+
+    """
+    status, body = _get(transport, _LEASE)
+    if status != _OK:
+        raise KoordError(f"{_UNSEEN}: its leader is not known: {message_of(status, body, _LEASE)}")
+    try:
+        lease = scheduler.lease(msgspec.json.decode(body, type=scheduler.Lease))
+    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler cannot be read: {problem}") from None
+    pod = lease.holder.partition("_")[0]
+    if not pod:
+        raise KoordError(f"{_UNSEEN}: no scheduler leads: Lease {_NAMESPACE}/koord-scheduler has no holder")
+    if not _NAME.fullmatch(pod):
+        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler is held by {lease.holder!r}, which is no pod")
+    return pod
+
+
+def _why(status: int, body: bytes, path: str, pod: str, own: str) -> str:
+    if own:
+        again = "; it may have lost the lease just now: try again" if status == _UNAVAILABLE else ""
+        return f"{pod} answers: {own}{again}"
+    said = message_of(status, body, path)
+    if status == _FORBIDDEN:
+        return f"{said} (it takes get of pods/proxy in {_NAMESPACE})"
+    if status_of(body) is None and status == _NOT_FOUND:
+        return f"{pod} does not serve {path.partition('/proxy')[2]}: its plugin is off, or the version has no such path"
+    if status >= _UNAVAILABLE:
+        return f"{said} (it listens where --port tells it to, 10251 by default; 0 is off)"
+    return said
+
+
+def _own_message(body: bytes) -> str:
+    """Return what the scheduler itself says: its errors hold nothing but a message."""
+    if status_of(body) is not None:
+        return ""
+    try:
+        return " ".join(msgspec.json.decode(body, type=_Message).message.split())
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def _get(transport: Transport, path: str) -> tuple[int, bytes]:
+    body = transport.open(quote(path, safe="/:_"))
+    try:
+        text = body.read(LONGEST + 1)
+    finally:
+        body.close()
+    if len(text) > LONGEST:
+        raise KoordError(f"{_UNSEEN}: the answer is larger than {LONGEST >> 20} MiB")
+    return body.status, text

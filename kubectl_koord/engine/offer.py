@@ -1,0 +1,107 @@
+"""What nodes offer: how many pods each takes, and why it takes no more."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.model.values.memo import Memo
+
+
+class NodeSlots(Struct, frozen=True, gc=False):
+    """How many pods went onto a node, and why the next did not; no reason when all did."""
+
+    slots: int
+    rejection: Reason | None
+
+
+class Counts(dict[str, int]):
+    """How many pods nodes take; nodes that are left out take none."""
+
+    def __missing__(self, _name: str) -> int:
+        """Return none."""
+        return 0
+
+
+class Offer(Memo, Mapping[str, NodeSlots]):
+    """The slots of nodes by name: jobs that are alike share it, and what follows from it.
+
+    Why a node takes no more is found out where it is asked for: most of it never is.
+    """
+
+    def __init__(
+        self,
+        names: Collection[str],
+        counts: Counts,
+        on_node: Callable[[str], NodeSlots],
+        reasons: "Callable[[Offer], Iterable[Refused]] | None" = None,
+    ) -> None:
+        """Take what is known.
+
+        Args:
+            names: the nodes, in their order.
+            counts: how many pods each of them takes.
+            on_node: tells also why it takes no more.
+            reasons: tells the same of all nodes at once, None where they are asked one by one.
+
+        """
+        self.names = names
+        self.counts = counts
+        self._on_node = on_node
+        self._reasons = reasons
+        self._known: dict[str, NodeSlots] = {}
+
+    @classmethod
+    def of(cls, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer in which all is known."""
+        counts = Counts((name, node.slots) for name, node in nodes.items() if node.slots)
+        return cls(nodes.keys(), counts, nodes.__getitem__)
+
+    def __getitem__(self, name: str) -> NodeSlots:
+        """Return the slots of a node."""
+        found = self._known.get(name)
+        if found is None:
+            if name not in self.names:
+                raise KeyError(name)
+            found = self._known[name] = self._on_node(name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the nodes, in their order."""
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return len(self.names)
+
+    def among(self, names: Collection[str]) -> "Offer":
+        """Return the offer of some of the nodes."""
+        if len(names) == len(self.names):
+            return self
+        chosen = dict.fromkeys(names).keys()
+        counts = Counts((name, count) for name, count in self.counts.items() if name in chosen)
+        return Offer(chosen, counts, self.__getitem__)
+
+    def but(self, nodes: Mapping[str, NodeSlots]) -> "Offer":
+        """Return the offer with other slots of some nodes."""
+        if not nodes:
+            return self
+        counts = ((name, nodes[name].slots if name in nodes else self.counts[name]) for name in self.names)
+        return Offer(
+            self.names,
+            Counts((name, count) for name, count in counts if count),
+            lambda name: nodes[name] if name in nodes else self[name],
+        )
+
+    @cached_property
+    def reasons(self) -> tuple[Refused, ...]:
+        """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
+        if self._reasons is None:
+            return tuple(Refused(reason, 1) for reason in self.refusals.values())
+        return tuple(self._reasons(self))
+
+    @cached_property
+    def refusals(self) -> Mapping[str, Reason]:
+        """Why nodes take no more, of those that do not take all."""
+        return {name: node.rejection for name, node in self.items() if node.rejection is not None}

@@ -1,0 +1,83 @@
+"""A subject again and again, or with more or fewer pods: how often it fits, and how large it may be.
+
+Copies are placed one after the other in the same engine; each takes its room in the view of the next.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from math import lcm
+
+from msgspec import structs
+
+from kubectl_koord.engine.gangs import Gang
+from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.simulation.simulation import Cluster, Simulation, open_outcomes, seats
+
+MOST_COPIES = 256
+"""How many copies are tried; a job that fits as often as that is not followed further."""
+_MOST_PODS = 1 << 12
+
+
+def how_many(simulation: Simulation, view: View) -> int:
+    """Return how many copies of the subject find a place one after the other in a variant of the cluster."""
+    for number in range(MOST_COPIES):
+        after = _after(simulation, renamed(simulation.subject, number), view)
+        if after is None:
+            return number
+        view = after
+    return MOST_COPIES
+
+
+def largest(simulation: Simulation, view: View) -> int:
+    """Return the most pods with which the subject finds a place, all of them needed at once; 0 where none is enough.
+
+    The number of the pods that there are most of changes, the others stay. Twice as many are tried until they find no
+    place, then the border is searched: the number returned was tried and fits, the next was tried and does not.
+    """
+    least = len(_others(simulation.subject.pending))
+    step = lcm(*simulation.multiples.values())
+    low, high = least // step, least // step + 1
+    while high * step <= _MOST_PODS and _fits(simulation, high * step, view):
+        low, high = high, high * 2
+    while high - low > 1 and high * step <= _MOST_PODS:
+        middle = (low + high) // 2
+        low, high = (middle, high) if _fits(simulation, middle * step, view) else (low, middle)
+    return low * step if low > least // step else 0
+
+
+def renamed(subject: Subject, number: int) -> Subject:
+    """Return a copy of the subject: the same pods under other names."""
+    return subject.with_pending(lambda pods: tuple(structs.replace(pod, name=f"{pod.name}~{number}") for pod in pods))
+
+
+def sized(subject: GangSubject, pods: int) -> GangSubject:
+    """Return the gang with so many pods, and a minimum of all of them."""
+
+    def changed(gang: Gang) -> Gang:
+        others = _others(gang.pending)
+        alike = next(pod for pod in gang.pending if pod not in others)
+        more = (structs.replace(alike, name=f"{alike.name}~{number:05}") for number in range(pods - len(others)))
+        return structs.replace(gang, pending=(*others, *more), minimum=pods)
+
+    return subject.with_gangs(changed)
+
+
+def _others(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
+    """Return the pods that are not of the kind that there are most of."""
+    pods = tuple(pods)
+    most = Counter(pod.requirements for pod in pods).most_common(1)[0][0]
+    return tuple(pod for pod in pods if pod.requirements != most)
+
+
+def _fits(simulation: Simulation, pods: int, view: View) -> bool:
+    subject = simulation.subject
+    return isinstance(subject, GangSubject) and _after(simulation, sized(subject, pods), view) is not None
+
+
+def _after(simulation: Simulation, subject: Subject, view: View) -> View | None:
+    """Return the view once a subject is placed, None where it finds no place."""
+    found = Cluster(simulation.snapshot, view, simulation.tree).simulation(subject)
+    outcome = open_outcomes(found, preemption=False)[0]
+    return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None

@@ -1,0 +1,96 @@
+"""Pods that do not exist yet, as they stand in a snapshot beside those that do."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.gangs import Gang
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.model.objects import PodGroup
+from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation.edits import recreated
+from kubectl_koord.simulation.subjects import pending_subjects
+
+
+class Submitted(Struct, frozen=True):
+    """Which pods of a snapshot were put there from manifests, or as a shape.
+
+    `is_filled` tells whether the API server would fill in what is missing of them. `skipped` are the kinds in
+    manifests that make no pods, `assumed` the PodGroups that an operator is taken to make.
+    """
+
+    pods: frozenset[str]
+    skipped: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
+    is_filled: bool = False
+
+
+def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:
+    """Return the subjects with pods that were submitted: gang groups first, then pods without a gang, by name.
+
+    Pods without a gang are there whatever their scheduler is: whoever submits them wants to know.
+    """
+    gangs = [one for one in pending_subjects(snapshot) if isinstance(one, GangSubject) and _is_of(one, submitted)]
+    alone = (pod for pod in snapshot.pending if pod.key in submitted.pods and not pod.gang)
+    return (*gangs, *map(PodSubject, alone))
+
+
+def _is_of(subject: Subject, submitted: Submitted) -> bool:
+    return any(pod.key in submitted.pods for pod in subject.pending)
+
+
+def of_profile(snapshot: Snapshot, submitted: Submitted) -> Snapshot:
+    """Return the snapshot with the submitted pods given to the first profile of the scheduler."""
+    profile = next(iter(snapshot.config.profiles))
+    pending = (
+        structs.replace(pod, scheduler=profile) if pod.key in submitted.pods else pod for pod in snapshot.pending
+    )
+    return structs.replace(snapshot, pending=tuple(pending))
+
+
+def with_copy(snapshot: Snapshot, subject: GangSubject) -> tuple[Snapshot, Submitted]:
+    """Return the snapshot with a copy of a gang, none of whose pods is anywhere yet."""
+    gang = subject.group.own
+    group, pods = _copied(snapshot, gang)
+    submitted = Submitted(frozenset(pod.key for pod in pods))
+    pending = tuple(sorted((*snapshot.pending, *pods), key=lambda pod: (pod.namespace, pod.name)))
+    groups = dict(sorted({**snapshot.pod_groups, group.key: group}.items()))
+    return of_profile(structs.replace(snapshot, pending=pending, pod_groups=groups), submitted), submitted
+
+
+def _copied(snapshot: Snapshot, gang: Gang) -> tuple[PodGroup, tuple[PendingPod, ...]]:
+    namespace, _, name = gang.key.partition("/")
+    copy = f"{name}-copy"
+    written = snapshot.pod_groups.get(gang.key)
+    terms = next((pod.gang_terms for pod in gang.pending), None)
+    group = structs.replace(
+        written or PodGroup(namespace, name, gang.minimum or 0, topology=terms.topology if terms else None),
+        name=copy,
+        mode=gang.mode,
+        match_policy=gang.match_policy,
+        groups=None,
+        phase="",
+        created=snapshot.moment,
+    )
+    return group, tuple(_copies(gang, snapshot.moment, f"{namespace}/{copy}", namespace))
+
+
+def _copies(gang: Gang, moment: str, key: str, namespace: str) -> Iterator[PendingPod]:
+    members: Iterable[PendingPod | RunningPod] = sorted((*gang.pending, *gang.running), key=lambda pod: pod.name)
+    for number, pod in enumerate(members):
+        fresh = pod if isinstance(pod, PendingPod) else recreated(pod)
+        yield structs.replace(
+            fresh,
+            name=f"{key.partition('/')[2]}-{number}",
+            namespace=namespace,
+            gang=key,
+            needs_pod_group=True,
+            nominated="",
+            condition=None,
+            terminating=False,
+            created=moment,
+            owner="",
+            owners=(),
+            uid="",
+        )

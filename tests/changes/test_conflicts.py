@@ -1,0 +1,112 @@
+"""What becomes of a planned change when its object has changed meanwhile."""
+
+import pytest
+
+from kubectl_koord.changes import conflicts
+from kubectl_koord.changes.conflicts import Moved
+from kubectl_koord.changes.settings import LABEL, MINIMUM, PREFIX, SPEC, key_of, merge_patch, pod_key_of, put, value
+from kubectl_koord.reports.change import Change, ObjectName
+
+MODE = PREFIX + "mode"
+CHANGE = Change(
+    ObjectName("PodGroup", "default", "job"),
+    {MODE: None, MINIMUM: 2},
+    {MODE: "Strict", MINIMUM: 3},
+    {"metadata": {"resourceVersion": "1"}},
+    "1",
+)
+
+
+def job(minimum: object = 2, version: str = "2", **annotations: str) -> dict[str, object]:
+    named = {PREFIX + key: value for key, value in annotations.items()}
+    return {"metadata": {"resourceVersion": version, "annotations": named}, "spec": {"minMember": minimum}}
+
+
+def test_what_is_as_it_was_shown_is_changed_from_the_newer_version() -> None:
+    assert conflicts.moved(CHANGE, job(groups="x")) == ()
+    assert conflicts.rebased(CHANGE, job(groups="x")).patch == {
+        "metadata": {"resourceVersion": "2", "annotations": {MODE: "Strict"}},
+        "spec": {"minMember": 3},
+    }
+
+
+def test_what_is_not_as_it_was_shown_is_told() -> None:
+    assert conflicts.moved(CHANGE, job(4, mode="NonStrict")) == (Moved(MODE, None, "NonStrict"), Moved(MINIMUM, 2, 4))
+
+
+def test_what_is_as_wanted_is_done() -> None:
+    assert conflicts.is_done(CHANGE, job(3, mode="Strict"))
+    assert not conflicts.is_done(CHANGE, job(3))
+
+
+def test_a_change_is_undone_from_what_it_made() -> None:
+    undone = conflicts.undone(CHANGE, job(3, "7", mode="Strict"))
+    assert (undone.before, undone.after) == (CHANGE.after, CHANGE.before)
+    assert undone.patch == {
+        "metadata": {"resourceVersion": "7", "annotations": {MODE: None}},
+        "spec": {"minMember": 2},
+    }
+
+
+@pytest.mark.parametrize(
+    ("managed", "manager"),
+    [
+        (None, ""),
+        ([], ""),
+        (["x"], ""),
+        ([{"manager": "a", "time": "2026-01-02T00:00:00Z"}, {"manager": "b", "time": "2026-01-01T00:00:00Z"}], "a"),
+        ([{"manager": "b"}, {"manager": "a", "time": "2026-01-02T00:00:00Z"}], "a"),
+    ],
+)
+def test_the_last_manager_is_the_one_of_the_newest_entry(managed: object, manager: str) -> None:
+    assert conflicts.last_manager({"metadata": {"managedFields": managed}}) == manager
+
+
+def test_an_object_without_metadata_says_nothing() -> None:
+    assert (conflicts.version_of({}), conflicts.last_manager({}), value({}, MODE), value({}, MINIMUM)) == (
+        "",
+        "",
+        None,
+        None,
+    )
+    assert value({}, LABEL + "x") is None
+
+
+def test_zero_is_absent_in_a_spec_and_other_values_are_text() -> None:
+    assert value({"spec": {"minMember": 0}}, MINIMUM) is None
+    assert value({"metadata": {"annotations": {MODE: ["x"]}}}, MODE) == "['x']"
+
+
+def test_fields_are_put_where_they_belong() -> None:
+    before = {"kind": "PodGroup", "metadata": {"name": "job", "annotations": {MODE: "Strict"}}}
+    after = put(before, {MODE: None, SPEC: "{}", MINIMUM: 3, LABEL + "x": "y"})
+    assert after == {
+        "kind": "PodGroup",
+        "metadata": {"name": "job", "annotations": {SPEC: "{}"}, "labels": {"x": "y"}},
+        "spec": {"minMember": 3},
+    }
+    assert merge_patch({}, "") == {"metadata": {}}
+    assert put({"metadata": "odd"}, {MODE: None}) == {"metadata": {"annotations": {}}}
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("mode", PREFIX + "mode"),
+        ("topology", SPEC),
+        (PREFIX + "mode", PREFIX + "mode"),
+        (PREFIX + "timeout", PREFIX + "timeout"),
+        ("pod-group.scheduling.sigs.k8s.io/match-policy", "pod-group.scheduling.sigs.k8s.io/match-policy"),
+        (MINIMUM, MINIMUM),
+        (PREFIX, ""),
+        (PREFIX + "name", ""),
+        ("colour", ""),
+    ],
+)
+def test_settings_go_by_our_names_and_by_their_keys(name: str, key: str) -> None:
+    assert key_of(name, "PodGroup") == key
+
+
+def test_settings_of_one_pod_have_names_of_their_own() -> None:
+    assert pod_key_of("index") == pod_key_of(PREFIX + "network-topology-index") == PREFIX + "network-topology-index"
+    assert pod_key_of("mode") == ""

@@ -1,0 +1,98 @@
+"""`kubectl koord fit` on the command line."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver import ApiServer
+from tests.cli.conftest import Run
+
+SHAPE = ("fit", "--demo", "--pods", "4", "--request", "nvidia.com/gpu=8", "--must-gather", "SpineLayer")
+
+
+@pytest.mark.parametrize(
+    ("words", "plain", "detailed"),
+    [
+        ((*SHAPE, "--priority", "5000"), 1, 3),
+        ((*SHAPE, "--priority", "0"), 1, 1),
+        ((*SHAPE, "--request", "nvidia.com/gpu=16"), 1, 4),
+        (("fit", "--demo", "--pods", "2", "--request", "nvidia.com/gpu=8"), 0, 0),
+    ],
+    ids=range(4),
+)
+def test_the_exit_code_tells_how_it_fits_where_that_is_asked_for(
+    koord: Run, words: tuple[str, ...], plain: int, detailed: int
+) -> None:
+    assert koord(*words).code == plain
+    assert koord(*words, "--detailed-exit-code").code == detailed
+
+
+def test_the_document_is_as_promised(koord: Run) -> None:
+    done = koord("fit", "-f", "examples/resnet.yaml", "--demo", "-o", "json", "--count")
+    report = json.loads(done.out)
+    (gang,) = report["gangs"]
+    assert (report["kind"], report["verdict"]) == ("Fit", "no")
+    assert {"gang", "pods", "verdict", "placement", "desiredOfferSlot", "domains", "victims", "cause", "howMany"} <= {
+        *gang
+    }
+    assert (gang["gang"], gang["pods"], gang["desiredOfferSlot"], gang["howMany"]) == ("train/resnet", 4, 4, 0)
+    names = koord("fit", "-f", "examples/resnet.yaml", "--demo", "-o", "name")
+    assert names.out == "pod/notebook-5\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), "one of -f, --pods and --like is required"),
+        (("--pods", "1", "-f", "x"), "one of -f, --pods and --like is required"),
+        (("-f", "x", "--request", "cpu=1"), "--request and --must-gather are for --pods"),
+        (("--like", "train/fits", "--priority", "1"), "--priority and --priority-class are for -f and --pods"),
+        (("--pods", "1", "--priority", "1", "--priority-class", "a"), "--priority and --priority-class cannot be used"),
+        (("--pods", "1", "--request", "cpu"), "--request 'cpu' is not NAME=AMOUNT"),
+        (("--pods", "1", "--request", "cpu=much"), "--request cpu=much: "),
+        (("--pods", "60000"), "--pods: more than 50,000 pods in all"),
+        (("--pods", "1", "--priority-class", "gone"), "--request: PriorityClass 'gone': none such was read"),
+        (("--like", "pod/eval-0"), "'pod/eval-0' is no gang"),
+        (("-f", "/nowhere/x.yaml"), "the path '/nowhere/x.yaml' cannot be read"),
+        (
+            ("-f", "examples/resnet.yaml", "-n", "other"),
+            "the namespace from the provided object 'train' does not match",
+        ),
+    ],
+    ids=range(12),
+)
+def test_a_mistake_is_one_line(koord: Run, words: tuple[str, ...], expected: str) -> None:
+    done = koord("fit", "--demo", *words)
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1
+
+
+def test_manifests_without_pods_are_a_mistake(koord: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    assert koord("fit", "--demo", "-f", str(tmp_path)).err == "error: the manifests make no pods\n"
+
+
+def test_standard_input_is_read_once(koord: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = koord("fit", "-f", "-", "--snapshot", "-")
+    assert done.err == "error: -f and --snapshot cannot both read standard input\n"
+    content = Path("examples/resnet.yaml").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+    assert koord("fit", "-f", "-", "--demo").code == 1
+
+
+@pytest.mark.usefixtures("server")
+def test_one_more_gang_like_another_is_asked_of_the_cluster(koord: Run) -> None:
+    done = koord("fit", "--like", "podgroup/job", "-o", "json")
+    assert json.loads(done.out)["gangs"][0]["gang"] == "default/job-copy"
+
+
+def test_a_live_cluster_is_read_with_what_the_api_server_fills_in(koord: Run, server: ApiServer) -> None:
+    done = koord("fit", "--pods", "1", "--request", "cpu=1", "-o", "json")
+    assert json.loads(done.out)["gangs"][0]["gang"] == "default/shape"
+    asked = {request.path.partition("?")[0] for request in server.log}
+    assert {"/apis/scheduling.k8s.io/v1/priorityclasses", "/api/v1/limitranges"} <= asked

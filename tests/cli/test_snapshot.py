@@ -1,0 +1,222 @@
+"""`snapshot`: a cluster as a file, from which every command answers as it did live."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_koord import leaving
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.recording.target import Target
+from kubectl_koord.errors import KoordError
+from tests.apiserver import ApiServer, Rule
+from tests.cli.conftest import BIN, Run
+from tests.cli.world import lasting
+
+READING = (
+    ("topo",),
+    ("topo", "--for", "job"),
+    ("topo", "--whole-cards"),
+    ("devices",),
+    ("gangs", "-A"),
+    ("quota", "-A"),
+    ("why-pending", "-A"),
+    ("why-pending", "job"),
+    ("why-pending", "job", "--nodes"),
+    ("why-pending", "tiny"),
+    ("preempt", "high", "--dry-run"),
+    ("why-preempted", "filler-a"),
+)
+EVERY = (*kinds.DISRUPTION_KINDS, "Event")
+
+
+def content(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
+    return document
+
+
+def answers(koord: Run, *where: str) -> dict[str, Any]:
+    """Return the exit code and the document of every reading verb, without what differs by where it was read."""
+    found = {}
+    for words in READING:
+        done = koord(*words, "-o", "json", *where)
+        found[" ".join(words)] = (done.code, _bare(json.loads(done.out)) if done.out else done.err)
+    return found
+
+
+def _bare(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if isinstance(value, dict):
+        return {name: _bare(part) for name, part in lasting(value).items() if name != "source"}
+    return [_bare(part) for part in value] if isinstance(value, list) else value
+
+
+@pytest.fixture
+def events(server: ApiServer) -> None:
+    """Add what the scheduler said of a pod, and that it preempted one."""
+    for name, reason, note in (
+        ("job-0", "FailedScheduling", "0/4 nodes are available: 4 Insufficient cpu."),
+        ("filler-a", "Preempted", "Preempted by default/high-0"),
+        ("filler-b", "Pulled", "nobody asks"),
+    ):
+        about = {"kind": "Pod", "namespace": "default", "name": name}
+        meta = {"name": f"{name}.1", "namespace": "default"}
+        server.put(
+            {
+                "apiVersion": "events.k8s.io/v1",
+                "kind": "Event",
+                "metadata": meta,
+                "reason": reason,
+                "note": note,
+                "regarding": about,
+                "eventTime": "2026-11-01T10:00:00Z",
+            }
+        )
+
+
+@pytest.mark.usefixtures("events")
+def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    file = tmp_path / "c.json.gz"
+    done = koord("snapshot", "-o", str(file))
+    assert (done.code, done.err) == (0, "")
+    assert {request.method for request in server.log} == {"GET"}
+    assert answers(koord, "--snapshot", str(file)) == answers(koord)
+
+
+OFTEN = {("Pod", 403), ("Event", 403), ("NodeMetric", 404), ("Lease", 403)}
+REFUSED = [
+    pytest.param(kind, status, marks=() if (kind, status) in OFTEN else pytest.mark.soak)
+    for kind in EVERY
+    for status in (403, 404)
+]
+
+
+@pytest.mark.usefixtures("events")
+@pytest.mark.parametrize(("kind", "status"), REFUSED)
+def test_what_could_not_be_seen_is_not_seen_in_the_snapshot_either(
+    koord: Run, server: ApiServer, tmp_path: Path, kind: str, status: int
+) -> None:
+    plural = kinds.KINDS[kind].plural
+    reason = {403: "Forbidden", 404: "NotFound"}[status]
+    server.rules.append(Rule(f"/api.*/{plural}", status, reason, f"no {kind} for you"))
+    file = tmp_path / "c.json.gz"
+    done = koord("snapshot", "-o", str(file))
+    assert done.code == 0
+    assert (f"Not in it: {kind} (" in done.out) == kinds.KINDS[kind].is_gap
+    live, recorded = answers(koord), answers(koord, "--snapshot", str(file))
+    assert {name: found[0] for name, found in recorded.items()} == {name: found[0] for name, found in live.items()}
+    told = [name for name, found in live.items() if isinstance(found[1], dict)]
+    assert {name: recorded[name] for name in told} == {name: live[name] for name in told}
+
+
+def test_it_is_its_owners_alone_and_overwrites_nothing(koord: Run, tmp_path: Path) -> None:
+    file = tmp_path / "c.json.gz"
+    before = os.umask(0)
+    try:
+        assert koord("snapshot", "--demo", "-o", str(file)).code == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    written = file.read_bytes()
+    again = koord("snapshot", "--demo", "--output", str(file))
+    assert (again.code, again.out) == (2, "")
+    assert again.err == f"error: the file '{file}' exists, and is not overwritten\n"
+    assert file.read_bytes() == written
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_file_that_came_meanwhile_is_not_overwritten_either(tmp_path: Path) -> None:
+    file = tmp_path / "c.json.gz"
+    with Target(str(file)) as target:
+        target.file.write(b"ours")
+        file.write_text("theirs")
+        with pytest.raises(KoordError, match="exists, and is not overwritten"):
+            target.complete()
+    assert file.read_text() == "theirs"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_failure_leaves_nothing_behind(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    server.rules.append(Rule("/api/v1/nodes", 500, "InternalError", "broken"))
+    done = koord("snapshot", "-o", str(tmp_path / "c.json.gz"))
+    assert (done.code, done.out) == (2, "")
+    assert "broken" in done.err
+    assert not [path for path in tmp_path.iterdir() if "json.gz" in path.name]
+
+
+def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path) -> None:
+    hang = threading.Event()
+    server.rules.append(Rule("/api/v1/nodes", hang=hang))
+    folder = tmp_path / "out"
+    folder.mkdir()
+    running = subprocess.Popen([BIN / "kubectl-koord", "snapshot", "-o", str(folder / "c.json.gz")])
+    with server.changed:
+        assert server.changed.wait_for(lambda: any(one.path == "/api/v1/nodes" for one in server.log), 60)
+    assert list(folder.iterdir())
+    running.send_signal(signal.SIGTERM)
+    assert running.wait(60) == 143
+    hang.set()
+    assert not list(folder.iterdir())
+
+
+def test_to_standard_output_it_says_what_it_took_beside_it(installed: Run, tmp_path: Path) -> None:
+    with (tmp_path / "c").open("wb") as out:
+        done = subprocess.run(
+            [BIN / "kubectl-koord", "snapshot", "--demo", "-o", "-"], stdout=out, stderr=subprocess.PIPE, check=True
+        )
+    assert done.stderr.decode().startswith("Wrote to standard output: 57 objects, ")
+    assert re.search(r"^Node +12 +\d+ kB$", done.stderr.decode(), re.MULTILINE)
+    file = str(tmp_path / "c")
+    assert installed("why-pending", "--snapshot", file).out == installed("why-pending", "--demo").out
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        ((), "error: snapshot needs the name of a file, as in -o cluster.json.gz"),
+        (("-o", "json"), "error: -o json: this command writes a file, as in -o cluster.json.gz"),
+        (("-ojsonpath={.a}",), "error: -o jsonpath={.a}: this command writes a file, as in -o cluster.json.gz"),
+        (
+            ("-o", "x.gz", "--koordinator-version=1.8"),
+            "error: a snapshot holds what tells the version; give --koordinator-version where you read it",
+        ),
+        (("-o", "/nowhere/x.gz"), "error: the file '/nowhere/x.gz' cannot be written: No such file or directory"),
+    ],
+)
+def test_what_is_no_file_is_refused(koord: Run, words: tuple[str, ...], error: str) -> None:
+    done = koord("snapshot", "--demo", *words)
+    assert (done.code, done.out, done.err) == (2, "", f"{error}\n")
+
+
+def test_a_format_is_still_one_for_every_other_verb(koord: Run) -> None:
+    done = koord("topo", "--demo", "-o", "cluster.json.gz")
+    assert done.code == 2
+    assert "unable to match a printer suitable for the output format" in done.err
+
+
+def test_a_snapshot_of_a_snapshot_keeps_its_moment_and_gaps(koord: Run, server: ApiServer, tmp_path: Path) -> None:
+    server.rules.append(Rule(".*/poddisruptionbudgets", 403, "Forbidden", 'User "jane@corp" cannot list them'))
+    first, second, third = (tmp_path / f"{name}.json.gz" for name in "abc")
+    koord("snapshot", "-o", str(first))
+    koord("snapshot", "-o", str(second), "--snapshot", str(first))
+    assert content(first) == content(second)
+    koord("snapshot", "-o", str(third), "--snapshot", str(first), "--anonymize")
+    before, after = content(first)["items"][0], content(third)["items"][0]
+    assert "jane@corp" in json.dumps(before)
+    assert "jane" not in json.dumps(content(third))
+    assert after["moment"] == before["moment"]
+    assert [gap["code"] for gap in after["gaps"]] == [gap["code"] for gap in before["gaps"]] == ["forbidden"]
+    assert after["anonymized"]
+
+
+def test_nothing_is_left_to_do_once_it_is_written(koord: Run, tmp_path: Path) -> None:
+    before = list(leaving._LEAVING.actions)  # noqa: SLF001 - of servers that other tests of this process share
+    koord("snapshot", "--demo", "-o", str(tmp_path / "c.json.gz"))
+    assert leaving._LEAVING.actions == before  # noqa: SLF001

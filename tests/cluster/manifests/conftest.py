@@ -1,0 +1,35 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.simulation.submitted import Submitted
+
+MOMENT = "2026-11-20T10:00:00Z"
+Joined = tuple[Snapshot, Submitted]
+Submit = Callable[..., Joined]
+
+
+@pytest.fixture
+def submit(tmp_path: Path) -> Submit:
+    """Join a manifest with a cluster, of which objects are given; both are values or texts."""
+
+    def submitted(manifest: Any, *cluster: Any, overrides: Overrides = Overrides()) -> Joined:  # noqa: ANN401, B008
+        from kubectl_koord.cluster import files  # noqa: PLC0415
+
+        path = tmp_path / "job.yaml"
+        path.write_text(manifest if isinstance(manifest, str) else json.dumps(manifest))
+        manifests = Manifests(lambda: "team", overrides=overrides)
+        manifests.read([str(path)])
+        collector = Collector()
+        if cluster:
+            files.take("cluster", json.dumps({"kind": "List", "items": cluster}).encode(), collector)
+        manifests.join(collector, MOMENT)
+        return collector.snapshot(moment=MOMENT, source="file"), manifests.submitted()
+
+    return submitted

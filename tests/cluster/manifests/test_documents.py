@@ -1,0 +1,138 @@
+"""Manifests that cannot be read: one line with the file, the document and the field, in bounded memory."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kubectl_koord.cluster.bounds import Bounds
+from kubectl_koord.cluster.manifests import documents
+from kubectl_koord.cluster.manifests.read import MOST_PODS, Manifests
+from kubectl_koord.errors import KoordError
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: []}\n"
+JOB = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: COUNT, template: {}}\n"
+JOB_SET = (
+    "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: j}\nspec: {replicatedJobs: "
+    "[{name: a, replicas: 2000000000, template: {spec: {parallelism: 0, template: {}}}}]}\n"
+)
+LIMITS = (
+    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: l}\nspec: {limits: [{type: Container, max: {cpu: much}}]}\n"
+)
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcdef", "bcdefg", strict=True)
+)
+
+
+def manifests(fixed: str = "") -> Manifests:
+    return Manifests(lambda: "team", fixed)
+
+
+def refused(path: Path, content: str | bytes, fixed: str = "") -> str:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(KoordError) as problem:
+        manifests(fixed).read([str(path)])
+    assert "\n" not in problem.value.message
+    return problem.value.message.replace(str(path), "F")
+
+
+DEEP = "[" * 100_000
+
+
+UNREADABLE: list[tuple[str | bytes, str]] = [
+    ("", "error: F: the file is empty"),
+    ("---\n---\n", "error: F: the file is empty"),
+    ("just text", "error: F: document 1: not a Kubernetes object"),
+    (POD + "---\n- a\n", "error: F: document 2: not a Kubernetes object"),
+    (POD + "---\nkind: Pod\nmetadata: {name: x}\n", "error: F: document 2: Pod x has no apiVersion"),
+    ("apiVersion: v1\nmetadata: {name: x}\n", "error: F: document 1: an object x has no kind"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {}\nspec: {}\n", "error: F: document 1: Pod has no metadata.name"),
+    (
+        POD + "---\n" + POD.replace("containers: []", "priority: high"),
+        "error: F: document 2: Pod p: Expected `int | null`, got `str` - at `$.spec.priority`",
+    ),
+    (
+        "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 2}\n",
+        "error: F: document 1: Job j: Object missing required field `template` - at `$.spec`",
+    ),
+    (
+        POD + "---\nx: !!python/object/apply:os.system [ls]\n",
+        "error: F: document 2: .*not YAML: could not determine a constructor .*",
+    ),
+    (POD + "---\na: [\n", "error: F: document 2: line 7: not YAML: .*"),
+    (BOMB, "error: F: one object has more than 200,000 values"),
+    ("a: &a [*a]\n", "error: F: document 1: line 1: not YAML: the anchor 'a' contains itself"),
+    ('{"kind": ', "error: F: document 1: not JSON: Input data was truncated"),
+    (DEEP, "error: F: document 1: not JSON: .*recursion.*"),
+    (b"\xff\xfe\x00", "error: F: document 1: .*not YAML: .*"),
+    (gzip.compress(b"kind: Pod", mtime=0)[:-4], "error: F: broken gzip: .*"),
+    (
+        JOB.replace("COUNT", str(MOST_PODS + 1)),
+        "error: F: document 1: Job j: more than 50,000 pods in all",
+    ),
+    (
+        JOB_SET,
+        "error: F: document 1: JobSet j: more than 50,000 pods in all",
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "expected"), UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_cannot_be_read_is_one_line_with_the_file_the_document_and_the_field(
+    tmp_path: Path, content: str | bytes, expected: str
+) -> None:
+    assert re.fullmatch(expected.replace("$.", r"\$\.").replace("|", r"\|"), refused(tmp_path / "m", content))
+
+
+def test_a_namespace_other_than_the_one_asked_for_is_refused_as_kubectl_does(tmp_path: Path) -> None:
+    written = POD.replace("name: p", "name: p, namespace: a")
+    expected = "the namespace from the provided object 'a' does not match the namespace 'b'"
+    assert refused(tmp_path / "m", written, "b") == f"error: F: document 1: Pod p: {expected}"
+
+
+@pytest.mark.parametrize("begin", [b"a: [", b'{"a": ['])
+def test_a_file_without_end_is_given_up(tmp_path: Path, begin: bytes) -> None:
+    path = tmp_path / "m"
+    path.write_bytes(begin + b"1," * 5000)
+    bounds = Bounds(object_bytes=4096)
+    with pytest.raises(KoordError, match="m: one object is larger than 4096 bytes"):
+        list(documents.read([str(path)], bounds))
+
+
+def test_documents_without_end_are_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_text("---\na: 1\n" * 20)
+    with pytest.raises(KoordError, match="m: more than 10 objects"):
+        list(documents.read([str(path)], Bounds(objects=10)))
+
+
+def test_documents_lists_and_packed_files_are_read_and_other_kinds_named(tmp_path: Path) -> None:
+    listed = {"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Service"}]}
+    (tmp_path / "a.json").write_text(json.dumps(listed))
+    (tmp_path / "b.yaml.gz").write_bytes(gzip.compress(f"---\n{POD}---\napiVersion: v1\nkind: ConfigMap\n".encode()))
+    read = manifests()
+    read.read([str(tmp_path / "a.json"), str(tmp_path / "b.yaml.gz")])
+    assert read.submitted().skipped == ("ConfigMap", "Service")
+
+
+def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> None:
+    from kubectl_koord.cluster.collecting.collect import Collector  # noqa: PLC0415
+
+    for content, expected in (
+        (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),
+        (
+            LIMITS,
+            "document 1: LimitRange l: LimitRange team/l: cpu: .*much.*",
+        ),
+        (
+            POD.replace("containers: []", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: {spec: [1]}}}]"),
+            "document 1: Pod p: the claim template of an ephemeral volume: Expected `object`, got `array`",
+        ),
+    ):
+        (tmp_path / "m").write_text(content)
+        read = manifests()
+        read.read([str(tmp_path / "m")])
+        with pytest.raises(KoordError, match=expected):
+            read.join(Collector(), "2026-11-20T10:00:00Z")

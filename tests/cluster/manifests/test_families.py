@@ -1,0 +1,251 @@
+"""The pods that controllers would make of their workloads: how many, what they request, in which gang."""
+
+import json
+from typing import Any
+
+import pytest
+
+from kubectl_koord.model.pods import PendingPod, Resources
+from tests.cluster.manifests.conftest import Submit
+
+GANG = {"labels": {"pod-group.scheduling.sigs.k8s.io": "g"}}
+TORCH, LAUNCHER = (("cpu", 8000), ("nvidia.com/gpu", 8)), (("cpu", 1000),)
+
+
+def template(cpu: int = 8, gpu: int = 8, gang: bool = True, **spec: Any) -> dict[str, Any]:  # noqa: ANN401, FBT001, FBT002
+    limits = {"cpu": cpu} | ({"nvidia.com/gpu": gpu} if gpu else {})
+    containers = [{"name": "main", "resources": {"limits": limits}}]
+    pod = {"schedulerName": "koord-scheduler", "containers": containers, **spec}
+    return {"metadata": GANG, "spec": pod} if gang else {"spec": pod}
+
+
+def workload(api: str, kind: str, spec: dict[str, Any], **meta: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "x", "namespace": "team", **meta}, "spec": spec}
+
+
+def replicas(number: int | None, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {"template": template(**more)} | ({} if number is None else {"replicas": number})
+
+
+def kubeflow(field: str, policy: dict[str, Any] | None = None, **specs: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {field: specs} | ({} if policy is None else {"runPolicy": {"schedulingPolicy": policy}})
+
+
+def seen(pods: tuple[PendingPod, ...]) -> dict[str, Resources]:
+    return {pod.name: pod.requirements.requests for pod in pods}
+
+
+ALL = [
+    (
+        workload(
+            "kubeflow.org/v1", "PyTorchJob", kubeflow("pytorchReplicaSpecs", Master=replicas(None), Worker=replicas(2))
+        ),
+        {"x-master-0": TORCH, "x-worker-0": TORCH, "x-worker-1": TORCH},
+    ),
+    (
+        workload(
+            "kubeflow.org/v2beta1",
+            "MPIJob",
+            kubeflow("mpiReplicaSpecs", Launcher=replicas(1, cpu=1, gpu=0), Worker=replicas(2)),
+        ),
+        {"x-launcher-0": LAUNCHER, "x-worker-0": TORCH, "x-worker-1": TORCH},
+    ),
+    (
+        workload(
+            "kubeflow.org/v1",
+            "TFJob",
+            kubeflow("tfReplicaSpecs", Chief=replicas(1), PS=replicas(1, cpu=1, gpu=0), Worker=replicas(1)),
+        ),
+        {"x-chief-0": TORCH, "x-ps-0": LAUNCHER, "x-worker-0": TORCH},
+    ),
+    (
+        workload(
+            "ray.io/v1",
+            "RayCluster",
+            {
+                "headGroupSpec": {"template": template(1, 0)},
+                "workerGroupSpecs": [
+                    {"groupName": "gpu", "numOfHosts": 2, **replicas(1)},
+                    {"groupName": "least", "minReplicas": 1, **replicas(0)},
+                    {"groupName": "off", "suspend": True, **replicas(3)},
+                ],
+            },
+        ),
+        {"x-gpu-worker-0": TORCH, "x-gpu-worker-1": TORCH, "x-head-0": LAUNCHER, "x-least-worker-0": TORCH},
+    ),
+    (
+        workload(
+            "jobset.x-k8s.io/v1alpha2",
+            "JobSet",
+            {
+                "replicatedJobs": [
+                    {"name": "driver", "template": {"spec": {"template": template(1, 0)}}},
+                    {"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 2, "template": template()}}},
+                ]
+            },
+        ),
+        {"x-driver-0-0": LAUNCHER, **dict.fromkeys(("x-w-0-0", "x-w-0-1", "x-w-1-0", "x-w-1-1"), TORCH)},
+    ),
+    (
+        workload(
+            "leaderworkerset.x-k8s.io/v1",
+            "LeaderWorkerSet",
+            {
+                "replicas": 2,
+                "leaderWorkerTemplate": {
+                    "size": 2,
+                    "leaderTemplate": template(1, 0),
+                    "workerTemplate": template(),
+                },
+            },
+        ),
+        {"x-0": LAUNCHER, "x-0-1": TORCH, "x-1": LAUNCHER, "x-1-1": TORCH},
+    ),
+    (
+        workload(
+            "batch.volcano.sh/v1alpha1",
+            "Job",
+            {"tasks": [{"name": "ps", **replicas(1, cpu=1, gpu=0)}, {"name": "worker", **replicas(2)}, replicas(None)]},
+        ),
+        {"x-default2-0": TORCH, "x-ps-0": LAUNCHER, "x-worker-0": TORCH, "x-worker-1": TORCH},
+    ),
+    (workload("batch/v1", "Job", {"parallelism": 2, "template": template()}), dict.fromkeys(("x-0", "x-1"), TORCH)),
+    (
+        workload(
+            "batch/v1", "Job", {"completionMode": "Indexed", "parallelism": 5, "completions": 1, **replicas(None)}
+        ),
+        {"x-0": TORCH},
+    ),
+    (
+        workload("apps/v1", "StatefulSet", {"ordinals": {"start": 3}, **replicas(2)}),
+        dict.fromkeys(("x-3", "x-4"), TORCH),
+    ),
+    (workload("apps/v1", "Deployment", replicas(None)), {"x-0": TORCH}),
+    (workload("apps/v1", "ReplicaSet", replicas(2)), dict.fromkeys(("x-0", "x-1"), TORCH)),
+    (
+        workload("ray.io/v1", "RayJob", {"rayClusterSpec": {"headGroupSpec": {"template": template(1, 0)}}}),
+        {"x-head-0": LAUNCHER},
+    ),
+]
+
+
+@pytest.mark.parametrize(("manifest", "expected"), ALL, ids=range(len(ALL)))
+def test_a_workload_makes_its_pods_in_the_gang_of_its_templates(
+    submit: Submit, manifest: dict[str, Any], expected: dict[str, Resources]
+) -> None:
+    snapshot, submitted = submit(manifest)
+    assert seen(snapshot.pending) == expected
+    assert submitted.pods == {f"team/{name}" for name in expected}
+    assert {pod.gang for pod in snapshot.pending} == {"team/g"}
+    assert {pod.owner for pod in snapshot.pending} == {f"{manifest['kind']}/x"}
+    assert {pod.scheduler for pod in snapshot.pending} == {"koord-scheduler"}
+
+
+@pytest.mark.parametrize(("policy", "minimum"), [({"minAvailable": 2}, 2), ({}, 3)])
+def test_an_operator_makes_the_podgroup_of_a_scheduling_policy_with_the_annotations_of_the_job(
+    submit: Submit, policy: dict[str, int], minimum: int
+) -> None:
+    spec = kubeflow("pytorchReplicaSpecs", policy, Master=replicas(1, gang=False), Worker=replicas(2, gang=False))
+    topology = '{"gatherStrategy":[]}'
+    notes = {"gang.scheduling.koordinator.sh/network-topology-spec": topology}
+    snapshot, submitted = submit(workload("kubeflow.org/v1", "PyTorchJob", spec, annotations=notes))
+    group = snapshot.pod_groups["team/x"]
+    assert (group.min_member, group.topology) == (minimum, topology)
+    assert {pod.gang for pod in snapshot.pending} == {"team/x"}
+    assert submitted.assumed == ("team/x",)
+
+
+def test_no_podgroup_is_made_where_the_templates_name_one_or_one_is_there(submit: Submit) -> None:
+    policy = {"minAvailable": 9}
+    named = workload("kubeflow.org/v1", "PyTorchJob", kubeflow("pytorchReplicaSpecs", policy, Master=replicas(1)))
+    snapshot, submitted = submit(named)
+    assert (snapshot.pod_groups, submitted.assumed) == ({}, ())
+    spec = kubeflow("pytorchReplicaSpecs", policy, Master=replicas(1, gang=False))
+    own = workload("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", {"minMember": 1})
+    snapshot, submitted = submit({"kind": "List", "items": [workload("kubeflow.org/v1", "PyTorchJob", spec), own]})
+    assert (snapshot.pod_groups["team/x"].min_member, submitted.assumed) == (1, ())
+
+
+def test_a_training_job_without_policy_and_labels_has_no_gang(submit: Submit) -> None:
+    spec = kubeflow("pytorchReplicaSpecs", Master=replicas(1, gang=False))
+    snapshot, _ = submit(workload("kubeflow.org/v1", "PyTorchJob", spec))
+    assert [pod.gang for pod in snapshot.pending] == [""]
+
+
+def test_volcano_fills_in_its_scheduler_or_the_one_that_the_job_names(submit: Submit) -> None:
+    task = {"replicas": 1, "template": {"spec": {"containers": []}}}
+    for own, expected in (({}, "volcano"), ({"schedulerName": "koord-scheduler"}, "koord-scheduler")):
+        job = workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [task], **own})
+        assert [pod.scheduler for pod in submit(job)[0].pending] == [expected]
+
+
+def test_a_schedulername_that_is_left_out_is_that_of_kubernetes(submit: Submit) -> None:
+    (pod,) = submit(workload("apps/v1", "ReplicaSet", {"template": {"spec": {"containers": []}}}))[0].pending
+    assert pod.scheduler == "default-scheduler"
+
+
+def existing(kind: str, name: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": "team"}, **more}
+
+
+def test_pods_of_the_same_name_and_those_that_the_workload_has_already_are_replaced(submit: Submit) -> None:
+    there = existing("Pod", "x-7", spec={"nodeName": "n1", "containers": []}, status={"phase": "Running"})
+    there["metadata"]["ownerReferences"] = [{"kind": "ReplicaSet", "name": "x", "uid": "u"}]
+    other = existing("Pod", "y", spec={"nodeName": "n1", "containers": []}, status={"phase": "Running"})
+    snapshot, _ = submit(workload("apps/v1", "ReplicaSet", replicas(1)), there, other)
+    assert [pod.key for pod in snapshot.running["n1"]] == ["team/y"]
+    pod = existing("Pod", "y", spec={"nodeName": "n1", "containers": []}, status={"phase": "Running"})
+    snapshot, _ = submit(pod, other)
+    assert (snapshot.running, [one.key for one in snapshot.pending]) == ({}, ["team/y"])
+
+
+def claim_template(name: str, **spec: Any) -> dict[str, Any]:  # noqa: ANN401
+    return {"metadata": {"name": name}, "spec": {"resources": {"requests": {"storage": "1Gi"}}, **spec}}
+
+
+def test_each_pod_of_a_statefulset_gets_its_claims_and_those_that_are_there_are_used(submit: Submit) -> None:
+    spec = {**replicas(2), "volumeClaimTemplates": [claim_template("data", storageClassName="fast")]}
+    old = existing("PersistentVolumeClaim", "data-x-1", spec={"volumeName": "pv", "storageClassName": "old"})
+    snapshot, _ = submit(workload("apps/v1", "StatefulSet", spec), old)
+    assert {name: claim.class_name for name, claim in snapshot.claims.items()} == {
+        "team/data-x-0": "fast",
+        "team/data-x-1": "old",
+    }
+    assert [pod.requirements.claims for pod in snapshot.pending] == [("data-x-0",), ("data-x-1",)]
+
+
+def test_an_ephemeral_volume_gets_its_claim_made_for_the_pod(submit: Submit) -> None:
+    volume = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": claim_template("", storageClassName="fast")}}
+    snapshot, _ = submit(workload("apps/v1", "ReplicaSet", replicas(1, volumes=[volume])))
+    assert snapshot.claims["team/x-0-tmp"].owner == ("", "x-0")
+
+
+@pytest.mark.parametrize("kind", ["template", "ephemeral", "claim"])
+def test_which_class_a_claim_gets_by_default_is_not_evaluated(submit: Submit, kind: str) -> None:
+    items: list[dict[str, Any]] = []
+    spec = replicas(1)
+    if kind == "template":
+        spec["volumeClaimTemplates"] = [claim_template("data")]
+    elif kind == "ephemeral":
+        volume = {"name": "tmp", "ephemeral": {"volumeClaimTemplate": claim_template("")}}
+        spec = replicas(1, volumes=[volume, {"name": "cache", "emptyDir": {}}])
+    else:
+        items.append({**existing("PersistentVolumeClaim", "data"), "spec": claim_template("")["spec"]})
+        spec = replicas(1, volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+    items.append(workload("apps/v1", "StatefulSet", spec))
+    snapshot, _ = submit({"apiVersion": "v1", "kind": "List", "items": items})
+    (pod,) = snapshot.pending
+    assert (pod.requirements.claims, pod.requirements.ephemeral, snapshot.claims) == ((), (), {})
+    assert [one.code for one in pod.requirements.unevaluated if hasattr(one, "code")] == ["default-storage-class"]
+
+
+def test_claims_of_a_resource_claim_template_are_not_evaluated(submit: Submit) -> None:
+    claims = [{"name": "a", "resourceClaimTemplateName": "t"}, {"name": "b", "resourceClaimName": "b"}]
+    (pod,) = submit(workload("apps/v1", "ReplicaSet", replicas(1, resourceClaims=claims)))[0].pending
+    assert [claim.name for claim in pod.resource_claims] == ["b"]
+    assert [one.code for one in pod.requirements.unevaluated if hasattr(one, "code")] == ["resource-claim-template"]
+
+
+def test_a_name_that_is_generated_stands_for_itself_and_a_namespace_left_out_is_the_current_one(submit: Submit) -> None:
+    manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"generateName": "x-"}, "spec": replicas(1)}
+    assert [pod.key for pod in submit(json.dumps(manifest))[0].pending] == ["team/x-0"]

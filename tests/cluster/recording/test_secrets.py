@@ -1,0 +1,168 @@
+"""What a snapshot holds: by a list of what is kept, so that nothing slips in."""
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+import kubectl_koord
+from kubectl_koord.cluster import files, kinds
+from kubectl_koord.cluster.recorded import Recording, RecordingMeta
+from kubectl_koord.cluster.recording import document, keys
+from kubectl_koord.cluster.recording.recorder import Recorder
+from tests.cli.fuzzing import whole
+from tests.cli.world import GATHER, lease, node, pod, pod_group, scheduler, topology
+
+Object = dict[str, Any]
+SECRET = "hunter2-canary"  # noqa: S105 - planted, to be found
+
+
+def written(*items: Object, anonymize: bool = False, labels: tuple[str, ...] = ()) -> str:
+    recorder = Recorder()
+    files.take("cluster.json", json.dumps({"kind": "List", "items": items}).encode(), recorder)
+    recording = Recording(metadata=RecordingMeta("cluster"), moment="2026-11-21T00:00:00Z")
+    names = document.new_names(recorder, recording, labels) if anonymize else None
+    file = io.BytesIO()
+    document.write(recorder, recording, file, names=names, labels=labels)
+    return gzip.decompress(file.getvalue()).decode()
+
+
+def planted() -> list[Object]:
+    """Return a cluster with a secret wherever people put them."""
+    secret_pod, waiting = pod("runs", on="a0"), pod("waits", "job")
+    for one in (secret_pod, waiting):
+        meta, spec = one["metadata"], one["spec"]
+        meta["labels"] |= {"token": SECRET, "team": "vision"}
+        meta["annotations"] = {
+            "kubectl.kubernetes.io/last-applied-configuration": json.dumps({"env": SECRET}),
+            "vault.corp.example/token": SECRET,
+            "foo.koordinator.sh/token": SECRET,
+            "scheduling.koordinator.sh/scheduling-hint": SECRET,
+            "scheduling.k8s.io/group-name": SECRET,
+        }
+        meta["managedFields"] = [{"manager": SECRET}]
+        spec["containers"][0] |= {
+            "image": f"registry/{SECRET}",
+            "command": ["run", SECRET],
+            "args": [f"--password={SECRET}"],
+            "env": [{"name": "TOKEN", "value": SECRET}],
+            "envFrom": [{"secretRef": {"name": SECRET}}],
+            "livenessProbe": {"httpGet": {"path": f"/?token={SECRET}"}},
+        }
+        spec["imagePullSecrets"] = [{"name": SECRET}]
+        spec["serviceAccountName"] = SECRET
+        spec["volumes"] = [
+            {"name": "s", "secret": {"secretName": SECRET}},
+            {"name": "c", "csi": {"driver": "d", "volumeAttributes": {"key": SECRET}, "nodePublishSecretRef": SECRET}},
+            {"name": "e", "ephemeral": {"volumeClaimTemplate": {"metadata": {"labels": {"x": SECRET}}}}},
+            {"name": "i", "iscsi": {"secretRef": {"name": SECRET}}},
+        ]
+        one["status"]["conditions"] = [{"type": "Initialized", "status": "True", "message": SECRET}]
+        one["status"]["podIP"] = SECRET
+    first = node("a0", "spine-a")
+    first["metadata"]["labels"]["token"] = SECRET
+    first["status"]["conditions"][0]["message"] = SECRET
+    first["status"]["conditions"] += [{"type": "DiskPressure", "status": "False", "message": SECRET}]
+    deployment, settings = scheduler()
+    deployment["spec"]["template"]["spec"]["containers"][0]["args"] = [f"--token={SECRET}", "--leader-elect=false"]
+    deployment["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "A", "value": SECRET}]
+    other = json.loads(json.dumps(deployment).replace("koord-scheduler", SECRET))
+    text = settings["data"]["koord-scheduler-config"].replace("args: {", f"args: {{password: {SECRET}, ")
+    more = f"  - name: Webhook\n    args: {{password: {SECRET}}}\nclientConnection: {{kubeconfig: {SECRET}}}\n"
+    settings["data"] = {"koord-scheduler-config": text + more, "password": SECRET}
+    event = {
+        "kind": "Event",
+        "metadata": {"name": "x", "namespace": "default"},
+        "reason": "Pulled",
+        "message": SECRET,
+        "involvedObject": {"kind": "Pod", "name": "runs"},
+    }
+    reservation = {
+        "kind": "Reservation",
+        "metadata": {"name": "r", "annotations": {"token": SECRET}},
+        "spec": {"template": {"metadata": {"labels": {"token": SECRET}}, "spec": secret_pod["spec"]}},
+    }
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": SECRET}}
+    group = pod_group("job", 1, token=SECRET, **GATHER)
+    map_ = {"kind": "ConfigMap", "metadata": {"name": "other"}, "data": {"a": SECRET}}
+    return [
+        secret_pod,
+        waiting,
+        first,
+        deployment,
+        other,
+        settings,
+        event,
+        reservation,
+        secret,
+        group,
+        map_,
+        lease(),
+        topology(),
+    ]
+
+
+@pytest.mark.parametrize("anonymize", [False, True])
+def test_no_secret_of_the_cluster_is_in_its_snapshot(*, anonymize: bool) -> None:
+    assert SECRET in json.dumps(planted())
+    text = written(*planted(), anonymize=anonymize)
+    assert SECRET not in text
+    assert "hunter" not in text
+    assert '"kind":"Secret"' not in text
+    assert text.count('"kind":"Pod"') == 2
+
+
+def test_labels_are_kept_that_are_read_or_referred_to_or_wished_for() -> None:
+    one = node("a0", "spine-a")
+    one["metadata"]["labels"] |= {"disk": "ssd", "rack": "r1", "team": "vision", "pool": "x", "gen": "h", "free": "1"}
+    asks = pod("asks")
+    asks["metadata"]["annotations"] = {
+        "scheduling.koordinator.sh/reservation-affinity": json.dumps({"reservationSelector": {"pool": "x"}})
+    }
+    asks["spec"]["nodeSelector"] = {"disk": "ssd"}
+    expression = {"key": "gen", "operator": "In", "values": ["h"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    asks["spec"]["affinity"] = {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms},
+        "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "rack"}]},
+    }
+    text = written(one, asks, topology(), labels=("team",))
+    (found,) = (item for item in json.loads(text)["items"] if item["kind"] == "Node")
+    kept = {"kubernetes.io/hostname", "spine", "disk", "rack", "pool", "gen", "team"}
+    assert set(found["metadata"]["labels"]) == kept
+
+
+def test_every_label_and_annotation_that_objects_are_read_for_is_kept() -> None:
+    """Where a module of `objects` or of the engine names one, the list has it."""
+    package = Path(kubectl_koord.__file__).parent
+    modules = [*(package / "cluster" / "objects").rglob("*.py"), *(package / "engine").rglob("*.py")]
+    text = "".join(path.read_text() for path in modules if path.name not in {"amounts.py", "provisioning.py"})
+    domain = r"(?:\w+\.)*koordinator\.sh|pod-group\.scheduling\.sigs\.k8s\.io|scheduling\.x-k8s\.io|scheduling\.k8s\.io"
+    named = set(re.findall(rf'"((?:{domain}|volume[a-z.]*\.kubernetes\.io)/[A-Za-z0-9.-]+)"(?!"")', text))
+    gang = {f"gang.scheduling.koordinator.sh/{name}" for name in re.findall(r'_GANG_PREFIX \+ "([^"]+)"', text)}
+    rest = {f"scheduling.koordinator.sh/{name}" for name in re.findall(r'(?:_DOMAIN|_SCHEDULING) \+ "([^"]+)"', text)}
+    quota = {f"quota.scheduling.koordinator.sh/{name}" for name in re.findall(r"\{_PREFIX\}([a-z-]+)", text)}
+    resources = {
+        name
+        for name in named
+        if re.search(r"/(?:gpu|gpu-core|gpu-memory|gpu-memory-ratio|gpu\.shared|rdma|fpga)$", name)
+    }
+    assert len(named) > 20
+    assert len(gang) > 5
+    assert named - resources | gang | rest | quota <= keys.READ
+
+
+def test_of_every_kind_all_that_is_read_is_read_again() -> None:
+    items = whole(Random(1))["items"]  # noqa: S311 - a cluster, no secret
+    once = json.loads(written(*items))["items"]
+    assert {item["kind"] for item in once[1:]} <= kinds.KINDS.keys()
+    twice = json.loads(written(*once[1:]))["items"]
+    assert once == twice
+    for item in once[1:]:
+        msgspec.convert(item, kinds.KINDS[item["kind"]].wire_type)

@@ -1,0 +1,64 @@
+"""Manifests: whole documents out of files, and back."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from kubectl_koord.cluster.edits import manifests as manifest_edits
+from kubectl_koord.errors import KoordError
+
+
+def test_documents_keep_their_form_and_their_text(tmp_path: Path) -> None:
+    text = 'a: "yes"\nb: 2026-01-02\nc: [1, 0x10, null]\n---\n\n---\n{"kind": "PodList", "items": [1]}\n'
+    file = tmp_path / "f.yaml"
+    file.write_bytes(gzip.compress(text.encode()))
+    documents = manifest_edits.read([str(file)])
+    assert documents == [{"a": "yes", "b": "2026-01-02", "c": [1, 16, None]}, {"kind": "PodList", "items": [1]}]
+    assert list(yaml.safe_load_all(manifest_edits.to_yaml(documents))) == documents
+    assert json.loads(manifest_edits.to_json(documents)) == {"apiVersion": "v1", "kind": "List", "items": documents}
+    assert json.loads(manifest_edits.to_json(documents[:1])) == documents[0]
+
+
+def test_objects_are_found_and_changed_within_lists_too() -> None:
+    inner = {"kind": "Pod", "items": "no list"}
+    listed = {"kind": "List", "items": [inner, 1, {"kind": "PodList", "items": [{"kind": "x"}]}]}
+    assert list(manifest_edits.objects([listed, 2])) == [inner, {"kind": "x"}]
+    changed = manifest_edits.replaced(listed, lambda one: one | {"new": 1})
+    assert changed == {
+        "kind": "List",
+        "items": [inner | {"new": 1}, 1, {"kind": "PodList", "items": [{"kind": "x", "new": 1}]}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a: [", "neither JSON nor YAML: "),
+        (b"{", "neither JSON nor YAML: "),
+        (b"\xff", "no UTF-8 text: "),
+        (b"\x1f\x8bx", "broken gzip: "),
+        (b"a: &a [1]\nb: [*a]\n" + b"x" * (8 << 20), "more than 8 MiB"),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    file = tmp_path / "f"
+    file.write_bytes(content)
+    with pytest.raises(KoordError) as refused:
+        manifest_edits.read([str(file)])
+    assert refused.value.message.startswith(f"error: {file}: {said}")
+
+
+def test_aliases_that_stand_for_too_much_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "f"
+    rows = ["a0: &a0 [" + ",".join("1" * 1000) + "]"]
+    rows += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 20)}]" for n in range(1, 5)]
+    file.write_text("\n".join(rows))
+    with pytest.raises(KoordError, match="one object has more than"):
+        manifest_edits.read([str(file)])
+
+
+def test_the_demo_is_read_as_it_is_written() -> None:
+    assert {one["kind"] for one in manifest_edits.objects(manifest_edits.demo())} >= {"Node", "Pod", "PodGroup"}

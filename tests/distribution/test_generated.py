@@ -1,0 +1,44 @@
+"""The files that are generated from the command tree are current, and say what `--help` says."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from distribution.generated import ROOT, files
+from distribution.tree import Command, commands
+from kubectl_koord.cli import flag_texts
+from tests.cli.conftest import Run
+
+MAN = ROOT / "man"
+
+
+def test_what_is_generated_is_current() -> None:
+    wanted = files()
+    stale = [name for name, text in wanted.items() if not Path(ROOT / name).is_file() or _read(name) != text]
+    assert stale == [], "make golden writes them anew"
+    assert {f"man/{path.name}" for path in MAN.iterdir()} == {name for name in wanted if name.startswith("man/")}
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda command: command.verb or "the program")
+def test_a_man_page_lists_the_flags_that_help_lists(koord: Run, command: Command) -> None:
+    shown = koord(*command.verb.split(), "--help").out
+    of_help = set(re.findall(r"^  (-[^\s,]+)(?:, (-\S+))?", shown.partition("\n  Options of every")[0], re.MULTILINE))
+    page = _read(f"man/{'-'.join(['kubectl-koord', *command.verb.split()])}.1").replace("\\-", "-")
+    own = page.partition(".SH OPTIONS OF EVERY COMMAND")[0]
+    assert _flags(own) | {"-h", "--help"} == {flag for pair in of_help for flag in pair if flag}
+    assert f"\\fBkubectl koord {command.verb}".strip() in page
+
+
+def test_the_page_of_the_program_lists_the_options_of_every_command() -> None:
+    page = _read("man/kubectl-koord.1").replace("\\-", "-")
+    every = {*flag_texts.OF_EVERY_VERB, *flag_texts.OF_CONNECTIONS, *flag_texts.SHORT.values()}
+    assert _flags(page.partition(".SH OPTIONS OF EVERY COMMAND")[2]) == every
+
+
+def _flags(page: str) -> set[str]:
+    return set(re.findall(r"\\fB(--?[a-zA-Z][\w-]*)\\fR", page))
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")

@@ -1,0 +1,56 @@
+"""The recipes: an image without an invented registry, and plugins of k9s that call what there is."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from distribution.generated import ROOT
+from kubectl_koord.cli.options import take_globals
+from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cluster.api.connection import take_connection
+
+IMAGE = (ROOT / "packaging" / "Containerfile").read_text("utf-8")
+K9S = yaml.safe_load((ROOT / "packaging" / "k9s-plugin.yaml").read_text("utf-8"))["plugins"]
+GIVEN = {"$NAMESPACE": "train", "$NAME": "it's; reboot", "$CONTEXT": "arn:aws:eks/x y"}
+
+
+def test_the_base_of_the_image_is_for_the_builder_to_name() -> None:
+    assert re.findall(r"^ARG (.*)$", IMAGE, re.MULTILINE) == ["BASE"]
+    assert set(re.findall(r"^FROM (\S+)", IMAGE, re.MULTILINE)) == {"${BASE}"}
+    assert "constraints.txt" in IMAGE
+    assert "USER 65532:65532" in IMAGE
+
+
+@pytest.mark.parametrize("name", K9S)
+def test_a_plugin_of_k9s_calls_a_verb_with_flags_that_it_has_and_splits_no_name(name: str, tmp_path: Path) -> None:
+    plugin = K9S[name]
+    assert set(plugin) == {"shortCut", "description", "scopes", "command", "background", "args"}
+    told = tmp_path / "told"
+    for program, script in {"kubectl": f'printf "%s\\n" "$@" >{told}', "less": "cat"}.items():
+        (tmp_path / program).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / program).chmod(0o755)
+    words = list(plugin["args"])
+    for variable, value in GIVEN.items():
+        words = [word.replace(f"{variable}/", f"{value}/") if word != variable else value for word in words]
+        words = [word.removesuffix(variable) + value if word.endswith(variable) else word for word in words]
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run([plugin["command"], *words], check=True, env=environment, capture_output=True)
+    koord, verb, *rest = told.read_text().splitlines()
+    connection, others = take_connection(rest)
+    _, left = take_globals(others)
+    assert koord == "koord"
+    assert connection.value("context") == GIVEN["$CONTEXT"]
+    flags = [word.partition("=")[0] for word in left if word.startswith("-")]
+    assert set(flags) <= set(VERBS[verb].flags)
+    (subject,) = [word for word in left if not word.startswith("-")]
+    assert subject.endswith(GIVEN["$NAME"])
+
+
+def test_keys_of_k9s_plugins_do_not_meet_in_one_view() -> None:
+    keys = [(scope, plugin["shortCut"]) for plugin in K9S.values() for scope in plugin["scopes"]]
+    assert len(set(keys)) == len(keys)
+    assert all(shlex.split(plugin["args"][1])[0] == "kubectl" for plugin in K9S.values())

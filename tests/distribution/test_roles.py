@@ -1,0 +1,132 @@
+"""The ClusterRoles grant what the program asks for, no more and no less: every verb is run, and the log is compared."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from distribution.generated import ROOT
+from distribution.roles import Right, lean
+from kubectl_koord.cli.verbs import VERBS
+from tests.apiserver import RESOURCES, ApiServer, Request, Rule
+from tests.cli.conftest import Run
+from tests.cli.test_sight import with_a_resource_claim
+from tests.cli.test_topo_changes import BLOCK, SPINE
+from tests.cli.world import Object, pod
+
+READING: tuple[tuple[str, ...], ...] = (
+    ("topo", "--whole-cards"),
+    ("devices",),
+    ("quota",),
+    ("gangs",),
+    ("why-pending", "heavy"),
+    ("why-pending", "using"),
+    ("why-pending", "x", "-n", "nowhere"),
+    ("why-pending", "done", "--until", "scheduled", "--timeout", "20s"),
+    ("preempt", "high", "--dry-run"),
+    ("why-preempted", "filler-a"),
+    ("doctor",),
+    ("fit", "--pods", "2", "--request", "cpu=1"),
+    ("fit", "--filename", "job.yaml"),
+    ("snapshot", "-o", "-"),
+    ("diff", "-", "-"),
+    ("__complete", "topo", "-n", ""),
+)
+WRITING: tuple[tuple[str, ...], ...] = (
+    ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"),
+    ("annotate", "pods", "job", "--index", "--yes"),
+    ("annotate", "gang", "job", "--mode=Strict", "--overwrite", "--yes"),
+    ("topo", "label", "--filename", "layers.csv", "--yes", "--overwrite"),
+    ("topo", "init", "--apply", "--yes"),
+    ("preempt", "high", "--dry-run=server"),
+)
+VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
+
+
+def without_an_image() -> list[Object]:
+    """Return a cluster whose scheduler's version is told by its CRDs alone."""
+    return [item for item in with_a_resource_claim() if item["kind"] != "Deployment"]
+
+
+@pytest.mark.usefixtures("no_kubectl")
+def test_the_roles_grant_what_is_asked_for_and_nothing_else(
+    koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.yaml").write_text(json.dumps(pod("new", cpu="1")))
+    (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")
+    monkeypatch.chdir(tmp_path)
+    with ApiServer({"items": without_an_image()}) as api:
+        monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
+        for words in READING:
+            koord(*words)
+        assert granted("view") == lean(map(asked_for, api.log))
+        conflicts = [
+            Rule(".*", 409, "Conflict", "the object has been modified", method="PATCH", times=1) for _ in WRITING
+        ]
+        for words, conflict in zip(WRITING, conflicts, strict=True):
+            if words[:2] == ("topo", "init"):
+                label_as_topograph(api)
+            # Once somebody else is faster, and the object is read again.
+            api.rules[:] = [conflict]
+            koord(*words)
+            api.rules.clear()
+            done = koord(*words)
+            assert done.code == 0, (words, done)
+        api.delete("clusternetworktopologies", "", "default")
+        assert koord("topo", "init", "--apply", "--yes").code == 0
+        assert granted("operate") == lean(map(asked_for, api.log))
+
+
+def test_every_verb_that_reads_a_cluster_is_run_above() -> None:
+    live = {name for name, row in VERBS.items() if row.live and row.words != ("target",)}
+    behind = {name for name in VERBS if " " in name and VERBS[name.split()[0]].live}
+    # The scheduler is asked through pods/proxy: in a ClusterRole that would reach every pod, so no role grants it.
+    live = {name for name in live if not name.startswith("scheduler ")}
+    run = {" ".join(words) for words in (*READING, *WRITING)}
+    assert [name for name in sorted(live | behind) if not any(line.startswith(name) for line in run)] == []
+
+
+def test_the_roles_name_no_secret_and_no_star() -> None:
+    for role in ("view", "operate"):
+        assert not [right for right in granted(role) if "*" in right or right.resource == "secrets"]
+    assert {right.verb for right in granted("view")} == {"get", "list", "watch"}
+
+
+def label_as_topograph(api: ApiServer) -> None:
+    for number, name in enumerate(("a0", "a1", "b0", "b1")):
+        item = api.get("nodes", "", name)
+        item["metadata"]["labels"] |= {SPINE: f"s{name[0]}", BLOCK: f"block{number // 2}"}
+        api.put(item)
+
+
+def granted(role: str) -> set[Right]:
+    document = yaml.safe_load((ROOT / "deploy" / f"clusterrole-{role}.yaml").read_text("utf-8"))
+    assert (document["kind"], document["metadata"]["name"]) == ("ClusterRole", f"kubectl-koord-{role}")
+    return set(_rights(document["rules"]))
+
+
+def _rights(rules: Iterable[Object]) -> Iterator[Right]:
+    for rule in rules:
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                for verb in rule["verbs"]:
+                    yield from (Right(group, resource, verb, name) for name in rule.get("resourceNames", [""]))
+
+
+def asked_for(request: Request) -> Right:
+    """Return what RBAC asks of whoever sends a request; a list of one name by field selector is one of that name."""
+    match = re.fullmatch(
+        r"/api(?:/v1|s/(?P<group>[^/]+)/[^/]+)(?:/namespaces/[^/]+(?=/))?/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?"
+        r"(?:/(?P<sub>[^/]+))?",
+        request.path,
+    )
+    assert match, request.path
+    group, plural, name, sub = (part or "" for part in match.groups())
+    assert plural in {resource.plural for resource in RESOURCES}
+    selected = re.search(r"metadata\.name=([^,]+)", request.query.get("fieldSelector", ""))
+    verb = VERB[request.method] if name or request.method != "GET" else "watch" if request.is_watch else "list"
+    limit = selected[1] if selected else name if plural == "customresourcedefinitions" else ""
+    return Right(group, f"{plural}/{sub}" if sub else plural, verb, limit)

@@ -1,0 +1,274 @@
+"""Whether pods that do not exist yet would be placed, and how many such gangs."""
+
+from collections.abc import Iterator
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.explain.fit import fit
+from kubectl_koord.explain.why import why
+from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.unevaluated import PodSetting
+from kubectl_koord.render.show import text
+from kubectl_koord.reports.fit import FitGang, FitReport
+from kubectl_koord.simulation import copies
+from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
+from kubectl_koord.simulation.subjects import pending_subjects
+from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
+from tests.build import BLOCK, SPINE, Drawing, cluster, rules
+from tests.render.samples import PIPE
+
+TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]"
+
+
+def submitted(drawn: Drawing, *gangs: str, **fields: object) -> Submitted:
+    names = gangs or ("job",)
+    pods = frozenset(pod.key for pod in drawn.pending if pod.name.rpartition("-")[0] in names)
+    return structs.replace(Submitted(pods), **fields)
+
+
+def asked(drawn: Drawing, *gangs: str, count: bool = False) -> FitReport:
+    return fit(drawn, submitted(drawn, *gangs), count=count)
+
+
+def only(report: FitReport) -> FitGang:
+    (one,) = report.gangs
+    return one
+
+
+def page(report: FitReport) -> str:
+    return text(report, style=PIPE)
+
+
+def test_a_gang_that_fits_carries_its_plan() -> None:
+    drawn = cluster(TREE).with_gang("job", 2, cpu=8, must_gather=SPINE)
+    report = asked(drawn)
+    found = only(report)
+    assert (report.verdict, found.verdict, found.fits, found.pods) == ("yes", "yes", "now", 2)
+    assert (found.desired_offer_slot, found.must_gather) == (2, SPINE)
+    assert set((found.placement or {}).values()) < {"n1", "n2", "n3"}
+    assert (found.how_many, found.largest) == (None, None)
+    assert page(report).startswith("default/job fits now: 2 pods on n")
+    assert "MustGather SpineLayer (all pods in one spine)" in page(report)
+
+
+def test_the_answer_is_that_of_why_pending() -> None:
+    drawn = cluster(TREE).with_gang("job", 3, cpu=8, must_gather=SPINE).with_running("x", "n1", cpu=4)
+    (subject,) = pending_subjects(drawn)
+    expected, found = why(drawn, subject), only(asked(drawn))
+    assert (found.verdict, found.cause, found.domains) == (expected.verdict, expected.cause, expected.domains)
+    assert [way.action for way in found.unblock] == [way.action for way in expected.unblock]
+    assert (found.fits, found.victims) == ("not-now", ())
+
+
+def test_ways_out_have_the_commands_that_are_about_objects_of_the_cluster_alone() -> None:
+    drawn = cluster(TREE).with_gang("job", 3, cpu=8, must_gather=SPINE).cordon("n1")
+    commands = {way.action: way.command for way in only(asked(drawn)).unblock}
+    assert commands["uncordon"] == "kubectl uncordon n1"
+    assert commands["prefer-gather"] == ""
+
+
+def test_a_gang_that_only_preemption_places_names_the_victims_of_all_attempts() -> None:
+    drawn = cluster(TREE).with_gang("job", 3, cpu=8, must_gather=SPINE, priority=10)
+    drawn = drawn.with_running("low", "n1", cpu=4, gang="default/low").with_group("low", 1)
+    report = asked(drawn)
+    found = only(report)
+    assert (found.verdict, found.fits, [one.pod for one in found.victims]) == ("no", "by-preemption", ["default/low"])
+    assert [one.gang for one in found.broken_gangs] == ["default/low"]
+    assert "default/job fits only by preempting 1 pod: " in page(report)
+    assert "The scheduler would preempt 1 pod, and then run it\n" in page(report)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [({"cpu": 9}, "never-fits"), ({"scheduler": "other"}, "other-scheduler"), ({"minimum": 5}, "too-few-pods")],
+)
+def test_what_waiting_does_not_end_is_never(fields: dict[str, object], code: str) -> None:
+    drawn = cluster(TREE).with_gang("job", 2, **fields)  # type: ignore[arg-type]
+    report = asked(drawn)
+    found = only(report)
+    assert (found.fits, found.cause and found.cause.code) == ("never", code)
+    assert page(report).startswith("default/job never fits: ")
+
+
+def test_a_pod_without_a_gang_is_asked_about_whatever_its_scheduler_is() -> None:
+    drawn = cluster(TREE).with_pod("job-0", cpu=8).with_pod("job-1", scheduler="other")
+    assert [(one.gang, one.fits) for one in asked(drawn).gangs] == [
+        ("default/job-0", "now"),
+        ("default/job-1", "never"),
+    ]
+
+
+def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> None:
+    drawn = cluster(TREE)
+    for number in range(5):
+        drawn = drawn.with_pod(f"job-{number}", cpu=8, owner="Deployment/job")
+    report = asked(drawn)
+    found = only(report)
+    assert (found.gang, found.pods, found.alone, found.fits) == ("default/job", 5, True, "never")
+    assert "Its pods are in no gang: the scheduler places each alone." in page(report)
+    fewer = structs.replace(drawn, pending=drawn.pending[:4])
+    assert only(asked(fewer)).fits == "now"
+    assert only(asked(fewer.with_running("low", "n1", cpu=1))).fits == "not-now"
+
+
+def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
+    drawn = cluster(TREE).with_gang("a", 3, cpu=8, must_gather=SPINE).with_gang("b", 2, cpu=8)
+    report = asked(drawn, "a", "b")
+    assert [(one.gang, one.fits) for one in report.gangs] == [("default/a", "now"), ("default/b", "not-now")]
+    cause = report.gangs[1].cause
+    assert cause is not None
+    assert (cause.code, cause.message) == (
+        "insufficient-capacity",
+        "it fits alone, but not once default/a has been placed.",
+    )
+    assert page(report).startswith("2 gangs: 1 fits now, 1 does not fit now.\n\ndefault/a fits now")
+    topology = drawn.with_gang("b", 2, cpu=8, must_gather=SPINE)
+    assert [one.cause and one.cause.code for one in asked(topology, "a", "b").gangs] == [None, "insufficient-slots"]
+
+
+def test_gangs_that_fit_beside_each_other_fit() -> None:
+    drawn = cluster(TREE).with_gang("a", 3, cpu=8).with_gang("b", 1, cpu=8)
+    assert asked(drawn, "a", "b").verdict == "yes"
+
+
+def test_a_gang_group_is_one_answer() -> None:
+    groups = '["default/a", "default/b"]'
+    drawn = cluster(TREE).with_gang("a", 1, groups=groups).with_gang("b", 1, groups=groups)
+    report = asked(drawn, "a", "b", count=True)
+    found = only(report)
+    assert (found.gang_group, found.pods, found.how_many, found.largest) == (("default/a", "default/b"), 2, 16, None)
+    assert "It starts only together with default/b (same gang group)." in page(report)
+
+
+def test_what_else_is_wrong_is_told() -> None:
+    drawn = cluster(TREE).with_gang("job", 2, gates=("g",), minimum=5)
+    report = asked(drawn)
+    assert only(report).also_wrong
+    assert f"Other problems: {', '.join(only(report).also_wrong)}." in page(report)
+
+
+def test_what_is_not_evaluated_leaves_it_open() -> None:
+    drawn = cluster(TREE).with_gang("job", 2, unevaluated=(PodSetting("default-storage-class"),))
+    report = asked(drawn, count=True)
+    found = only(report)
+    assert (report.verdict, found.fits, found.how_many) == ("unknown", "unknown", None)
+    said = "Cannot tell whether default/job fits: it depends on default StorageClass for a volume claim"
+    assert page(report).startswith(said)
+
+
+@pytest.mark.parametrize("kind", ["PriorityClass", "LimitRange"])
+def test_a_yes_is_unknown_where_what_the_server_fills_in_could_not_be_read(kind: str) -> None:
+    drawn = cluster(TREE).with_gang("job", 2).with_gap(kind)
+    assert only(asked(drawn)).fits == "now"
+    found = only(fit(drawn, submitted(drawn, is_filled=True)))
+    assert (found.fits, found.cause and found.cause.code) == ("unknown", "not-readable")
+    stays = cluster(TREE).with_gang("job", 9, cpu=8).with_gap(kind)
+    assert only(fit(stays, submitted(stays, is_filled=True))).verdict == "no"
+
+
+def test_what_was_left_out_or_assumed_is_warned_of() -> None:
+    drawn = cluster(TREE).with_gang("job", 1)
+    report = fit(drawn, submitted(drawn, skipped=("ConfigMap", "Service"), assumed=("default/job",)))
+    assert [one.code for one in report.warnings][:2] == ["kinds-skipped", "podgroup-assumed"]
+    assert "the manifests also have ConfigMap and Service: " in page(report)
+    assert "PodGroup default/job: made by the job's operator, if " in page(report)
+    both = fit(drawn, submitted(drawn, assumed=("default/a", "default/b")))
+    assert "PodGroups default/a and default/b: made" in page(both)
+
+
+def gangs() -> Iterator[tuple[Drawing, int, int]]:
+    """Yield clusters with a gang, how many such gangs fit, and the largest."""
+    plain = cluster(TREE)
+    yield plain.with_gang("job", 2, cpu=4), 4, 8
+    yield plain.with_gang("job", 3, cpu=4), 2, 8
+    yield plain.with_gang("job", 2, cpu=8, must_gather=SPINE), 1, 3
+    yield plain.with_gang("job", 2, cpu=4, must_gather=BLOCK), 4, 4
+    yield plain.with_gang("job", 4, cpu=8, must_gather=SPINE), 0, 3
+    yield plain.with_gang("job", 2, cpu=9), 0, 0
+    multiple = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")
+    yield plain.with_gang("job", 2, cpu=8, topology=multiple).version("main"), 1, 2
+    mixed = plain.with_gang("job", 2, cpu=2).with_pod("job-main", gang="job", cpu=8)
+    yield mixed.with_group("job", 3), 2, 13
+    running = plain.with_running("x", "n1", cpu=8)
+    yield running.with_gang("job", 1, cpu=8), 3, 3
+
+
+@pytest.mark.parametrize(("drawn", "many", "largest"), list(gangs()), ids=range(9))
+def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, largest: int) -> None:
+    found = only(asked(drawn, count=True))
+    assert (found.how_many, found.largest) == (many, largest)
+    assert placed_again_and_again(drawn) == many
+
+
+def placed_again_and_again(drawn: Drawing) -> int:
+    """Return how often `why-pending` says yes, each time with the pods of the last time running where it put them."""
+    for number in range(100):
+        (subject,) = pending_subjects(drawn)
+        if why(drawn, subject).verdict != "yes":
+            return number
+        simulation = cluster_of(drawn).simulation(subject)
+        (outcome, *_) = open_outcomes(simulation, preemption=False)
+        by_key = {pod.key: pod for pod in subject.pending}
+        for key, node in (outcome.first.placement or {}).items():
+            requirements = by_key[key].requirements
+            cpu = dict(requirements.requests)["cpu"] / 1000
+            drawn = drawn.with_running(f"{key}-{number}", node, cpu=cpu)
+    raise AssertionError
+
+
+def test_a_count_without_end_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "MOST_COPIES", 3)
+    monkeypatch.setattr(copies, "_MOST_PODS", 8)
+    drawn = cluster(TREE).with_gang("job", 1)
+    report = asked(drawn, count=True)
+    found = only(report)
+    assert (found.how_many, found.counted_to, found.largest) == (3, 3, 8)
+    assert "3 or more such gangs fit; the largest has 8 pods.\n" in page(report)
+
+
+def test_the_page_counts_one_and_none() -> None:
+    one = cluster(TREE).with_gang("job", 2, cpu=8, must_gather=SPINE)
+    assert "\n1 such gang fits; the largest has 3 pods.\n" in page(asked(one, count=True))
+    none = cluster(TREE).with_gang("job", 2, cpu=9)
+    assert "\nNo such gang fits.\n" in page(asked(none, count=True))
+    pod = cluster(TREE).with_pod("job-0", cpu=8)
+    assert "\n4 such gangs fit.\n" in page(asked(pod, count=True))
+
+
+def test_a_gang_that_is_not_tried_is_not_counted() -> None:
+    drawn = cluster(TREE).with_gang("job", 1, minimum=2)
+    assert only(asked(drawn, count=True)).how_many is None
+
+
+def test_jobs_that_go_first_take_their_room_before_copies_are_counted() -> None:
+    drawn = cluster(TREE).with_gang("job", 1, cpu=8).with_gang("first", 3, cpu=8, priority=9)
+    assert only(asked(drawn, count=True)).how_many == 1
+
+
+def test_a_copy_of_a_gang_has_its_pods_anew() -> None:
+    drawn = cluster(TREE).with_gang("job", 1, cpu=8, must_gather=SPINE, minimum=2, nominated="n1")
+    drawn = drawn.with_running("job-9", "n1", cpu=8, gang="default/job")
+    (subject,) = pending_subjects(drawn)
+    assert isinstance(subject, GangSubject)
+    snapshot, copied = with_copy(drawn, subject)
+    found = only(fit(snapshot, copied))
+    assert copied.pods == {"default/job-copy-0", "default/job-copy-1"}
+    assert (found.gang, found.verdict, found.must_gather, found.min_member) == ("default/job-copy", "yes", SPINE, 2)
+
+
+def test_a_copy_of_a_gang_that_its_pods_define_has_what_they_say() -> None:
+    terms = GangAnnotations(minimum="1", topology=rules(f"MustGather {SPINE}"))
+    drawn = cluster(TREE).with_light_gang("job", 1, gang_terms=terms)
+    (subject,) = pending_subjects(drawn)
+    assert isinstance(subject, GangSubject)
+    assert only(fit(*with_copy(drawn, subject))).must_gather == SPINE
+    running = cluster(TREE).with_running("job-0", "n1", gang="default/job").with_group("job", 1)
+    assert running.running
+
+
+def test_a_shape_goes_to_the_first_profile() -> None:
+    drawn = cluster(TREE).with_gang("job", 1).with_pod("other", scheduler="x").configured(profiles=("mine",))
+    found = of_profile(drawn, submitted(drawn))
+    assert {pod.name: pod.scheduler for pod in found.pending} == {"job-0": "mine", "other": "x"}
