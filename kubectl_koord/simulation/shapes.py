@@ -20,6 +20,7 @@ from kubectl_koord.wording.answers import shapes as words
 
 _COUNTED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)([A-Za-z][\w.-]*)", re.ASCII)
 _SHARES = ("koordinator.sh/gpu-core", "koordinator.sh/gpu-memory-ratio")
+_MOST_PODS = 10_000  # on one node, whatever it says of itself
 _LEAST_USE = {"cpu": 250, "memory": 200 << 20}
 
 
@@ -124,7 +125,7 @@ def room(cluster: Cluster, shape: Shape) -> Room:
     view, prepared = simulation.view, simulation.prepared(shape.pod)
     if prepared.refusal is not None and not isinstance(prepared.refusal, QuotaExceeded):
         return Room({}, prepared.refusal)
-    most = max((dict(view.node(name).allocatable).get("pods", 0) for name in view.names()), default=0)
+    most = min(max((dict(view.node(name).allocatable).get("pods", 0) for name in view.names()), default=0), _MOST_PODS)
     if not most:
         return Room({})
     counts = offer_slots(view, view.names(), (shape.pod,) * most, prepared).counts

@@ -55,6 +55,11 @@ def test_nodes_without_places_take_none() -> None:
     assert set(pods(shaped(drawn, "1cpu")).values()) == {0}
 
 
+def test_a_node_that_claims_to_hold_any_number_of_pods_is_counted_in_bounded_memory() -> None:
+    drawn = cluster(TREE).change("n4", allocatable=(("cpu", 2**62), ("pods", 2**62)))
+    assert pods(shaped(drawn, "1cpu"))["b2"] == 10_000
+
+
 def test_a_request_that_no_node_can_meet_is_told() -> None:
     room = (("koordinator.sh/gpu-core", 400), ("koordinator.sh/gpu-memory-ratio", 400), ("pods", PODS_PER_NODE))
     found = shaped(cluster(TREE).change("n1", allocatable=room), "1.5gpu")
