@@ -20,16 +20,19 @@ from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.cluster.objects import summaries
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.explain import victims
 from kubectl_koord.explain.devices import devices
 from kubectl_koord.explain.doctor import doctor
 from kubectl_koord.explain.every_pending import every_pending
 from kubectl_koord.explain.fit import fit
 from kubectl_koord.explain.gangs import gangs
+from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
 from kubectl_koord.explain.preempt import preempt
 from kubectl_koord.explain.quota import quotas
 from kubectl_koord.explain.scheduler.gangs import gangs as remembered
 from kubectl_koord.explain.scheduler.log import log
+from kubectl_koord.explain.shaped import with_shape
 from kubectl_koord.explain.topo import topo
 from kubectl_koord.explain.why import why, with_nodes
 from kubectl_koord.explain.why_preempted import why_preempted
@@ -38,6 +41,7 @@ from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
 from kubectl_koord.simulation import subjects
+from kubectl_koord.simulation.shapes import parsed
 from tests.conformance import PLAIN, read_cases, snapshot_of
 
 ROOT = Path(__file__).parents[1]
@@ -84,6 +88,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "devices --demo", devices(snapshot), plain
     yield "devices --domain spine-2 --demo", devices(snapshot, domain="spine-2"), plain
     yield "devices node-11 --demo", devices(snapshot, ["node-11"]), plain
+    yield from ((line, report, plain) for line, report in _places(snapshot))
     yield "quota --demo", quotas(snapshot), plain
     yield "gangs --demo", gangs(snapshot), plain
     yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
@@ -144,6 +149,14 @@ def _fits() -> Iterator[tuple[str, Report]]:
         snapshot = offline.demo("1.8", join=manifests.join)
         flags = f"--pods {pods} --request nvidia.com/gpu={gpus} --must-gather SpineLayer --priority {priority} --count"
         yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
+
+
+def _places(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
+    yield "topo --shape 8gpu --members 2 --demo", with_shape(topo(snapshot), snapshot, parsed(snapshot, "8gpu", 2))
+    yield "node node-1 --demo", node_report(snapshot, "node-1")
+    tree = build(snapshot.topologies, snapshot.nodes)
+    if isinstance(tree, Tree):
+        yield "domain block-2 --demo", domain_report(snapshot, tree, domains_named(tree, "block-2")[0])
 
 
 def _of_case(snapshot: Snapshot, name: str) -> Iterator[_Screen]:

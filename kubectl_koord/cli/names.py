@@ -99,14 +99,22 @@ def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> li
     if what == "quota":
         return sorted(quota_tree(snapshot).quotas)
     if what == "domain":
-        tree = build(snapshot.topologies, snapshot.nodes)
-        return [] if isinstance(tree, NoTree) else [tree.domains[index].name for index in tree.inner]
+        return _domains(snapshot, full="/" in word)
     if what == "layer":
         return [layer.name for topology in snapshot.topologies.values() for layer in topology.layers]
     keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
     if what == "namespace":
         return sorted({key.partition("/")[0] for key in keys})
     return keys if "/" in word else [key.removeprefix(f"{namespace}/") for key in keys]
+
+
+def _domains(snapshot: Snapshot, *, full: bool) -> list[str]:
+    """Return the domains between the cluster and the nodes, in full as `LAYER/NAME`."""
+    tree = build(snapshot.topologies, snapshot.nodes)
+    if isinstance(tree, NoTree):
+        return []
+    found = [tree.domains[index] for index in tree.inner if tree.domains[index].name]
+    return [f"{one.layer}/{one.name}" if full else one.name for one in found]
 
 
 def _live(what: str, word: str, transport: Transport) -> list[str]:

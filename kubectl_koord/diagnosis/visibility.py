@@ -85,12 +85,17 @@ def unread_for_slots(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
     """
     gaps = dict.fromkeys(unread_for(subject, snapshot))
     if any(spec is not None for spec in subject.specs):
-        asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
-        kinds = ["NodeMetric", "Reservation"]
-        kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
-        kinds += (*coverage.volume_kinds(subject, snapshot), *coverage.claim_kinds(subject, snapshot))
-        gaps |= dict.fromkeys(_unread(snapshot, kinds, _namespaces(subject)))
+        gaps |= dict.fromkeys(unread_for_room(subject, snapshot))
     return tuple(gaps)
+
+
+def unread_for_room(subject: Subject, snapshot: Snapshot) -> tuple[Gap, ...]:
+    """Return the gaps without which it is not known how many of the subject's pods a node takes."""
+    asked = {resource for pod in subject.pending for resource, _ in pod.requirements.requests}
+    kinds = ["NodeMetric", "Reservation"]
+    kinds += ["Device"] if any(coverage.is_device(resource) for resource in asked) else []
+    kinds += (*coverage.volume_kinds(subject, snapshot), *coverage.claim_kinds(subject, snapshot))
+    return tuple(dict.fromkeys((*unread(snapshot, "attempt"), *_unread(snapshot, kinds, _namespaces(subject)))))
 
 
 def _namespaces(subject: Subject) -> tuple[str, ...]:

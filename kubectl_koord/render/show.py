@@ -17,6 +17,7 @@ from kubectl_koord.render.pages import (
     gangs,
     manual,
     pending,
+    place,
     preempt,
     quota,
     scheduler,
@@ -37,6 +38,7 @@ from kubectl_koord.reports.explanation import Explanation, Explanations, Version
 from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
@@ -185,6 +187,8 @@ _PAGES: Mapping[type[Report], Callable[[Any, Shown, Columns], list[Block]]] = {
     DiffReport: diff.blocks,
     FitReport: lambda report, shown, _: fit.blocks(report, shown),
     DoctorReport: lambda report, _, __: doctor.blocks(report),
+    NodeReport: lambda report, shown, _: place.node_blocks(report, shown),
+    DomainReport: lambda report, shown, _: place.domain_blocks(report, shown),
     QuotaTreeReport: lambda report, shown, _: quota.blocks(report, shown),
     WhyReport: lambda report, shown, _: why.blocks(report, shown),
     PendingGangsReport: pending.blocks,

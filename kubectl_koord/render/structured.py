@@ -15,6 +15,7 @@ from kubectl_koord.reports.explanation import Explanation, Explanations, Version
 from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
@@ -24,6 +25,8 @@ from kubectl_koord.reports.topology import TopologyReport
 Report: TypeAlias = (
     TopologyReport
     | DevicesReport
+    | NodeReport
+    | DomainReport
     | QuotaTreeReport
     | DoctorReport
     | GangsReport
@@ -49,6 +52,8 @@ _ABOUT_US = Explanation | Explanations | VersionReport | SchedulerLogReport
 _KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
+    NodeReport: "Node",
+    DomainReport: "Domain",
     QuotaTreeReport: "QuotaTree",
     DoctorReport: "Doctor",
     GangsReport: "Gangs",

@@ -33,6 +33,7 @@ class NodeRow(Struct, frozen=True, rename="camel"):
     withheld: int | None = 0
     others: Mapping[str, Amount] = {}
     whole: int | None = None
+    shape_pods: int | None = None
 
 
 class DomainRow(Struct, frozen=True, rename="camel"):
@@ -40,7 +41,8 @@ class DomainRow(Struct, frozen=True, rename="camel"):
 
     `withheld` is what would be free on nodes that are cordoned or not ready: `free` is without it. `others` are
     further resources, by name. `whole` counts cards that are whole and free as Device objects say, on nodes that can be
-    used; None where that was not asked for, or could not be read.
+    used; None where that was not asked for, or could not be read. `shape_pods` is how many pods of the shape that was
+    asked for it takes, `shape_gangs` how many gangs of them that gather in it.
     """
 
     layer: str
@@ -55,6 +57,8 @@ class DomainRow(Struct, frozen=True, rename="camel"):
     withheld: int | None = 0
     others: Mapping[str, Amount] = {}
     whole: int | None = None
+    shape_pods: int | None = None
+    shape_gangs: int | None = None
 
 
 class OutsideNode(Struct, frozen=True, rename="camel"):
@@ -70,7 +74,9 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     `resource` names what `free` and `total` count: `nvidia.com/gpu`, `koordinator.sh/gpu-core` in hundredths of
     a GPU, or `cpu` in milli-CPU. `resources` are all that are counted, that one first. `whole` is whether
     whole cards are counted. `message` names what could not be read where that leaves the tree, or the slots of a gang,
-    unknown. `headroom` is how many of the gang's pods its quotas admit, None where none limits it.
+    unknown. `headroom` is how many of the gang's pods its quotas admit, None where none limits it. `shape` is that
+    which was asked for, `shape_requests` what a pod of it requests, as quantities, `shape_members` how many make a
+    gang, and `shape_refusal` why no node takes any.
     """
 
     verdict: Verdict
@@ -87,3 +93,7 @@ class TopologyReport(Struct, frozen=True, rename="camel"):
     resources: tuple[str, ...] = ()
     whole: bool = False
     headroom: Headroom | None = None
+    shape: str = ""
+    shape_requests: Mapping[str, str] = {}
+    shape_members: int | None = None
+    shape_refusal: str = ""

@@ -29,6 +29,8 @@ READING: tuple[tuple[str, ...], ...] = (
     ("preempt", "high", "--dry-run"),
     ("why-preempted", "filler-a"),
     ("doctor",),
+    ("node", "a0"),
+    ("domain", "spine-a"),
     ("fit", "--pods", "2", "--request", "cpu=1"),
     ("fit", "--filename", "job.yaml"),
     ("snapshot", "-o", "-"),

@@ -10,7 +10,9 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.change import ChangePlan
+    from kubectl_koord.simulation.shapes import Shape
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +24,8 @@ Examples:
   kubectl koord topo --resource memory
   # With the cards that are whole and free
   kubectl koord topo --whole-cards
+  # How many pods of 8 GPU fit in each domain, and gangs of 4 of them
+  kubectl koord topo --shape 8gpu --members 4
   # Down to the nodes
   kubectl koord topo --nodes
   # As a page or a picture to hand on
@@ -71,6 +75,15 @@ def command(
             help="Also count cards that are whole and free. This reads Devices and Reservations, which are large.",
         ),
     ] = False,
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHAPE", help="Also count how many pods of this shape fit: 8gpu, 16cpu, or NAME=AMOUNT,..."
+        ),
+    ] = None,
+    members: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Also count how many gangs of N pods of the shape fit.")
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
     """Show the topology tree: nodes, free resources, and nodes with missing labels."""
@@ -78,16 +91,21 @@ def command(
         return
     from kubectl_koord.cluster import kinds
     from kubectl_koord.engine import tree
+    from kubectl_koord.explain.shaped import with_shape
     from kubectl_koord.explain.topo import counted_as, resource_names, topo
     from kubectl_koord.render.show import TopoOptions
 
     session: Session = context.obj
     session.everything = everything
-    gang, asked = name_given(name), name_given(resource)
+    gang, asked, shaped = name_given(name), name_given(resource), name_given(shape)
+    if gang and shaped:
+        raise KoordError("error: --for and --shape cannot be used together")
+    if members and not shaped:
+        raise KoordError("error: --members is for --shape")
     built: list[tree.Tree | tree.NoTree] = []  # meanwhile: of many pods we wait for the last
     needed = kinds.DEVICE_KINDS if whole_cards else kinds.TOPOLOGY_KINDS
     snapshot = session.snapshot(
-        kinds.GANG_KINDS if gang else needed,
+        kinds.GANG_KINDS if gang or shaped else needed,
         early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
     )
     subject = session.subject(snapshot, gang) if gang else None
@@ -102,6 +120,8 @@ def command(
         resource=counted,
         whole=whole_cards,
     )
+    if shaped:
+        report = with_shape(report, snapshot, _shape(session, snapshot, shaped, members or 0))
     session.show(report, TopoOptions(depth, nodes))
 
 
@@ -174,3 +194,15 @@ def label(
         )
 
     carry_out(session, plan, How(dry_run, yes, field_manager))
+
+
+def _shape(session: "Session", snapshot: "Snapshot", text: str, members: int) -> "Shape":
+    from kubectl_koord.explain.topo import resource_names
+    from kubectl_koord.simulation.shapes import ShapeError, parsed
+
+    try:
+        return parsed(snapshot, text, members)
+    except ShapeError as problem:
+        if problem.resource:
+            session.unknown_name(snapshot, "nodes", "resource", problem.resource, resource_names(snapshot))
+        raise KoordError(f"error: --shape: {problem}") from None

@@ -21,6 +21,7 @@ from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.fit import FitReport
 from kubectl_koord.reports.gangs import GangsReport
 from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.place import DomainReport, NodeReport
 from kubectl_koord.reports.preempted import WhyPreemptedReport
 from kubectl_koord.reports.preemption import PreemptReport
 from kubectl_koord.reports.quota import QuotaTreeReport
@@ -91,8 +92,8 @@ def names(report: Report) -> tuple[str, ...]:
             found = [_pod(victim.pod) for gang in report.gangs for victim in gang.victims]
         case WhyReport():
             found = list(_of_gang(report))
-        case DiffReport() | DevicesReport() | TopologyReport():
-            found = [f"node/{one.node}" for one in report.nodes]
+        case DiffReport() | DevicesReport() | TopologyReport() | NodeReport() | DomainReport():
+            found = [f"node/{name}" for name in _nodes(report)]
         case QuotaTreeReport():
             found = [f"{QUOTAS}/{one.name}" for one in report.quotas if one.namespace]  # the root has no object
         case PreemptReport():
@@ -148,6 +149,16 @@ def _key(found: Sequence[object]) -> tuple[int, float, str]:
             return (0, float(number), "")
         case other:
             return (1, 0.0, other if isinstance(other, str) else jsonpath.spelled(other))
+
+
+def _nodes(report: DiffReport | DevicesReport | TopologyReport | NodeReport | DomainReport) -> Sequence[str]:
+    match report:
+        case NodeReport():
+            return (report.node,)
+        case DomainReport():
+            return report.nodes
+        case _:
+            return [one.node for one in report.nodes]
 
 
 def _of_gang(report: WhyReport) -> Iterator[str]:

@@ -80,7 +80,8 @@ class DomainTree:
         """Return what stands beside the name of a domain."""
         slots = self._slots(domain.offer_slots)
         amounts = self._amounts(domain.free, domain.total, domain.others)
-        return (str(domain.nodes), *amounts, self._whole(domain.whole), slots, sentences.notes(domain))
+        takes = (_number(domain.shape_pods), _number(domain.shape_gangs))
+        return (str(domain.nodes), *amounts, self._whole(domain.whole), slots, *takes, sentences.notes(domain))
 
     def _node(self, node: NodeRow, level: int) -> Row:
         notes = sentences.node_notes((node.state, node.reason))
@@ -88,6 +89,8 @@ class DomainTree:
             *self._amounts(node.free, node.total, node.others),
             self._whole(node.whole),
             self._slots(node.offer_slots),
+            _number(node.shape_pods),
+            "",
             notes,
         )
         return Row((node.node, "", *cells), "warn" if node.state else "", level)
@@ -109,13 +112,25 @@ class DomainTree:
         nodes = str(sum(domain.nodes for domain in domains))
         others = {resource: together(each.others[resource] for each in domains) for resource in domains[0].others}
         label = more(len(domains))
+        takes = [_sum(each.shape_pods for each in domains), _sum(each.shape_gangs for each in domains)]
         whole = together(Amount(domain.whole, 0) for domain in domains).free
-        return Row((label, nodes, *self._amounts(free, total, others), self._whole(whole), "", ""), "dim", level)
+        return Row(
+            (label, nodes, *self._amounts(free, total, others), self._whole(whole), "", *takes, ""), "dim", level
+        )
 
 
 def free_of(domains: Sequence[DomainRow]) -> int | None:
     """Return what is free in all these domains together, None where that could not be seen."""
     return together(Amount(domain.free, domain.total) for domain in domains).free
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _sum(numbers: Iterable[int | None]) -> str:
+    every = [number for number in numbers if number is not None]
+    return str(sum(every)) if every else ""
 
 
 def _amount(resource: str, each: Amount) -> _Cells:
@@ -153,6 +168,8 @@ def _columns(report: TopologyReport) -> tuple[Column, ...]:
         *(column for name in names for column in _amount_columns(name)),
         Column("WHOLE CARDS", right=True),
         Column("SLOTS", right=True),
+        Column("PODS", right=True),
+        Column(sentences.gangs_of(report.shape_members or 0), right=True),
         Column("NOTES", flow="wrap"),
     )
 

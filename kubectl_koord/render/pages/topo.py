@@ -28,6 +28,8 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
     page: list[Block] = [Line(_headline(report), "bold" if report.verdict == "yes" else VERDICT_STYLE[report.verdict])]
     if report.headroom is not None:
         page.append(Line(report.headroom.message, "" if report.headroom.admits == report.headroom.pods else "warn"))
+    if report.shape and report.verdict == "yes" and not report.shape_refusal:
+        page += [Line(text) for text in (_most_of_shape(report),) if text]
     if report.domains:
         page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
         page += [block for line in _out_of_use(report) for block in (Gap(), line)]
@@ -56,8 +58,22 @@ def _headline(report: TopologyReport) -> str:
         return sentences.no_tree(reason.message if reason else None)
     if report.verdict == "unknown":
         counted = any(domain.offer_slots is not None for domain in report.domains)
-        return sentences.unknown(report.gang, report.message, counted=counted)
+        counted = counted or any(domain.shape_pods is not None for domain in report.domains)
+        name = sentences.of_shape(report.shape) if report.shape else report.gang
+        return sentences.unknown(name, report.message, counted=counted)
+    if report.shape:
+        roots = [domain for domain in report.domains if domain.parent is None]
+        pods = sum(root.shape_pods or 0 for root in roots)
+        return sentences.shape(report.shape, report.shape_requests, pods, report.shape_refusal)
     return _slots_sentence(report, report.gang) if report.gang else _size_sentence(report)
+
+
+def _most_of_shape(report: TopologyReport) -> str:
+    layers = {}
+    for layer in _between(report):
+        rows = [domain for domain in report.domains if domain.layer == layer]
+        layers[layer] = max(row.shape_pods or 0 for row in rows), sum(row.shape_gangs or 0 for row in rows)
+    return sentences.most_of_shape(layers, report.shape_members or 0)
 
 
 def _size_sentence(report: TopologyReport) -> str:

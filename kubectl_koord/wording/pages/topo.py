@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.topology import Amount, DomainRow
-from kubectl_koord.wording.words import amount_of, count, domain_name, layer_noun, unit
+from kubectl_koord.wording.words import amount_of, amounts, count, domain_name, layer_noun, listed, ranked, unit
 
 NOTHING_FREE = "nothing free"
 BELOW_A_THIRD = "less than a third free"
@@ -20,16 +21,16 @@ def no_tree(why: str | None) -> str:
 
 
 def unknown(gang: str | None, why: str, *, counted: bool) -> str:
-    """Return why nothing can be counted, or nothing exactly, for a gang where one was asked for."""
+    """Return why nothing can be counted, or nothing exactly, for a gang or a shape where one was asked for."""
     slots = f"tell exactly how many slots there are for {gang}" if counted else f"count the slots for {gang}"
     what = slots if gang else "build the topology tree"
     return f"Cannot {what}: {why.rstrip('.')}."
 
 
-def size(layers: Mapping[str, int], nodes: int, amounts: Mapping[str, Amount]) -> str:
+def size(layers: Mapping[str, int], nodes: int, resources: Mapping[str, Amount]) -> str:
     """Return how many domains of each layer and nodes the tree has, and what of each resource is free."""
     parts = [count(number, layer_noun(layer)) for layer, number in layers.items()]
-    room = [free(resource, each) for resource, each in amounts.items()]
+    room = [free(resource, each) for resource, each in resources.items()]
     what = f"{', '.join(parts)} and {count(nodes, 'node')}" if parts else count(nodes, "node")
     return f"The topology tree has {what}; {', '.join(room)}."
 
@@ -52,6 +53,33 @@ def slots(gang: str, wanted: int | None, layers: Mapping[str, tuple[int, int]]) 
     parts = [f"{enough} of {count(domains, layer_noun(layer))}" for layer, (enough, domains) in layers.items()]
     found = f" Domains with enough slots: {', '.join(parts)}." if parts else ""
     return f"{gang} needs {count(wanted, 'slot')} (1 slot = room for 1 pod).{found}"
+
+
+def shape(name: str, needs: Mapping[str, str], pods: int, refusal: str) -> str:
+    """Return how many more pods of a shape the nodes of the tree take."""
+    written = ((resource, quantity.amount(resource, quantity.parse(amount))) for resource, amount in needs.items())
+    each = f"{amounts(ranked(tuple(written)))} each"
+    if refusal:
+        return f"No node takes a pod of shape {name} ({each}): {refusal}."
+    return f"Nodes of the tree take {count(pods, 'more pod')} of shape {name} ({each}), quotas left out."
+
+
+def of_shape(name: str) -> str:
+    """Return what the pods of a shape are called."""
+    return f"shape {name}"
+
+
+def most_of_shape(layers: Mapping[str, tuple[int, int]], members: int) -> str:
+    """Return by layer how many pods the domain with most room takes, and how many gangs gather in one domain each."""
+    parts = [f"{most} in one {layer_noun(layer)}" for layer, (most, _) in layers.items()]
+    found = f"At most {listed(parts)}." if parts else ""
+    gangs = [f"{number} within one {layer_noun(layer)} each" for layer, (_, number) in layers.items()]
+    return f"{found} Gangs of {members}: {', '.join(gangs)}.".lstrip() if members and gangs else found
+
+
+def gangs_of(members: int) -> str:
+    """Return the header of how many gangs of a shape a domain takes."""
+    return f"GANGS OF {members}"
 
 
 def deeper(depth: int) -> str:

@@ -1,0 +1,72 @@
+"""Who is pending, how many of its pods a place takes, and why it takes no more."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import visibility
+from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.offer import Offer
+from kubectl_koord.engine.placement import domain_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import Tree
+from kubectl_koord.explain.why import why
+from kubectl_koord.reports.place import ReasonHere, WaitingGang
+from kubectl_koord.simulation.simulation import Cluster, Simulation
+from kubectl_koord.simulation.subjects import pending_subjects
+from kubectl_koord.wording.refusals.nodes import obstacle
+from kubectl_koord.wording.refusals.prefilter import lacking
+
+
+def waiting(cluster: Cluster, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:
+    """Return who is pending, those first whom the place would take most of, the more important before others."""
+    every = [_gang(cluster, subject, names, domain) for subject in pending_subjects(cluster.snapshot)]
+    return tuple(sorted(every, key=lambda gang: (not gang.slots, gang.lacks or 0, -gang.priority, gang.gang)))
+
+
+class _Here(Struct, frozen=True):
+    """How many pods a place takes, None where that cannot be counted, and why it takes no more."""
+
+    slots: int | None
+    reasons: tuple[ReasonHere, ...] = ()
+
+
+def _gang(cluster: Cluster, subject: Subject, names: Sequence[str], domain: int | None) -> WaitingGang:
+    simulation = cluster.simulation(subject)
+    answer = why(cluster.snapshot, subject, brief=True, sharing=cluster)
+    here = _here(simulation, names, domain)
+    wanted = len(subject.pending)
+    return WaitingGang(
+        gang=subject.key,
+        pending=wanted,
+        priority=priority(subject),
+        must_gather=simulation.must_gather,
+        verdict=answer.verdict,
+        cause=answer.cause.code if answer.cause is not None else None,
+        slots=here.slots,
+        lacks=None if here.slots is None else max(wanted - here.slots, 0),
+        reasons=here.reasons,
+    )
+
+
+def _here(simulation: Simulation, names: Sequence[str], domain: int | None) -> _Here:
+    """Return how many of a subject's pods the place takes as things are, and why it takes no more."""
+    if visibility.unread_for(simulation.subject, simulation.snapshot):
+        return _Here(None)
+    pods = in_index_order(simulation.subject.pending)
+    prepared = simulation.prepared(pods[0])
+    if prepared.refusal is not None:
+        return _Here(0, (ReasonHere(lacking(prepared.refusal), len(names)),))
+    offer = offer_slots(simulation.view, names, pods, prepared)
+    slots = sum(offer.counts[name] for name in names)
+    if domain is not None and isinstance(simulation.tree, Tree) and simulation.has_topology:
+        slots = domain_slots(simulation.tree, offer.counts, simulation.multiples)[domain]
+    slots = min(slots, len(pods))
+    return _Here(slots, _reasons(offer) if slots < len(pods) else ())
+
+
+def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:
+    found = Counter(obstacle(reason) for reason in offer.refusals.values())
+    return tuple(ReasonHere(*item) for item in sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,33 @@
+"""What is wrong with the text of a shape."""
+
+NO_GPUS = "no node has GPUs"
+
+
+def twice(resource: str) -> str:
+    """Return that a resource is given twice."""
+    return f"{resource} is given twice"
+
+
+def unreadable(part: str) -> str:
+    """Return that a part has neither of the two forms."""
+    return f"{part!r} is not of the form 8gpu or NAME=AMOUNT"
+
+
+def no_quantity(part: str, problem: str) -> str:
+    """Return what is wrong with an amount."""
+    return f"{part!r}: {problem}"
+
+
+def nothing(part: str) -> str:
+    """Return that an amount must be more than 0."""
+    return f"{part!r} must be more than 0"
+
+
+def no_such_resource(name: str) -> str:
+    """Return that no node has a resource."""
+    return f"no node has the resource {name!r}"
+
+
+def needs_shares(resource: str) -> str:
+    """Return that a part of a GPU cannot be asked for by a vendor's resource."""
+    return f"a part of a GPU needs nodes with {resource}"
