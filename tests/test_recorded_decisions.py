@@ -8,6 +8,8 @@ import pytest
 from tests.conformance import CASES, Case, known, names_of, read_cases
 from tests.conformance.grading import judge
 
+pytestmark = pytest.mark.measured
+
 FAMILIES = names_of(CASES)
 LISTED = known.read(CASES)
 

@@ -76,14 +76,8 @@ def crossed(some: Iterable[NodeSet], others: Collection[NodeSet]) -> Iterator[No
     for one in some:
         if one.bit_count() == 1:
             yield one
-            continue
-        left = one
-        for other in others:
-            if part := left & other:
-                yield part
-                left ^= part
-                if not left:
-                    break
+        else:
+            yield from (part for other in others if (part := one & other))
 
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:

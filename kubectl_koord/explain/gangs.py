@@ -62,8 +62,7 @@ def _answers(snapshot: Snapshot, wanted: Iterable[Gang]) -> Mapping[str, WhyRepo
     cluster = cluster_of(snapshot)
     found: dict[str, WhyReport] = {}
     for subject in pending_subjects(snapshot):
-        mine = waiting & {gang.key for gang in _tried(subject)}
-        if mine:
+        if mine := waiting & {gang.key for gang in _tried(subject)}:
             found |= dict.fromkeys(mine, why(snapshot, subject, brief=True, sharing=cluster))
     return found
 

@@ -92,6 +92,8 @@ def test_a_gang_of_annotations_is_listed_and_one_of_another_namespace_is_not() -
     assert [item.gang for item in gangs(drawn, "default").items] == ["default/light"]
     assert [item.gang for item in gangs(drawn).items] == ["default/light", "other/x"]
     assert [item.gang for item in gangs(drawn, only_pending=True).items] == ["default/light"]
+    waiting = drawn.with_pod("other/y-0", "other/y").with_pod("lone")
+    assert [item.gang for item in gangs(waiting, "default").items] == ["default/light"]
 
 
 def test_labels_of_a_podgroup_or_of_a_pending_pod_select() -> None:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubectl_koord.changes.annotate import pod_group_plan
@@ -27,6 +27,8 @@ from kubectl_koord.simulation.subjects import Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing
 from tests.properties.objects import objects_of
 from tests.properties.strategies import ODD, clusters
+
+FEWER = settings(max_examples=settings().max_examples // 3)
 
 NAMES = ("job", "peer", "default", "n1", "n2", "koord-scheduler", "koord-scheduler-config")
 WEIRD = st.sampled_from(
@@ -168,6 +170,7 @@ def _plan(snapshot: Snapshot, subject: Subject) -> None:
             pods_plan(snapshot, subject, PodsWanted(index=True), overwrite=True)
 
 
+@FEWER
 @given(clusters())
 def test_no_question_about_a_cluster_raises(drawing: Drawing) -> None:
     ask_everything(drawing)
@@ -204,6 +207,7 @@ def but(value: Any, path: tuple[Any, ...], new: object) -> Any:  # noqa: ANN401
     return copy
 
 
+@FEWER
 @given(clusters(), st.lists(st.tuples(st.integers(0, 10**6), WEIRD), min_size=1, max_size=8))
 def test_no_question_about_a_cluster_with_weird_fields_raises(drawing: Drawing, faults: list[tuple[int, str]]) -> None:
     objects = objects_of(drawing)

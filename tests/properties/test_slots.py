@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -15,6 +15,8 @@ from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.engine.view import of
 from tests.build import Drawing, jobs_of, why_of
 from tests.properties.strategies import ALIKE, ALONE, clusters
+
+FEWER = settings(max_examples=settings().max_examples // 3)
 
 
 def attempts(drawing: Drawing) -> list[tuple[Job, Attempt]]:
@@ -120,6 +122,7 @@ def test_a_placed_plain_gang_fits_where_it_is_placed(drawing: Drawing) -> None:
                 now = now.with_pods({name: [structs.replace(pod)]})
 
 
+@FEWER
 @given(clusters(ALONE), st.sampled_from((1, 3, 8)))
 def test_a_yes_holds_wherever_a_pod_of_higher_priority_goes(drawing: Drawing, cpu: int) -> None:
     waiting = drawing.with_pod("first", cpu=cpu, priority=99)

@@ -14,8 +14,6 @@ from kubectl_koord.simulation.subjects import again
 from tests.conformance import CASES, PLAIN, VERSIONS, Case, names_of, read_cases, snapshot_of, subject_of
 from tests.edits import edited
 
-pytestmark = pytest.mark.no_cover
-
 FAMILIES = names_of(CASES)
 
 
@@ -60,12 +58,16 @@ def _answers(case: Case) -> Iterator[tuple[str, Subject, WhyReport]]:
 
 
 def _long(names: Iterable[str]) -> Iterator[Any]:
-    """Yield the cases: of the families with many, three of four are for `make soak`."""
+    """Yield the cases: of the families with many or large ones, seven of eight are for `make soak`."""
     others = 0
     for name in names:
-        is_short = FAMILIES[name] in {*PLAIN, "production"} - {"random"}
+        is_short = FAMILIES[name] in {*PLAIN} - {"random"}
         others += not is_short
-        yield name if is_short or others % 4 == 0 else pytest.param(name, marks=pytest.mark.soak)
+        yield (
+            name
+            if is_short or others % (4 if FAMILIES[name] == "quota" else 8) == 0
+            else pytest.param(name, marks=pytest.mark.soak)
+        )
 
 
 @pytest.mark.parametrize("name", [*_long(FAMILIES)])

@@ -3,6 +3,7 @@ from msgspec import convert
 from msgspec.structs import replace
 
 from kubectl_koord.diagnosis.overview import by_cause
+from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.codes import CauseCode, WarningCode, members
@@ -199,3 +200,11 @@ def test_only_the_first_contentions_are_told() -> None:
 def test_a_list_that_may_lack_some_says_why_below_its_first_line() -> None:
     written = text(replace(PENDING, message="pods could not be read."), style=PIPE)
     assert written.splitlines()[1] == "This list may be incomplete: pods could not be read."
+
+
+def test_a_flat_list_is_cut_for_a_screen() -> None:
+    many = replace(PENDING, items=PENDING.items * 60)
+    columns = Columns(ordered=True)
+    assert "more (--all shows them)\n" in text(many, style=TERMINAL, columns=columns)
+    bare = text(many, style=TERMINAL, columns=replace(columns, headers=False))
+    assert "GANG" not in bare

@@ -4,6 +4,7 @@ from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.pending import Cause, SlotRow, WhatIf
+from kubectl_koord.reports.quota import Share
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 
@@ -192,3 +193,9 @@ Slots per spine: now, and if ...
     assert below in page
     assert page.count("slots-incomplete") == 1
     assert "(slots-incomplete)" in text(replace(WHY, domains=(), warnings=(notice,)), style=TERMINAL)
+
+
+def test_who_has_what_a_quota_lacks_is_told_below_the_verdict() -> None:
+    shares = (Share("cpu", "4", ("a", "b")), Share("cpu", "2", ("c",)), Share("memory", "1Gi", ("a",)))
+    page = text(replace(WHY, quota_holders=shares), style=PIPE)
+    assert "\nUsed above their minimums: a and b 4 CPU, c 2 CPU and a 1Gi memory.\n" in page

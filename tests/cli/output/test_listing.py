@@ -5,9 +5,8 @@ import json
 import pytest
 
 from tests.cli.conftest import Run
-from tests.cli.world import pod, pod_group, world, write  # noqa: F401
 
-GANGS = ("default/few", "default/high", "default/job", "default/lost", "default/tiny")
+pytestmark = pytest.mark.measured
 
 
 def listed(koord: Run, cluster: str, *words: str) -> list[str]:
