@@ -83,10 +83,9 @@ def _slots(said: TopologyMessage, now: Computed) -> bool | None:
 
 
 def _tables(now: Computed) -> Iterator[Mapping[tuple[str, str], int]]:
-    for attempt in now.attempts:
-        rows = evidence.slot_rows(now.simulation, attempt, brief=True)
-        if rows:
-            yield {(row.layer, row.name): row.offer_slots for row in rows}
+    """Yield the slots of each attempt that has any."""
+    tables = (evidence.slot_rows(now.simulation, attempt, brief=True) for attempt in now.attempts)
+    yield from ({(row.layer, row.name): row.offer_slots for row in rows} for rows in tables if rows)
 
 
 def _are_alike(now: Computed) -> bool:
@@ -109,10 +108,10 @@ def _counts(root: ParsedMessage, now: Computed) -> bool | None:
     if said is None or not failed:
         return None
     own = said.keys() - {refusals.LEFT_OUT}
-    if own and any(own == set(_of_seat(attempt)) for attempt in failed):
-        return True
+    is_of_seat = bool(own) and any(own == set(_of_seat(attempt)) for attempt in failed)
     by_nodes = [attempt for attempt in failed if attempt.plan is None and attempt.failed_seat is None]
-    if root.nodes == len(now.simulation.view.names()) and any(said == _counted(attempt) for attempt in by_nodes):
+    counts_all = root.nodes == len(now.simulation.view.names())
+    if is_of_seat or (counts_all and any(said == _counted(attempt) for attempt in by_nodes)):
         return True
     starts_afresh = len(by_nodes) == len(now.attempts) and not any(attempt.waiting for attempt in by_nodes)
     is_certain = own == said.keys() and starts_afresh and _are_alike(now)

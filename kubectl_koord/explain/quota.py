@@ -190,9 +190,7 @@ def _in_order(tree: QuotaTree, wanted: Collection[str]) -> Iterator[tuple[Quota,
             if quota.name in wanted:
                 yield quota, depth
             ahead += [(child, depth + 1) for child in reversed(tree.children.get((of_tree, quota.name), ()))]
-    for name in sorted(tree.quotas.keys() - seen):
-        if name in wanted:
-            yield tree.quotas[name], 1
+    yield from ((tree.quotas[name], 1) for name in sorted(tree.quotas.keys() - seen) if name in wanted)
 
 
 def _row(

@@ -155,9 +155,8 @@ class Attempt(Struct, frozen=True, dict=True):
     @property
     def refused(self) -> Sequence[Refused]:
         """The same by reason: why nodes refused, and how many."""
-        if isinstance(self.node_answers, Offer):
-            return self.node_answers.reasons
-        return tuple(Refused(reason, 1) for reason in self.node_answers.values())
+        answers = self.node_answers
+        return answers.reasons if isinstance(answers, Offer) else [Refused(one, 1) for one in answers.values()]
 
     @property
     def over_quota(self) -> QuotaExceeded | None:

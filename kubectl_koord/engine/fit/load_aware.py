@@ -86,12 +86,11 @@ class LoadAware(Stateless, Struct, frozen=True):
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
         """Return how much of a resource one more pod may be expected to use, less than nothing for no pod at all."""
         metric = state.node.metric
-        if metric is None:
+        thresholds = None if metric is None else metric.thresholds.over(self.settings.thresholds)
+        measure, percent = (None, ()) if thresholds is None else _measure(thresholds, is_prod=is_prod)
+        if metric is None or measure is None or not _is_set(percent):
             return _ANY
-        measure, percent = _measure(metric.thresholds.over(self.settings.thresholds), is_prod=is_prod)
         threshold = dict(percent).get(resource, 0)
-        if not _is_set(percent):
-            return _ANY
         if self.settings.filters_expired and self._is_expired(metric):
             return _ANY if self.settings.passes_expired else -1
         total = _total(state, metric, resource)

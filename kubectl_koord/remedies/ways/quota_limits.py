@@ -83,9 +83,7 @@ class _Levels:
             name = tree.name_of(pod)
             asked = requested(pod, name, tree) if name else {}
             chain = tree.chain(name) if name else ()
-            for depth, quota in enumerate(reversed(chain)):
-                if quota.name not in written:
-                    continue
+            for depth, quota in [(at, one) for at, one in enumerate(reversed(chain)) if one.name in written]:
                 self.quotas[quota.name], depths[quota.name] = quota, depth
                 add(self.asked.setdefault(quota.name, {}), asked.items())
                 if is_fixed(pod) and quota.name == name:
@@ -122,19 +120,21 @@ class _Levels:
         No minimum may be above its maximum, nor the sum of those below a quota above its own (but of the root quota).
         """
         found: dict[_Place, int] = {}
-        for name in self.own:
-            if name not in self.quotas or name in BUILT_IN:
-                continue
+        for name in [one for one in self.own if one in self.quotas and one not in BUILT_IN]:
             kept = dict(self.quotas[name].min)
             is_capped = dict(self.quotas[name].max)
             wanted = plus(self._state.fixed(name), self.fixed[name]) if name in self.fixed else {}
-            needed = self._needed(name)
-            for resource in is_capped:
-                amount = max(needed.get(resource, 0), wanted.get(resource, 0))
-                if amount > kept.get(resource, 0) and resource in plus(self.asked[name], self._state.used(name)):
-                    found[name, "min", resource] = amount
-        if not found or not self.holds(self._allowed(found)):
-            return {}
+            needed, counted = self._needed(name), plus(self.asked[name], self._state.used(name))
+            least = {resource: max(needed.get(resource, 0), wanted.get(resource, 0)) for resource in is_capped}
+            found |= {
+                (name, "min", resource): amount
+                for resource, amount in least.items()
+                if amount > kept.get(resource, 0) and resource in counted
+            }
+        return self._lessened(found) if found and self.holds(self._allowed(found)) else {}
+
+    def _lessened(self, found: dict[_Place, int]) -> dict[_Place, int]:
+        """Return the least of minimums that are enough."""
         for place in tuple(found):
             rest = {other: amount for other, amount in found.items() if other != place}
             if rest and self.holds(self._allowed(rest)):

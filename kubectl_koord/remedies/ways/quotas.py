@@ -108,12 +108,15 @@ class _Refused:
         """The running pods that use what is short, by their quotas."""
         found: dict[str, list[RunningPod]] = defaultdict(list)
         own, over = self.search.simulation.subject.gangs, self.refusal.over
-        for name in self.search.view.names():
-            for pod in self.search.view.occupants(name):
-                if not isinstance(pod, RunningPod) or not any(need[0] in over for need in pod.requirements.requests):
-                    continue
-                if pod.gang not in own and not pod.terminating and not disruption.comes_back_there(pod):
-                    found[self.state.tree.name_of(pod)].append(pod)
+        every = (pod for name in self.search.view.names() for pod in self.search.view.occupants(name))
+        using = (
+            pod
+            for pod in every
+            if isinstance(pod, RunningPod) and any(need[0] in over for need in pod.requirements.requests)
+        )
+        ending = (pod for pod in using if pod.gang not in own and not pod.terminating)
+        for pod in [one for one in ending if not disruption.comes_back_there(one)]:
+            found[self.state.tree.name_of(pod)].append(pod)
         return found
 
 

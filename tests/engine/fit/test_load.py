@@ -290,3 +290,9 @@ def test_a_node_that_is_not_measured_takes_anybody_beside_one_that_is() -> None:
     prepared = prepare(pod, view, rules("1.8"))
     found = [rejection(pod, view.state(name), prepared) for name in view.names()]
     assert found == [Overloaded("cpu", 100, 65), None]
+
+
+def test_pods_of_a_daemon_set_are_refused_by_no_load_however_they_are_counted() -> None:
+    drawing = with_thresholds(measured(7900), whole=(("cpu", 65),))
+    pod, view = pending("p", expected=use(1000), of_daemon_set=True), of(drawing)
+    assert offer_slots(view, ["n1"], [pod], prepare(pod, view, rules("1.8"))).counts == {"n1": 1}

@@ -356,3 +356,13 @@ def test_a_built_in_quota_is_below_the_root_whatever_is_written_on_it() -> None:
     drawing = using(sized(10).with_quota(SYSTEM, max=cpus(9), parent="gone"), SYSTEM, 4)
 
     assert state(drawing).total("")[CPU] == 6000
+
+
+@pytest.mark.parametrize("guarantees", [False, True])
+def test_of_members_that_are_alike_the_first_refused_is_found(guarantees: bool) -> None:  # noqa: FBT001
+    drawing = quota(sized(100), "a", 0, 10).configured(quotas=QuotaSettings(guarantees=guarantees))
+    for number in range(5):
+        drawing = asking(drawing, "a", 4, name=f"p{number}")
+    found = state(drawing).first_refused(drawing.pending)
+    assert found is not None
+    assert (found[0], found[1].pod) == (2, "default/p2")
