@@ -137,8 +137,7 @@ class _Levels:
         """Return the least of minimums that are enough."""
         for place in tuple(found):
             rest = {other: amount for other, amount in found.items() if other != place}
-            if rest and self.holds(self._allowed(rest)):
-                found = rest
+            found = rest if rest and self.holds(self._allowed(rest)) else found
         for place in tuple(found):
             found[place] = self._least(found, place, self._allowed)
         return self._allowed(found)

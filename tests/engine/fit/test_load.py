@@ -28,7 +28,7 @@ from kubectl_koord.model.load import (
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values.quantity import Resources
-from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preempt_of, short
+from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, node, pending, preempt_of, short
 
 NOW, LONG_AGO = "2026-11-20T10:00:00Z", "2026-11-20T08:00:00Z"
 FACTORS = LoadSettings().factors
@@ -296,3 +296,10 @@ def test_pods_of_a_daemon_set_are_refused_by_no_load_however_they_are_counted() 
     drawing = with_thresholds(measured(7900), whole=(("cpu", 65),))
     pod, view = pending("p", expected=use(1000), of_daemon_set=True), of(drawing)
     assert offer_slots(view, ["n1"], [pod], prepare(pod, view, rules("1.8"))).counts == {"n1": 1}
+
+
+def test_nodes_without_a_metric_or_without_thresholds_are_counted_as_they_are() -> None:
+    bare = measured(7900, thresholds=Thresholds(whole=(("cpu", 0),))).with_nodes(node("n2"))
+    drawing = with_thresholds(bare, whole=(("cpu", 65),))
+    pod, view = pending("p", expected=use(1000)), of(drawing)
+    assert offer_slots(view, ["n1", "n2"], [pod], prepare(pod, view, rules("1.8"))).counts == {"n1": 1, "n2": 1}
