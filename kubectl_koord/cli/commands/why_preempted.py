@@ -9,7 +9,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.cluster.source import Traces
+    from kubectl_koord.cluster.traces import Traces
     from kubectl_koord.explain.victims import VictimName
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.preempted import WhyPreemptedReport
@@ -51,7 +51,7 @@ def _from_file(session: "Session", victim: str) -> "WhyPreemptedReport":
 
 def _live(session: "Session", victim: str) -> "WhyPreemptedReport":
     """Return the report; what became of preemptors in other namespaces is read once these are known."""
-    from kubectl_koord.cluster.source import Traces
+    from kubectl_koord.cluster.traces import Traces
     from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
 
     traces = Traces(session.live_transport(), session.options.version)
