@@ -91,11 +91,10 @@ class LoadAware(Stateless, Struct, frozen=True):
         if metric is None or measure is None or not _is_set(percent):
             return _ANY
         threshold = dict(percent).get(resource, 0)
-        if self.settings.filters_expired and self._is_expired(metric):
-            return _ANY if self.settings.passes_expired else -1
+        expired = self.settings.filters_expired and self._is_expired(metric)
         total = _total(state, metric, resource)
-        if metric.used is None or threshold <= 0 or total <= 0:
-            return _ANY
+        if expired or metric.used is None or threshold <= 0 or total <= 0:
+            return -1 if expired and not self.settings.passes_expired else _ANY
         return (total * (2 * threshold + 1) - 1) // 200 - self._held(state, measure, resource)
 
     def _held(self, state: NodeState, measure: _Measure, resource: str) -> int:
