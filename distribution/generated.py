@@ -12,7 +12,7 @@ import msgspec
 
 from distribution import manpages, roles
 from distribution.tree import commands
-from kubectl_koord.cli import shells
+from kubectl_koord.cli.completing import shells
 
 ROOT = Path(__file__).parents[1]
 _SCRIPTS = {

@@ -21,10 +21,10 @@ from kubectl_koord.engine.rules import rules as version_rules
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import build
 from kubectl_koord.engine.view import of
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.why import why
-from kubectl_koord.model.allocations import Allocations, DeviceAllocation
-from kubectl_koord.model.devices import Device, DeviceLayout, NodeDevices
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
+from kubectl_koord.model.hardware.devices import Device, DeviceLayout, NodeDevices
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import (
     Condition,
@@ -42,8 +42,8 @@ from kubectl_koord.model.snapshot import Gap, GapCode, SchedulerConfig, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.values.selectors import Requirement, Selector, Taint
 from kubectl_koord.reports.disruption import FreedPod
-from kubectl_koord.reports.pending import WhyReport
-from kubectl_koord.reports.preemption import PreemptReport
+from kubectl_koord.reports.jobs.pending import WhyReport
+from kubectl_koord.reports.jobs.preemption import PreemptReport
 from kubectl_koord.simulation import subjects
 
 MOMENT = "2026-11-20T10:00:00Z"

@@ -17,25 +17,25 @@ from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cluster import offline, rbac
 from kubectl_koord.cluster.manifests.read import Manifests, Overrides
-from kubectl_koord.cluster.objects import summaries
+from kubectl_koord.cluster.objects.koordinator import summaries
 from kubectl_koord.diagnosis.scheduler_says import with_texts
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree, build
-from kubectl_koord.explain import victims
-from kubectl_koord.explain.devices import devices
-from kubectl_koord.explain.doctor import doctor
-from kubectl_koord.explain.every_pending import every_pending
-from kubectl_koord.explain.fit import fit
-from kubectl_koord.explain.gangs import gangs
+from kubectl_koord.explain.capacity.devices import devices
+from kubectl_koord.explain.capacity.quota import quotas
+from kubectl_koord.explain.capacity.shaped import with_shape
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.jobs import victims
+from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.fit import fit
+from kubectl_koord.explain.jobs.gangs import gangs
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why, with_nodes
+from kubectl_koord.explain.jobs.why_preempted import why_preempted
+from kubectl_koord.explain.operation.doctor import doctor
+from kubectl_koord.explain.operation.scheduler.gangs import gangs as remembered
+from kubectl_koord.explain.operation.scheduler.log import log
 from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.quota import quotas
-from kubectl_koord.explain.scheduler.gangs import gangs as remembered
-from kubectl_koord.explain.scheduler.log import log
-from kubectl_koord.explain.shaped import with_shape
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import why, with_nodes
-from kubectl_koord.explain.why_preempted import why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report

@@ -84,7 +84,7 @@ print(collector.values(kinds.SWITCH), kinds.REQUESTS["Switch"].path)
     printed = ran(package, sys.executable, "-c", f"import sys; sys.path[0] = ''{read}")
     assert printed == "{'s1': 48} /apis/scheduling.koordinator.sh/v1alpha1/switches\n"
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_KIND, re.MULTILINE) == [
-        "kubectl_koord/cluster/objects/switches.py",
+        "kubectl_koord/cluster/objects/koordinator/switches.py",
         "kubectl_koord/cluster/kinds.py",
     ]
 
@@ -99,7 +99,7 @@ def test_the_toy_verb_is_a_new_file_and_its_row_and_answers(package: Path) -> No
     assert re.search("^ *size  +Count the nodes", asked(package, "--help"), re.MULTILINE)
     assert re.findall(r"^\+\+\+ b/(.*)$", TOY_VERB, re.MULTILINE) == [
         "kubectl_koord/cli/verbs.py",
-        "kubectl_koord/cli/commands/size.py",
+        "kubectl_koord/cli/commands/capacity/size.py",
     ]
 
 

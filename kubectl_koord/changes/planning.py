@@ -7,7 +7,7 @@ from kubectl_koord.changes.values import RefusedError
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.subjects import GangSubject
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from kubectl_koord.reports.codes import CauseCode

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from kubectl_koord.cli.command_words import named, place
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.session import Session
-from kubectl_koord.cli.verbs import VERBS, Verb, has_more, named, needs_more, place
+from kubectl_koord.cli.verb import Verb
+from kubectl_koord.cli.verbs import VERBS, has_more, needs_more
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.errors import KoordError
 from kubectl_koord.wording.suggestions import near

@@ -21,6 +21,6 @@ def main() -> None:
 
 def complete() -> None:
     """Answer kubectl's question for completions."""
-    from kubectl_koord.cli.completion import main
+    from kubectl_koord.cli.completing.completion import main
 
     main()

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.engine.subjects import Subject
-    from kubectl_koord.explain.progress import ProgressNote
+    from kubectl_koord.explain.jobs.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
-    from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
+    from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
 
 GOALS = ("scheduled",)
 SECONDS_BETWEEN_ANSWERS = 1.0
@@ -93,7 +93,7 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
 
     """
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.explain.progress import listing_changes
+    from kubectl_koord.explain.jobs.progress import listing_changes
 
     with session.watch(kinds.GANG_KINDS) as cluster:
         first = _first_snapshot(cluster)
@@ -121,8 +121,8 @@ class _Gang:
         self._ear = _ChangeListener(cluster, options.seconds)
 
     def follow(self) -> None:
-        from kubectl_koord.explain import progress
-        from kubectl_koord.explain.why import why
+        from kubectl_koord.explain.jobs import progress
+        from kubectl_koord.explain.jobs.why import why
 
         if self._options.seconds:
             self._session.live_transport().bound(max(self._options.seconds, SHORTEST_LOOK))
@@ -149,7 +149,7 @@ class _Gang:
 
     def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
         from kubectl_koord.diagnosis import visibility
-        from kubectl_koord.explain.progress import is_scheduled
+        from kubectl_koord.explain.jobs.progress import is_scheduled
         from kubectl_koord.wording.basis import could_not_be_read
 
         unread = visibility.unread_members(subject, snapshot) if self._options.until else ()
@@ -159,7 +159,7 @@ class _Gang:
 
     def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
         from kubectl_koord.engine.subjects import PodSubject
-        from kubectl_koord.explain.progress import gone
+        from kubectl_koord.explain.jobs.progress import gone
         from kubectl_koord.simulation.subjects import again
 
         found = again(snapshot, subject.key, lone_pod=isinstance(subject, PodSubject))
@@ -169,7 +169,7 @@ class _Gang:
 
     def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
         """Print how the waiting has ended. Documents of a watch say it themselves."""
-        from kubectl_koord.explain.progress import outcome
+        from kubectl_koord.explain.jobs.progress import outcome
         from kubectl_koord.render import show
 
         if self._session.options.is_text:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kubectl_koord import leaving
-from kubectl_koord.cli import verbs
+from kubectl_koord.cli import command_words
 from kubectl_koord.cli.options import check_output, take_globals
+from kubectl_koord.cli.verbs import VERBS
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.errors import KoordError
 
@@ -65,10 +66,10 @@ def _check_text(argv: Sequence[str]) -> None:
 def _run(argv: Sequence[str]) -> int:
     connection, words = take_connection(argv)
     chosen, words = take_globals(words)
-    name = verbs.in_full(words)
-    check_output(chosen, name if name in verbs.VERBS else "")
-    leaving.say(leaving.NOTHING_SENT if verbs.may_change(words) else "")
-    needs_cluster = chosen.is_live and verbs.reads_cluster(words) and not _HELP & set(words)
+    name = command_words.in_full(words)
+    check_output(chosen, name if name in VERBS else "")
+    leaving.say(leaving.NOTHING_SENT if command_words.may_change(words) else "")
+    needs_cluster = chosen.is_live and command_words.reads_cluster(words) and not _HELP & set(words)
     transport = _connect(connection, words) if needs_cluster else None
     try:
         from kubectl_koord.cli.app import invoke
@@ -80,7 +81,7 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _completed(words: Sequence[str]) -> int:
-    from kubectl_koord.cli.completion import answer
+    from kubectl_koord.cli.completing.completion import answer
 
     sys.stdout.write(answer(words))
     return 0
@@ -89,7 +90,7 @@ def _completed(words: Sequence[str]) -> int:
 def _connect(connection: Connection, words: Sequence[str]) -> "Transport":
     from kubectl_koord.cluster.api.connect import connect
 
-    transport = connect(connection, writes=verbs.may_send(words), notify=_waiting)
+    transport = connect(connection, writes=command_words.may_send(words), notify=_waiting)
     from kubectl_koord.cluster.api.observed import ObservedTransport
 
     return ObservedTransport(transport, _tell, connection.verbosity)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kubectl_koord.cli import verbs
+from kubectl_koord.cli.command_words import writes_file
 from kubectl_koord.errors import KoordError
 
 FORMATS = ("json", "yaml", "name", "wide", "jsonpath=", "custom-columns=", "html", "svg")
@@ -79,7 +79,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
             found[option[0]].append(option[1])
         else:
             rest.append(word)
-    file = _file(found["output"]) if verbs.writes_file(rest) else ""
+    file = _file(found["output"]) if writes_file(rest) else ""
     return _checked(found, demo=demo)._replace(recursive=recursive, file=file), rest
 
 

@@ -4,64 +4,12 @@ Nothing is imported here: `entry` asks before it imports anything else, and comp
 A test compares the flags and words of each row with those of the command itself.
 """
 
-TYPE_CHECKING = False  # as typing has it: importing that takes longer than all of this
+from kubectl_koord.cli.verb import Verb
+
+TYPE_CHECKING = False  # as in `verb`
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-
-class Verb:
-    """One verb, or one that stands behind another, such as `annotate pods`.
-
-    `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
-    One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
-    completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag, and it sends
-    none without the flag `only_with`. With a flag of `offline` it reads no cluster. Where it `writes` a file, `-o`
-    names that.
-    """
-
-    __slots__ = (
-        "about",
-        "dry_runs",
-        "flags",
-        "live",
-        "module",
-        "offline",
-        "only_with",
-        "repeats",
-        "sends",
-        "words",
-        "writes",
-    )
-
-    def __init__(
-        self,
-        about: str,
-        *,
-        module: str = "",
-        live: bool = False,
-        flags: "Mapping[str, bool] | None" = None,
-        words: tuple[str, ...] = (),
-        repeats: bool = False,
-        dry_runs: tuple[str, ...] = (),
-        sends: tuple[str, ...] = (),
-        writes: bool = False,
-        only_with: str = "",
-        offline: tuple[str, ...] = (),
-    ) -> None:
-        """Keep the row."""
-        self.about = about
-        self.module = module
-        self.live = live
-        self.flags = flags or {}
-        self.words = words
-        self.repeats = repeats
-        self.dry_runs = dry_runs
-        self.sends = sends
-        self.writes = writes
-        self.only_with = only_with
-        self.offline = offline
+    from collections.abc import Mapping
 
 
 _DRY_RUNS = ("none", "client", "server")
@@ -87,7 +35,7 @@ _OF_LOGS = {"--log": True, **_ALL}
 VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
         "show the topology tree and its free resources",
-        module="topo",
+        module="capacity.topo",
         live=True,
         flags={
             "--for": True,
@@ -117,7 +65,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
-        module="devices",
+        module="capacity.devices",
         live=True,
         flags={"--domain": True, **_OF_LISTS, "--all": False},
         words=("node",),
@@ -125,28 +73,28 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "node": Verb(
         "show what runs on a node, what is free, who could use it, what a drain would do",
-        module="node",
+        module="capacity.node",
         live=True,
         flags={"--all": False},
         words=("node",),
     ),
     "domain": Verb(
         "show the same of a domain of the topology",
-        module="domain",
+        module="capacity.domain",
         live=True,
         flags={"--all": False},
         words=("domain",),
     ),
     "quota": Verb(
         "show elastic quotas, who lends and borrows, and what they hold back",
-        module="quota",
+        module="capacity.quota",
         live=True,
         flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, "--all": False},
         words=("quota",),
     ),
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
-        module="why_pending",
+        module="jobs.why_pending",
         live=True,
         flags={
             "--all-namespaces": False,
@@ -167,7 +115,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "gangs": Verb(
         "list gangs: what is wanted, bound and pending, and how far they are spread",
-        module="gangs",
+        module="jobs.gangs",
         live=True,
         flags={
             "--all-namespaces": False,
@@ -181,7 +129,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "preempt": Verb(
         "show which pods the scheduler would preempt",
-        module="preempt",
+        module="jobs.preempt",
         live=True,
         flags={"--dry-run": True, "--all": False},
         words=("gang",),
@@ -190,7 +138,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "fit": Verb(
         "show whether a job would be placed before it is submitted",
-        module="fit",
+        module="jobs.fit",
         live=True,
         flags={
             "--filename": True,
@@ -207,11 +155,11 @@ VERBS: "Mapping[str, Verb]" = {
         },
     ),
     "why-preempted": Verb(
-        "show who preempted a pod", module="why_preempted", live=True, flags={"--all": False}, words=("gang",)
+        "show who preempted a pod", module="jobs.why_preempted", live=True, flags={"--all": False}, words=("gang",)
     ),
     "scheduler": Verb(
         "show what the scheduler remembers beside the objects, and read its log",
-        module="scheduler",
+        module="operation.scheduler",
         words=("target",),
     ),
     "scheduler gangs": Verb("show every gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS | _ALL),
@@ -237,21 +185,21 @@ VERBS: "Mapping[str, Verb]" = {
     "scheduler diagnosis": Verb("show out of a log what was noted of attempts", flags=_OF_LOGS, words=("pod",)),
     "snapshot": Verb(
         "write what the commands read to a file, without secrets",
-        module="snapshot",
+        module="operation.snapshot",
         live=True,
         flags={"--anonymize": False, "--label": True},
         writes=True,
     ),
     "diff": Verb(
         "show which domains, nodes and pods differ between two snapshots",
-        module="diff",
+        module="operation.diff",
         live=True,
         flags={"--for": True, "--request": True, "--all": False},
         words=("file", "file"),
     ),
     "doctor": Verb(
         "find what is wrong with the installation, topology, devices and gangs",
-        module="doctor",
+        module="operation.doctor",
         live=True,
         flags={"--print-rbac": False},
         offline=("--print-rbac",),
@@ -299,63 +247,6 @@ VERBS: "Mapping[str, Verb]" = {
 """In the order in which help shows them."""
 
 
-def place(words: "Sequence[str]") -> int:
-    """Return where the verb stands among words without global options, or a `--`; behind the last where it is missing.
-
-    Flags may stand before the verb, each one word.
-    """
-    return next((at for at, word in enumerate(words) if not word.startswith("-") or word == "--"), len(words))
-
-
-def named(words: "Sequence[str]") -> str:
-    """Return the verb of words without global options, empty where it is missing."""
-    at = place(words)
-    at += words[at : at + 1] == ["--"]
-    return next(iter(words[at:]), "")
-
-
-def in_full(words: "Sequence[str]") -> str:
-    """Return the verb of words without global options, with the one that stands behind it: `topo init`."""
-    verb = named(words)
-    flags = VERBS[verb].flags if verb in VERBS else {}
-    rest = iter(words[place(words) :])
-    for word in rest:
-        if flags.get(word):
-            next(rest, None)
-        elif word not in {"--", verb} and not word.startswith("-"):
-            return f"{verb} {word}" if f"{verb} {word}" in VERBS else verb
-    return verb
-
-
-def may_send(words: "Sequence[str]") -> bool:
-    """Tell whether the command that these words are, without global options, may send requests other than GET."""
-    verb = VERBS.get(in_full(words))
-    dry_runs = [word.partition("=")[2] for word in words if word.startswith("--dry-run=")]
-    if verb is None or (verb.only_with and verb.only_with not in words):
-        return False
-    return (dry_runs[-1] if dry_runs else "") in verb.sends
-
-
-def reads_cluster(words: "Sequence[str]") -> bool:
-    """Tell whether the command reads the live cluster where no file is given: `diff` where that is one of the two."""
-    name = in_full(words)
-    if name not in VERBS or any(_is_one(flag, words) for flag in VERBS[name].offline):
-        return False
-    return VERBS[name].live and (name != "diff" or "-" in words)
-
-
-def _is_one(flag: str, words: "Sequence[str]") -> bool:
-    """Tell whether a flag with a value is among words: also `--flag=value`, and `-fvalue` of a short one."""
-    beginning = f"{flag}=" if flag.startswith("--") else flag
-    return any(word == flag or word.startswith(beginning) for word in words)
-
-
-def writes_file(words: "Sequence[str]") -> bool:
-    """Tell whether the command that these words are, without global options, writes a file that `-o` names."""
-    verb = VERBS.get(named(words))
-    return verb is not None and verb.writes
-
-
 def has_more(verb: str) -> bool:
     """Tell whether other verbs stand behind this one."""
     return any(name.startswith(f"{verb} ") for name in VERBS)
@@ -369,9 +260,3 @@ def needs_more(verb: str) -> bool:
 def changes(verb: str) -> bool:
     """Tell whether this verb changes the cluster unless it is told to make a dry run."""
     return verb in VERBS and "" in VERBS[verb].sends
-
-
-def may_change(words: "Sequence[str]") -> bool:
-    """Tell whether the command that these words are changes the cluster unless it is told to make a dry run."""
-    verb = in_full(words)
-    return changes(verb) and (VERBS[verb].only_with in {"", *words})

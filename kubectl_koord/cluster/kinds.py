@@ -6,23 +6,25 @@ All that reads objects derives from these rows. Only of nodes and pods is more k
 from typing import Any
 
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
-from kubectl_koord.cluster.objects import (
-    admission,
+from kubectl_koord.cluster.objects.koordinator import (
     devices,
-    disruption,
-    events,
     gangs,
-    installation,
     metrics,
     node_topology,
-    nodes,
-    provisioning,
     quotas,
     reservations,
-    resource_claims,
     scheduler,
-    storage,
     topology,
+)
+from kubectl_koord.cluster.objects.kubernetes import (
+    admission,
+    disruption,
+    events,
+    installation,
+    nodes,
+    provisioning,
+    resource_claims,
+    storage,
 )
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod

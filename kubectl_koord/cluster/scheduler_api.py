@@ -11,7 +11,7 @@ import msgspec
 
 from kubectl_koord.cluster.api.replies import message_of, status_of
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.errors import KoordError
 
 Endpoint: TypeAlias = Literal[

@@ -27,7 +27,7 @@ from kubectl_koord.cluster.kinds import (
     POD_GROUP,
     VOLUME_KINDS,
 )
-from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
 from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists

@@ -26,7 +26,7 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
-from kubectl_koord.reports.pending import Contention
+from kubectl_koord.reports.jobs.pending import Contention
 from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes, seats
 from kubectl_koord.simulation.subjects import pending_subjects
 

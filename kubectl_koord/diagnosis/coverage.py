@@ -8,7 +8,7 @@ from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.model.numa import NO_NUMA
+from kubectl_koord.model.hardware.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import (

@@ -23,7 +23,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity, memoised
-from kubectl_koord.reports.pending import Funnel, NodeReason, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Funnel, NodeReason, SlotRow, WhatIf
 from kubectl_koord.simulation.edits import CORDON, opened, room_alone
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording import evidence as words

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.pending import CauseGroup, WhyReport
+from kubectl_koord.reports.jobs.pending import CauseGroup, WhyReport
 from kubectl_koord.wording.words import main_amounts
 
 _ORDER = {"no": 0, "unknown": 1, "yes": 2}

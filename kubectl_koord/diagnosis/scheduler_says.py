@@ -12,7 +12,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.traces import Event
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import SaidText, SchedulerSays, SlotRow, WhyReport
+from kubectl_koord.reports.jobs.pending import SaidText, SchedulerSays, SlotRow, WhyReport
 from kubectl_koord.wording import scheduler
 
 _OF_COSCHEDULING = ("gang-", "group-", "member-", "no-topology")

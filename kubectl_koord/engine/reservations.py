@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod
 from kubectl_koord.model.reservations import (

@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from kubectl_koord.model.devices import NodeDevices
+from kubectl_koord.model.hardware.devices import NodeDevices
+from kubectl_koord.model.hardware.numa import NodeNUMA
 from kubectl_koord.model.load import NodeMetric
-from kubectl_koord.model.numa import NodeNUMA
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.selectors import Labels, Selector, Taint

@@ -5,10 +5,10 @@ from typing import Self, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.allocations import NOTHING, Allocations
-from kubectl_koord.model.devices import DeviceOptions
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.devices import DeviceOptions
+from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.load import ExpectedUse
-from kubectl_koord.model.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.devices import DeviceStrategy
+from kubectl_koord.model.hardware.devices import DeviceStrategy
 from kubectl_koord.model.installation import Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup

@@ -11,7 +11,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
-from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.remedies import commands

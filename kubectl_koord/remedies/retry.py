@@ -7,7 +7,7 @@ from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.model.values.moments import between
 from kubectl_koord.remedies import next_steps
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
 from kubectl_koord.wording.answers import pending as sentences

@@ -8,7 +8,7 @@ from kubectl_koord.engine.attempts.attempt import Attempt
 from kubectl_koord.engine.preemption.victims import possible_victims
 from kubectl_koord.engine.reasons.nodes import ClaimInUse, Insufficient, Reason, TooManyPods
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.model.allocations import NOTHING
+from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.pods import RunningPod, claim_names
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.reports.disruption import BrokenGang, FreedPod

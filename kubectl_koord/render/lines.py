@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from kubectl_koord.render.document import Block, Bullet, Bullets, Gap, Line, Style
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
-from kubectl_koord.reports.pending import SchedulerSays
+from kubectl_koord.reports.jobs.pending import SchedulerSays
 from kubectl_koord.wording import basis as of_basis
 from kubectl_koord.wording import scheduler
 from kubectl_koord.wording.pages.common import OUTCOMES, more

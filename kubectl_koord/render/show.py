@@ -5,45 +5,35 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.explain.progress import ProgressNote
+from kubectl_koord.explain.jobs.progress import ProgressNote
 from kubectl_koord.render.document import USUAL, Block, Columns, Line, printed
 from kubectl_koord.render.lines import VERDICT_STYLE
 from kubectl_koord.render.pages import (
     change,
-    devices,
-    diff,
-    doctor,
-    fit,
-    gangs,
     manual,
-    pending,
-    place,
-    preempt,
-    quota,
-    scheduler,
-    topo,
-    why,
-    why_preempted,
 )
+from kubectl_koord.render.pages.capacity import devices, place, quota, topo
+from kubectl_koord.render.pages.jobs import fit, gangs, pending, preempt, why, why_preempted
+from kubectl_koord.render.pages.operation import diff, doctor, scheduler
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.shown import EVERYTHING, ON_A_SCREEN, Shown
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.terminal import to_terminal
+from kubectl_koord.reports.capacity.devices import DevicesReport
+from kubectl_koord.reports.capacity.place import DomainReport, NodeReport
+from kubectl_koord.reports.capacity.quota import QuotaTreeReport
+from kubectl_koord.reports.capacity.topology import TopologyReport
 from kubectl_koord.reports.change import ChangePlan
 from kubectl_koord.reports.common import Verdict
-from kubectl_koord.reports.devices import DevicesReport
-from kubectl_koord.reports.difference import DiffReport
-from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
-from kubectl_koord.reports.fit import FitReport
-from kubectl_koord.reports.gangs import GangsReport
-from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
-from kubectl_koord.reports.place import DomainReport, NodeReport
-from kubectl_koord.reports.preempted import WhyPreemptedReport
-from kubectl_koord.reports.preemption import PreemptReport
-from kubectl_koord.reports.quota import QuotaTreeReport
-from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
-from kubectl_koord.reports.topology import TopologyReport
+from kubectl_koord.reports.jobs.fit import FitReport
+from kubectl_koord.reports.jobs.gangs import GangsReport
+from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.jobs.preempted import WhyPreemptedReport
+from kubectl_koord.reports.jobs.preemption import PreemptReport
+from kubectl_koord.reports.operation.difference import DiffReport
+from kubectl_koord.reports.operation.doctor import DoctorReport
+from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
 from kubectl_koord.wording.answers.version import version_lines
 from kubectl_koord.wording.basis import read_at
 

@@ -7,20 +7,20 @@ from typing import TypeAlias
 
 import msgspec
 
+from kubectl_koord.reports.capacity.devices import DevicesReport
+from kubectl_koord.reports.capacity.place import DomainReport, NodeReport
+from kubectl_koord.reports.capacity.quota import QuotaTreeReport
+from kubectl_koord.reports.capacity.topology import TopologyReport
 from kubectl_koord.reports.change import ChangePlan
-from kubectl_koord.reports.devices import DevicesReport
-from kubectl_koord.reports.difference import DiffReport
-from kubectl_koord.reports.doctor import DoctorReport
 from kubectl_koord.reports.explanation import Explanation, Explanations, VersionReport
-from kubectl_koord.reports.fit import FitReport
-from kubectl_koord.reports.gangs import GangsReport
-from kubectl_koord.reports.pending import PendingGangsReport, WhyReport
-from kubectl_koord.reports.place import DomainReport, NodeReport
-from kubectl_koord.reports.preempted import WhyPreemptedReport
-from kubectl_koord.reports.preemption import PreemptReport
-from kubectl_koord.reports.quota import QuotaTreeReport
-from kubectl_koord.reports.scheduler import SchedulerLogReport, SchedulerReport
-from kubectl_koord.reports.topology import TopologyReport
+from kubectl_koord.reports.jobs.fit import FitReport
+from kubectl_koord.reports.jobs.gangs import GangsReport
+from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.jobs.preempted import WhyPreemptedReport
+from kubectl_koord.reports.jobs.preemption import PreemptReport
+from kubectl_koord.reports.operation.difference import DiffReport
+from kubectl_koord.reports.operation.doctor import DoctorReport
+from kubectl_koord.reports.operation.scheduler import SchedulerLogReport, SchedulerReport
 
 Report: TypeAlias = (
     TopologyReport

@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import NOTHING
+from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.edits import recreated

@@ -10,7 +10,7 @@ from kubectl_koord.engine import tree
 from kubectl_koord.engine.fit import placed
 from kubectl_koord.engine.gangs import Gang, gather_rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import NOTHING
+from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, Quota

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.quota import HeldBack, Share
+from kubectl_koord.reports.capacity.quota import HeldBack, Share
 from kubectl_koord.wording.words import AmountForm, amount_of, count, listed, main_amounts, resource_name
 
 NO_QUOTAS = "No ElasticQuota exists: no pod is limited by a quota."

@@ -6,7 +6,7 @@ from kubectl_koord.messages.parsed import ParsedMessage, QuotaMessage, TopologyM
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.common import Verdict
-from kubectl_koord.reports.pending import SchedulerSays, SlotRow
+from kubectl_koord.reports.jobs.pending import SchedulerSays, SlotRow
 from kubectl_koord.wording.ages import age_at
 from kubectl_koord.wording.words import count, listed, resource_name
 

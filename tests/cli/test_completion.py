@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import typer
 
-from kubectl_koord.cli import completion, flag_texts, names
+from kubectl_koord.cli import flag_texts
 from kubectl_koord.cli.app import tree
+from kubectl_koord.cli.completing import completion, names
 from kubectl_koord.cli.options import FORMATS, Globals
 from kubectl_koord.cli.verbs import VERBS, needs_more
 from kubectl_koord.cluster.api.connection import Connection
@@ -287,6 +288,9 @@ def test_bash_replaces_only_what_stands_behind_a_colon(tmp_path: Path, breaks: s
 
 
 def test_it_imports_no_typer() -> None:
-    code = "import sys; from kubectl_koord.cli.completion import answer; answer(['topo', '-']); print(*sys.modules)"
+    code = (
+        "import sys; from kubectl_koord.cli.completing.completion import answer;"
+        "answer(['topo', '-']); print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"typer", "yaml", "kubectl_koord.cluster.source"} & set(done.stdout.split())

@@ -3,8 +3,8 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, PodNUMA
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA
 from tests.build import Drawing, card, cluster, cpus, devices, holding, why_of
 
 CODES = {"doubly-booked", "cpus-forgotten"}

@@ -8,7 +8,7 @@ from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import PodTerm
-from kubectl_koord.reports.pending import Contention
+from kubectl_koord.reports.jobs.pending import Contention
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import (

@@ -3,8 +3,8 @@
 import pytest
 
 from kubectl_koord.diagnosis.coverage import basis, not_evaluated
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.model.numa import NodeNUMA, PodNUMA
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.model.hardware.numa import NodeNUMA, PodNUMA
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.unevaluated import (
@@ -14,7 +14,7 @@ from kubectl_koord.model.unevaluated import (
     WideningPodSetting,
 )
 from kubectl_koord.reports.common import Basis
-from kubectl_koord.reports.pending import Cause
+from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.wording.unevaluated import unevaluated_names
 from tests.build import MOMENT, Drawing, card, cluster, cpus, devices, why_of
 

@@ -8,7 +8,7 @@ from kubectl_koord.diagnosis.evidence import by_node
 from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.pods import HostPort, PodTerm
-from kubectl_koord.reports.pending import Funnel, NodeReason
+from kubectl_koord.reports.jobs.pending import Funnel, NodeReason
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from kubectl_koord.wording.refusals.nodes import stage
 from tests.build import BLOCK_KEY, SPINE, Drawing, cluster, having, rules, why_of

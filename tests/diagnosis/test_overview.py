@@ -1,9 +1,9 @@
 """The morning screen: what waits, by cause."""
 
 from kubectl_koord.diagnosis.overview import asked_for
-from kubectl_koord.explain.every_pending import every_pending
+from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.pending import CauseGroup, Contention
+from kubectl_koord.reports.jobs.pending import CauseGroup, Contention
 from tests.build import SPINE, cluster, pending, why_of
 
 

@@ -4,10 +4,10 @@ import pytest
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.diagnosis.visibility import About
-from kubectl_koord.explain.every_pending import every_pending
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.wording.basis import could_not_be_read

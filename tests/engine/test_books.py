@@ -20,7 +20,7 @@ from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, TopologyNot
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import places, slots_on
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from tests.build import SPINE, attempt_of, cluster, failing_pod, pending
 

@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
 from kubectl_koord.engine.reservations import drawable, owned
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.reservations import (
     OwnerController,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View, of
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import HostPort, NodePods, PodRequirements, ReservedRoom
 from tests.build import cluster, cpus, node, pending, running
 

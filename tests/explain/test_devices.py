@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.devices import devices, domain_names
-from kubectl_koord.model.devices import Device, DevicePlace, NodeDevices
+from kubectl_koord.explain.capacity.devices import devices, domain_names
+from kubectl_koord.model.hardware.devices import Device, DevicePlace, NodeDevices
+from kubectl_koord.reports.capacity.devices import Card, DevicesReport, Holder, NodeCards, Room, TypeTotal, UnlistedCard
 from kubectl_koord.reports.common import DomainName
-from kubectl_koord.reports.devices import Card, DevicesReport, Holder, NodeCards, Room, TypeTotal, UnlistedCard
 from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, holding, nic
 from tests.build import devices as listing
 

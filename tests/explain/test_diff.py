@@ -3,12 +3,12 @@
 from msgspec import structs
 
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.explain.diff import Asked, diff
+from kubectl_koord.explain.operation.diff import Asked, diff
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.selectors import Taint
-from kubectl_koord.reports.difference import DomainDiff, NodeDiff, PodDiff
+from kubectl_koord.reports.operation.difference import DomainDiff, NodeDiff, PodDiff
 from tests.build import node, pending, running
 
 LAYERS = (Layer("SpineLayer", "", ("spine",)), Layer("NodeTopologyLayer", "SpineLayer", ()))

@@ -7,14 +7,14 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.cluster import offline
-from kubectl_koord.explain.doctor import doctor
+from kubectl_koord.explain.operation.doctor import doctor
+from kubectl_koord.model.hardware.numa import NodeNUMA
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks
 from kubectl_koord.model.load import AggregatedThresholds, ExpectedUse, NodeMetric, Thresholds
-from kubectl_koord.model.numa import NodeNUMA
 from kubectl_koord.model.objects import Layer, Lease
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.codes import DoctorCode, members
-from kubectl_koord.reports.doctor import DoctorReport, Finding
+from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
 from kubectl_koord.wording.doctor.remedies import remedy
 from tests.build import (
     BLOCK,

@@ -6,12 +6,12 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.engine.subjects import GangSubject
-from kubectl_koord.explain.fit import fit
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.fit import fit
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.model.unevaluated import PodSetting
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.fit import FitGang, FitReport
+from kubectl_koord.reports.jobs.fit import FitGang, FitReport
 from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects

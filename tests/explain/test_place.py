@@ -6,16 +6,14 @@ import pytest
 
 from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.explain.place.report import domain_report, domains_named, full_names, node_report
-from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.render.show import text
 from kubectl_koord.render.structured import document
-from kubectl_koord.reports.common import Basis, DomainName
-from kubectl_koord.reports.devices import Room, TypeTotal
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.place import (
+from kubectl_koord.reports.capacity.devices import Room, TypeTotal
+from kubectl_koord.reports.capacity.place import (
     DomainReport,
     Drain,
     DrainedPod,
@@ -26,6 +24,8 @@ from kubectl_koord.reports.place import (
     ReservationHere,
     WaitingGang,
 )
+from kubectl_koord.reports.common import Basis, DomainName
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
 from tests.build import BLOCK, SPINE, Drawing, card, cluster, cpus, devices, freed, having, holding, rules
 from tests.render.samples import PIPE, TERMINAL
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.model.load import ExpectedUse, NodeMetric
-from kubectl_koord.reports.pending import Lack, PlanFailure
+from kubectl_koord.reports.jobs.pending import Lack, PlanFailure
 from tests.build import SPINE, Drawing, cluster, preempt_of, why_of
 
 LOADED = NodeMetric((("cpu", 4000),))

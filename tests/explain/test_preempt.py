@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.engine.rounds import MOST_ROUNDS
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.preemption import PreemptReport, Round, Victim
+from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
 from tests.build import SPINE, Drawing, cluster, having, preempt_of, short
 
 WORKED = (

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.reports.codes import CauseCode
 from tests.conformance import CASES, PLAIN, VERSIONS, Case, read_cases, snapshot_of, subject_of
 

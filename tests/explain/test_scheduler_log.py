@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from kubectl_koord.explain.scheduler import log as module
-from kubectl_koord.explain.scheduler.log import log
-from kubectl_koord.reports.scheduler import LoggedPod, Refused, Scored
+from kubectl_koord.explain.operation.scheduler import log as module
+from kubectl_koord.explain.operation.scheduler.log import log
+from kubectl_koord.reports.operation.scheduler import LoggedPod, Refused, Scored
 
 
 def refusal(pod: str, node: str, reason: str = "Insufficient cpu") -> str:

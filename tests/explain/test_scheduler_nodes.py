@@ -3,13 +3,13 @@
 import pytest
 from msgspec import structs
 
-from kubectl_koord.explain.scheduler import nodes
-from kubectl_koord.explain.scheduler.quotas import quotas
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA
+from kubectl_koord.explain.operation.scheduler import nodes
+from kubectl_koord.explain.operation.scheduler.quotas import quotas
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA
 from kubectl_koord.model.summaries import CPUSummary, DeviceSummary, NodeSummary, QuotaSummary, ReservationSummary
 from kubectl_koord.model.values.quantity import Resources
-from kubectl_koord.reports.scheduler import Field, SchedulerReport
+from kubectl_koord.reports.operation.scheduler import Field, SchedulerReport
 from tests.build import Drawing, card, cluster, cpus, devices, holding
 
 ASKED = "koord-scheduler-0"

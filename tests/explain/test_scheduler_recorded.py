@@ -5,12 +5,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 
-from kubectl_koord.cluster.objects import summaries
-from kubectl_koord.explain.scheduler.gangs import gangs
-from kubectl_koord.explain.scheduler.nodes import devices
-from kubectl_koord.explain.scheduler.quotas import quotas
+from kubectl_koord.cluster.objects.koordinator import summaries
+from kubectl_koord.explain.operation.scheduler.gangs import gangs
+from kubectl_koord.explain.operation.scheduler.nodes import devices
+from kubectl_koord.explain.operation.scheduler.quotas import quotas
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.scheduler import SchedulerReport
+from kubectl_koord.reports.operation.scheduler import SchedulerReport
 from tests.conformance.cases import CASES, VERSIONS, Case, Json, read_cases, snapshot_of
 
 EXPLAINED = Counter(

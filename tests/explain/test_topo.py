@@ -2,10 +2,10 @@
 
 import pytest
 
-from kubectl_koord.explain.topo import counted_as, resource_names, topo
+from kubectl_koord.explain.capacity.topo import counted_as, resource_names, topo
 from kubectl_koord.model.objects import Layer
+from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode
 from kubectl_koord.reports.common import DomainName, Notice
-from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode
 from tests.build import (
     BLOCK,
     BLOCK_KEY,

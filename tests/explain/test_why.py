@@ -3,13 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.explain.every_pending import every_pending
-from kubectl_koord.explain.why import why, with_nodes
+from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.why import why, with_nodes
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.pods import HostPort, PodTerm
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.edits import SetTopology
-from kubectl_koord.reports.pending import Cause, Funnel, NodeReason, SlotRow, WhatIf
+from kubectl_koord.reports.jobs.pending import Cause, Funnel, NodeReason, SlotRow, WhatIf
 from tests.build import BLOCK, NODE, SPINE, SPINE_KEY, Drawing, cluster, having, node, rules, short, why_of
 
 WORKED = cluster(

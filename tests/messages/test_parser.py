@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.messages.parsed import (
     DomainSlots,
     Fragment,

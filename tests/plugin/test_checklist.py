@@ -26,7 +26,7 @@ from distribution.bundle import PROGRAM, archive_name, pack
 from distribution.generated import ROOT, files
 from distribution.release import manifest
 from distribution.roles import lean
-from kubectl_koord.cli import names
+from kubectl_koord.cli.completing import names
 from kubectl_koord.cli.main import run
 from kubectl_koord.cli.options import Globals
 from kubectl_koord.cli.verbs import VERBS

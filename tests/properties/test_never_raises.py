@@ -16,12 +16,12 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
-from kubectl_koord.explain import victims
-from kubectl_koord.explain.every_pending import every_pending
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import why, with_nodes
-from kubectl_koord.explain.why_preempted import other_namespaces, why_preempted
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.jobs import victims
+from kubectl_koord.explain.jobs.every_pending import every_pending
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why, with_nodes
+from kubectl_koord.explain.jobs.why_preempted import other_namespaces, why_preempted
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.subjects import Unknown, find, pending_subjects
 from tests.build import SPINE, Drawing

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.topo import topo
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.simulation.subjects import find

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from msgspec import structs
 
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values import quantity

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
 from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import Toleration

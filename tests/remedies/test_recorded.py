@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.explain.why import why
-from kubectl_koord.reports.pending import WhyReport
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.reports.jobs.pending import WhyReport
 from kubectl_koord.simulation.subjects import again
 from tests.conformance import CASES, PLAIN, VERSIONS, Case, names_of, read_cases, snapshot_of, subject_of
 from tests.edits import edited

@@ -7,9 +7,7 @@ from msgspec.structs import replace
 from kubectl_koord.diagnosis.overview import by_cause
 from kubectl_koord.render.show import OutputStyle
 from kubectl_koord.render.structured import Report
-from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
-from kubectl_koord.reports.common import Basis, DomainName, Notice
-from kubectl_koord.reports.devices import (
+from kubectl_koord.reports.capacity.devices import (
     Card,
     DevicesReport,
     DomainCards,
@@ -19,23 +17,7 @@ from kubectl_koord.reports.devices import (
     TypeTotal,
     UnlistedCard,
 )
-from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
-from kubectl_koord.reports.pending import (
-    Cause,
-    Contention,
-    Funnel,
-    NodeReason,
-    PendingGangsReport,
-    SaidText,
-    SchedulerSays,
-    SlotRow,
-    WhatIf,
-    WhyAlternative,
-    WhyReport,
-)
-from kubectl_koord.reports.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
-from kubectl_koord.reports.preemption import PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.reports.quota import (
+from kubectl_koord.reports.capacity.quota import (
     ChainLevel,
     Eviction,
     Finding,
@@ -48,7 +30,26 @@ from kubectl_koord.reports.quota import (
     QuotaTreeReport,
     Share,
 )
-from kubectl_koord.reports.scheduler import (
+from kubectl_koord.reports.capacity.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
+from kubectl_koord.reports.common import Basis, DomainName, Notice
+from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.reports.jobs.pending import (
+    Cause,
+    Contention,
+    Funnel,
+    NodeReason,
+    PendingGangsReport,
+    SaidText,
+    SchedulerSays,
+    SlotRow,
+    WhatIf,
+    WhyAlternative,
+    WhyReport,
+)
+from kubectl_koord.reports.jobs.preempted import Evidence, PreemptedPod, Preemptor, WhyPreemptedReport
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.reports.operation.scheduler import (
     Compared,
     Difference,
     Field,
@@ -58,7 +59,6 @@ from kubectl_koord.reports.scheduler import (
     SchedulerReport,
     Scored,
 )
-from kubectl_koord.reports.topology import DomainRow, NodeRow, OutsideNode, TopologyReport
 from kubectl_koord.reports.ways_out import WayOut
 
 

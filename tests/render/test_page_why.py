@@ -2,9 +2,9 @@ from msgspec.structs import replace
 
 from kubectl_koord.render.show import text
 from kubectl_koord.render.shown import ON_A_SCREEN
+from kubectl_koord.reports.capacity.quota import Share
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.pending import Cause, SlotRow, WhatIf
-from kubectl_koord.reports.quota import Share
+from kubectl_koord.reports.jobs.pending import Cause, SlotRow, WhatIf
 from tests.render.samples import LONE, PIPE, PLACED, TERMINAL, WHY
 
 

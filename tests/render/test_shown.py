@@ -10,7 +10,7 @@ from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import EVERYTHING, folded, parted
 from kubectl_koord.reports.common import Notice
-from kubectl_koord.reports.pending import Cause, SlotRow
+from kubectl_koord.reports.jobs.pending import Cause, SlotRow
 from tests.render.samples import PENDING, PIPE, PREEMPT, TERMINAL, WHY
 
 WIDE = OutputStyle(terminal=True, width=400, colour=False, unicode=True)

@@ -1,7 +1,7 @@
 """The sentences of `snapshot`."""
 
 from kubectl_koord.model.snapshot import Gap
-from kubectl_koord.wording.pages import snapshot
+from kubectl_koord.wording.pages.operation import snapshot
 
 
 def test_what_was_written_is_told_with_its_size_rounded_up() -> None:

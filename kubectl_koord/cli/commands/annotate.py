@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubectl_koord.cli.changing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
 from kubectl_koord.cli.options import GANG_HELP
+from kubectl_koord.cli.writing.changing import MANAGER, DryRun, FieldManager, How, Overwrite, Yes, carry_out
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def podgroup(
         removed,
     )
     if files:
-        from kubectl_koord.cli.edited import print_changed
+        from kubectl_koord.cli.writing.edited import print_changed
 
         print_changed(session, files, name, wanted, overwrite=overwrite)
         return
@@ -259,7 +259,7 @@ def _pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, di
     if not keys:
         return {}
     if session.transport is not None:
-        from kubectl_koord.cli.sending import path_of
+        from kubectl_koord.cli.writing.sending import path_of
         from kubectl_koord.cluster.apply import read
         from kubectl_koord.reports.change import ObjectName
 

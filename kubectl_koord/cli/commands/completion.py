@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli import shells
+from kubectl_koord.cli.completing import shells
 from kubectl_koord.cli.options import SHELLS
 from kubectl_koord.cli.session import write
 from kubectl_koord.errors import KoordError

@@ -9,16 +9,9 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.objects import (
-    installation,
-    metrics,
-    node_topology,
-    nodes,
-    resource_claims,
-    scheduler,
-    storage,
-)
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
+from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
+from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool

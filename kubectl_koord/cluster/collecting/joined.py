@@ -5,14 +5,14 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.cluster.objects import metrics, node_topology, reservations
 from kubectl_koord.cluster.objects.fields.meta import Strings
+from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, reservations
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model import objects, pods
-from kubectl_koord.model.devices import NodeDevices
+from kubectl_koord.model.hardware.devices import NodeDevices
+from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeTopology
 from kubectl_koord.model.load import NodeMetric
-from kubectl_koord.model.numa import MOST_ZONES, NodeTopology
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting

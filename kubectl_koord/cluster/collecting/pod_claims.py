@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects.resource_claims import ClaimOfCluster
+from kubectl_koord.cluster.objects.kubernetes.resource_claims import ClaimOfCluster
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.snapshot import Gap

@@ -4,7 +4,7 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
-from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
+from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 
 
 class JobSpec(Struct, gc=False, rename="camel"):

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
-from kubectl_koord.cluster.objects.admission import LimitItem, LimitRange
+from kubectl_koord.cluster.objects.kubernetes.admission import LimitItem, LimitRange
 from kubectl_koord.cluster.objects.pods.fields import Container, PodSpec, ResourceRequirements
 from kubectl_koord.model.installation import PriorityClass
 

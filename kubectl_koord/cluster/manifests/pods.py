@@ -8,10 +8,10 @@ import msgspec
 from msgspec import structs
 
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
+from kubectl_koord.cluster.objects.kubernetes.storage import ClaimSpec, PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import ClaimSource, Pod, Volume
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.objects.storage import ClaimSpec, PersistentVolumeClaim
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated
 

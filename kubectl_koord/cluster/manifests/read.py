@@ -16,11 +16,11 @@ from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Family, Made, Set, TemplateSpec
-from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
+from kubectl_koord.cluster.objects.koordinator import gangs
+from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.values.quantity import QuantityError
 from kubectl_koord.simulation.submitted import Submitted

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.meta import Meta
+from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import PodSpec
-from kubectl_koord.cluster.objects.storage import PersistentVolumeClaim
 
 
 class TemplateSpec(PodSpec, omit_defaults=True, rename="camel"):

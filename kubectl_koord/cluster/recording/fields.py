@@ -6,7 +6,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects import events, scheduler
+from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.objects.kubernetes import events
 from kubectl_koord.cluster.recording import keys, settings
 
 Tree: TypeAlias = dict[str, Any]

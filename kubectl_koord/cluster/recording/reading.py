@@ -6,7 +6,7 @@ from urllib.parse import quote
 from kubectl_koord.cluster import files, offline, source
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS
-from kubectl_koord.cluster.objects.events import REASONS
+from kubectl_koord.cluster.objects.kubernetes.events import REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording.recorder import Recorder

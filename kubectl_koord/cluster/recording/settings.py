@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from kubectl_koord.cluster.objects import scheduler
 from kubectl_koord.cluster.objects.fields.amounts import Amounts
 from kubectl_koord.cluster.objects.fields.load_aware import Arguments
+from kubectl_koord.cluster.objects.koordinator import scheduler
 
 NAME = "koord-scheduler-config"
 _Tree = dict[str, Any]

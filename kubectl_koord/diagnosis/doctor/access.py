@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_koord.diagnosis.doctor.finding import found
 from kubectl_koord.model.installation import Installation, Right
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import access as sentences
 
 _CRDS = {

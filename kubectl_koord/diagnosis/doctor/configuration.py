@@ -8,7 +8,7 @@ from msgspec import structs
 from kubectl_koord.diagnosis.doctor.finding import found
 from kubectl_koord.model.installation import Installation, Profile
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import configuration as sentences
 
 _CONFIG = "koord-scheduler-config"

@@ -6,12 +6,12 @@ from kubectl_koord.diagnosis.doctor.finding import found, was_read
 from kubectl_koord.engine.fit.load_aware import estimate
 from kubectl_koord.model.accelerators import GPU as GPU_FAMILY
 from kubectl_koord.model.accelerators import of_node
-from kubectl_koord.model.devices import GPU
+from kubectl_koord.model.hardware.devices import GPU
 from kubectl_koord.model.load import NodeMetric, Percentages
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import devices as sentences
 
 _PRESENT = ("nvidia.com/gpu.present", "true")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import DoctorCode
-from kubectl_koord.reports.doctor import Finding, Severity
+from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.doctor import naming
 from kubectl_koord.wording.doctor.remedies import remedy
 

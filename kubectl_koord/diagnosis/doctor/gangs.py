@@ -11,7 +11,7 @@ from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.codes import GangFault, members
-from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
 

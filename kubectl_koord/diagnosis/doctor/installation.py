@@ -7,7 +7,7 @@ from kubectl_koord.diagnosis.doctor.finding import found, was_read
 from kubectl_koord.engine.admission.leader import no_leader
 from kubectl_koord.model.installation import Deployment, Installation
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding, Severity
+from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.basis import LEASE_MISSING
 from kubectl_koord.wording.doctor import installation as sentences
 from kubectl_koord.wording.refusals.admission import blocker_sentence

@@ -7,7 +7,7 @@ from kubectl_koord.diagnosis.quotas import findings, holding
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding
+from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor.naming import about
 
 

@@ -12,7 +12,7 @@ from kubectl_koord.engine.tree import DEFAULT_NAME, NODE_LAYER, NoTopology, NoTr
 from kubectl_koord.model.accelerators import of_node
 from kubectl_koord.model.objects import Layer, Node
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.doctor import Finding, Severity
+from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.answers.topology import merged
 from kubectl_koord.wording.doctor import topology as sentences
 from kubectl_koord.wording.refusals.tree import fault_clause

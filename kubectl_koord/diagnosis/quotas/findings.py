@@ -14,8 +14,8 @@ from kubectl_koord.engine.quota.sums import Alike, alike, everybody
 from kubectl_koord.engine.quota.tree import QuotaTree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
+from kubectl_koord.reports.capacity.quota import Finding, Severity
 from kubectl_koord.reports.codes import QuotaFindingCode
-from kubectl_koord.reports.quota import Finding, Severity
 from kubectl_koord.wording.answers import quota_findings as sentences
 
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}

@@ -10,7 +10,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import OpenQuota, QuotaSetting
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.quota import ChainLevel, Headroom
+from kubectl_koord.reports.capacity.quota import ChainLevel, Headroom
 from kubectl_koord.wording import quotas as sentences
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.refusals.prefilter import refusal_sentence

@@ -15,7 +15,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.quota import HeldBack, Hold, Share, Spelled
+from kubectl_koord.reports.capacity.quota import HeldBack, Hold, Share, Spelled
 from kubectl_koord.wording.words import main_amounts
 
 

@@ -10,7 +10,7 @@ from kubectl_koord.engine.quota.sums import Pod, is_fixed, requested
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.quota import Eviction, OverUse, QuotaPod
+from kubectl_koord.reports.capacity.quota import Eviction, OverUse, QuotaPod
 from kubectl_koord.wording import quotas as sentences
 from kubectl_koord.wording.refusals.prefilter import refusal_sentence
 

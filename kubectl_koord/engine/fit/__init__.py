@@ -33,7 +33,7 @@ from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.pods import PendingPod, Resources
 from kubectl_koord.model.storage import Claim
 

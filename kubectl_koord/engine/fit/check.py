@@ -10,7 +10,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.storage import Claim
 

@@ -33,7 +33,7 @@ from kubectl_koord.engine.reservations import (
     used_up,
 )
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.reservations import Reservation
 

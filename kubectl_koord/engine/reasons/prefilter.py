@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.tree import TreeFault
-from kubectl_koord.model.devices import DeviceAnnotation
+from kubectl_koord.model.hardware.devices import DeviceAnnotation
 from kubectl_koord.model.values.quantity import Resources
 
 

@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_koord.diagnosis import cards, disruption
+from kubectl_koord.diagnosis import disruption
+from kubectl_koord.diagnosis.obstacles import cards
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.values import quantity
-from kubectl_koord.reports.devices import TypeTotal
-from kubectl_koord.reports.place import Free, JobHere, ReservationHere
+from kubectl_koord.reports.capacity.devices import TypeTotal
+from kubectl_koord.reports.capacity.place import Free, JobHere, ReservationHere
 from kubectl_koord.simulation.simulation import Cluster
 from kubectl_koord.wording.remedies.reservations import owner
 

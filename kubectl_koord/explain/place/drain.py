@@ -6,7 +6,7 @@ from kubectl_koord.diagnosis import disruption
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.model.pods import RunningPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.place import Drain, DrainedPod
+from kubectl_koord.reports.capacity.place import Drain, DrainedPod
 from kubectl_koord.simulation.drained import Moved, moved
 from kubectl_koord.simulation.simulation import Cluster
 from kubectl_koord.wording.answers import place as sentences

@@ -9,9 +9,8 @@ from kubectl_koord.explain.place import contents
 from kubectl_koord.explain.place.drain import drain
 from kubectl_koord.explain.place.waiting import waiting
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
-from kubectl_koord.reports.devices import TypeTotal
-from kubectl_koord.reports.place import (
+from kubectl_koord.reports.capacity.devices import TypeTotal
+from kubectl_koord.reports.capacity.place import (
     DomainReport,
     Drain,
     Free,
@@ -20,6 +19,7 @@ from kubectl_koord.reports.place import (
     ReservationHere,
     WaitingGang,
 )
+from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.wording.answers.topology import node_state
 from kubectl_koord.wording.basis import could_not_be_read

@@ -12,8 +12,8 @@ from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain.why import why
-from kubectl_koord.reports.place import ReasonHere, WaitingGang
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
 from kubectl_koord.simulation.simulation import Cluster, Simulation
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.refusals.nodes import obstacle

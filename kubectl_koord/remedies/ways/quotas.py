@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
-from kubectl_koord.diagnosis import disruption, quota
+from kubectl_koord.diagnosis import disruption
+from kubectl_koord.diagnosis.obstacles import quota
 from kubectl_koord.engine.quota import trials
 from kubectl_koord.engine.quota.amounts import exceeding, plus
 from kubectl_koord.engine.quota.state import QuotaState, quota_state

@@ -9,11 +9,11 @@ from msgspec import Struct
 
 from kubectl_koord.render.document import Block, Line
 from kubectl_koord.render.escape import clipped, harmless, short
-from kubectl_koord.render.pages.domain_tree import DomainTree
+from kubectl_koord.render.pages.capacity.domain_tree import DomainTree
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.web.markup import Markup, ascii_only, element, empty, lines, style_sheet, together
-from kubectl_koord.reports.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
-from kubectl_koord.wording.pages import topo as sentences
+from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.wording.pages.capacity import topo as sentences
 from kubectl_koord.wording.words import domain_name
 
 Fullness: TypeAlias = Literal["full", "low", "some", "free", "unseen"]

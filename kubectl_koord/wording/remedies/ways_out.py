@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.model import accelerators
-from kubectl_koord.model.allocations import NOTHING, Allocations, DeviceAllocation
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, DeviceAllocation
 from kubectl_koord.model.pods import Resources
 from kubectl_koord.model.unevaluated import Unevaluated
 from kubectl_koord.model.values.selectors import Taint

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from kubectl_koord.model.allocations import Allocations, DeviceAllocation
-from kubectl_koord.model.devices import (
+from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
+from kubectl_koord.model.hardware.devices import (
     Device,
     DeviceHint,
     DeviceLayout,

@@ -7,7 +7,7 @@ import pytest
 
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
-from kubectl_koord.cluster.objects.installation import profiles
+from kubectl_koord.cluster.objects.kubernetes.installation import profiles
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
 
 

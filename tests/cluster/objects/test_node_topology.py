@@ -5,8 +5,8 @@ import json
 import pytest
 
 from kubectl_koord.cluster.objects.fields.cpus import cpu_set
-from kubectl_koord.model.allocations import NOTHING, Allocations, CPUAllocation
-from kubectl_koord.model.numa import CPU, NO_NUMA, CPUTopology, NodeNUMA, PodNUMA, Zone, members
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import CPU, NO_NUMA, CPUTopology, NodeNUMA, PodNUMA, Zone, members
 from tests.cluster.objects.wire import Json, pending, read, running, thing
 
 CPUS = {"detail": [{"id": n, "core": n // 2, "socket": 0, "node": n // 2} for n in range(4)]}

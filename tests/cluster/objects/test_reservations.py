@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
-from kubectl_koord.model.allocations import NOTHING, Allocations, CPUAllocation
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
 from kubectl_koord.model.pods import PodRequirements, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,

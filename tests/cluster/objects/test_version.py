@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster.objects import scheduler
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from kubectl_koord.cluster.recording import document
 from kubectl_koord.cluster.recording.vocabulary import KNOWN
 from kubectl_koord.cluster.recording.words import Seen, renamed
-from kubectl_koord.explain.preempt import preempt
-from kubectl_koord.explain.why import why
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from tests.cli.world import GATHER, node, pod, pod_group, topology
 from tests.cluster.recording.again import again

@@ -35,8 +35,8 @@ from kubectl_koord.engine.reasons.prefilter import FractionalBinding, PreFilterR
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots, slots_on
 from kubectl_koord.engine.view import View, of
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone, members, set_of
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone, members, set_of
 from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
 from kubectl_koord.model.values.memo import Identity
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, pending, preemption_of, running, why_of

@@ -12,9 +12,9 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import UnalignedZones
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import Allocations, DeviceAllocation
-from kubectl_koord.model.devices import Device, DevicePlace
-from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, NUMAPolicy, Zone
+from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
+from kubectl_koord.model.hardware.devices import Device, DevicePlace
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, NUMAPolicy, Zone
 from kubectl_koord.model.pods import PendingPod
 from tests.build import Drawing, card, running
 from tests.engine.fit.device_share.world import CORE, RATIO, asking, node_with, refusal, tree

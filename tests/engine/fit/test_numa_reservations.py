@@ -15,8 +15,8 @@ from kubectl_koord.engine.reasons.numa import (
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, PodNUMA, Zone
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.wording.refusals.numa import zone_obstacle

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from kubectl_koord.model.numa import MOST_CPUS, CPUSet
+from kubectl_koord.model.hardware.numa import MOST_CPUS, CPUSet
 
 T = TypeVar("T")
 

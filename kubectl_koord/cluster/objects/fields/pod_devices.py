@@ -10,8 +10,14 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import amounts, resources
 from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.cluster.objects.fields.selectors import Expression, LabelSelector, label_selector
-from kubectl_koord.model.allocations import DeviceAllocation
-from kubectl_koord.model.devices import DeviceAnnotation, DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
+from kubectl_koord.model.hardware.allocations import DeviceAllocation
+from kubectl_koord.model.hardware.devices import (
+    DeviceAnnotation,
+    DeviceHint,
+    DeviceOptions,
+    JointAllocation,
+    PartitionSpec,
+)
 from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.quantity import Resources
 

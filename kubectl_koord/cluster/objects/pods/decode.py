@@ -6,9 +6,9 @@ Pods that merely run become compact records, whose requirements and strings are 
 from collections.abc import Iterator
 from sys import intern
 
-from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
 from kubectl_koord.cluster.objects.fields.owners import references
+from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool

@@ -10,9 +10,9 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.cpus import cpu_set
 from kubectl_koord.cluster.objects.fields.meta import Int32
-from kubectl_koord.model import numa
-from kubectl_koord.model.allocations import CPUAllocation
-from kubectl_koord.model.numa import NO_NUMA, PodNUMA
+from kubectl_koord.model.hardware import numa
+from kubectl_koord.model.hardware.allocations import CPUAllocation
+from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.values.quantity import QuantityError
 
 SPEC = "scheduling.koordinator.sh/resource-spec"

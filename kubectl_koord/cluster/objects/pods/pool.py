@@ -12,7 +12,7 @@ from kubectl_koord.cluster.objects.pods import numa, reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods
-from kubectl_koord.model.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.values.packed import PackedLabels
 
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"

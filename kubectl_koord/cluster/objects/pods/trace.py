@@ -2,8 +2,8 @@
 
 from sys import intern
 
-from kubectl_koord.cluster.objects import gangs
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner
+from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.model import pods
 from kubectl_koord.model.traces import PodTrace

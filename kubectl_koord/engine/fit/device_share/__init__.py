@@ -27,9 +27,9 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
-from kubectl_koord.model.devices import DeviceLayout
-from kubectl_koord.model.numa import policy_of
+from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.devices import DeviceLayout
+from kubectl_koord.model.hardware.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot

@@ -21,8 +21,8 @@ from kubectl_koord.engine.reasons.devices import (
     DevicesMissing,
     DevicesShort,
 )
-from kubectl_koord.model.allocations import DeviceAllocation
-from kubectl_koord.model.devices import GPU, Device, DeviceHint, DeviceStrategy
+from kubectl_koord.model.hardware.allocations import DeviceAllocation
+from kubectl_koord.model.hardware.devices import GPU, Device, DeviceHint, DeviceStrategy
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.model.values.selectors import matches

@@ -9,7 +9,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reservations import Matched, used_up
-from kubectl_koord.model.devices import Device, DeviceLayout
+from kubectl_koord.model.hardware.devices import Device, DeviceLayout
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.reservations import Reservation
 

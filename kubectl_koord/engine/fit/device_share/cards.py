@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, fits, is_zero, minus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
-from kubectl_koord.model.devices import Device, DeviceHint, DeviceStrategy
+from kubectl_koord.model.hardware.devices import Device, DeviceHint, DeviceStrategy
 from kubectl_koord.model.values.selectors import Selector, matches
 
 _SCORED = (

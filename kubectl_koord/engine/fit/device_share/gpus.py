@@ -18,7 +18,7 @@ from kubectl_koord.engine.reasons.devices import (
     NoPartition,
     ScopeUnsupported,
 )
-from kubectl_koord.model.devices import GPU, Device, DeviceLayout, DeviceStrategy, Partition, PartitionTable
+from kubectl_koord.model.hardware.devices import GPU, Device, DeviceLayout, DeviceStrategy, Partition, PartitionTable
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
 

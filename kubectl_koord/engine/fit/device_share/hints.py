@@ -12,7 +12,7 @@ from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, all
 from kubectl_koord.engine.fit.device_share.request import DeviceRequest
 from kubectl_koord.engine.reasons.devices import DevicesOutsideZones
 from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.model.devices import GPU, DeviceLayout
+from kubectl_koord.model.hardware.devices import GPU, DeviceLayout
 from kubectl_koord.model.values.memo import memoised
 
 _BEST = 500

@@ -12,7 +12,7 @@ from kubectl_koord.engine.reasons.prefilter import (
     InvalidDeviceSet,
     UnreadableDeviceAnnotation,
 )
-from kubectl_koord.model.devices import (
+from kubectl_koord.model.hardware.devices import (
     FPGA,
     GPU,
     RDMA,

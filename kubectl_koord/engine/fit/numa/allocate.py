@@ -15,7 +15,7 @@ from kubectl_koord.engine.reasons.numa import (
     Lack,
     NotEnoughCPUs,
 )
-from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, members
+from kubectl_koord.model.hardware.numa import CPUSet, NodeNUMA, ZoneSet, members
 from kubectl_koord.model.pods import Resources
 
 Amounts = Mapping[int, Mapping[str, int]]

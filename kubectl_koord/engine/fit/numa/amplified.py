@@ -16,7 +16,7 @@ from kubectl_koord.engine.reasons.numa import (
     NoCPUTopology,
 )
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.numa import NodeNUMA, amplified
+from kubectl_koord.model.hardware.numa import NodeNUMA, amplified
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.values.memo import memoised

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.model.numa import CPUSet, NodeNUMA, ZoneSet, amplified, set_of
+from kubectl_koord.model.hardware.numa import CPUSet, NodeNUMA, ZoneSet, amplified, set_of
 from kubectl_koord.model.pods import Resources
 
 MILLI = 1000

@@ -19,7 +19,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import Matched, matched
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.numa import ZoneSet, members, set_of
+from kubectl_koord.model.hardware.numa import ZoneSet, members, set_of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity

@@ -18,7 +18,7 @@ from kubectl_koord.engine.reasons.numa import (
     UnsatisfiedZones,
 )
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.numa import NUMAPolicy, ZoneSet, set_of
+from kubectl_koord.model.hardware.numa import NUMAPolicy, ZoneSet, set_of
 from kubectl_koord.model.pods import PendingPod
 
 _MOST_SETS = (1 << 8) - 1

@@ -19,8 +19,8 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations, CPUAllocation
-from kubectl_koord.model.numa import NodeNUMA, amplified, members
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity
 

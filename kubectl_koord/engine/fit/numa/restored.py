@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reservations import Matched, used_up
-from kubectl_koord.model.numa import CPUSet, set_of
+from kubectl_koord.model.hardware.numa import CPUSet, set_of
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.values.quantity import Resources

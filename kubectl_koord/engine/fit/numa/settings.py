@@ -12,7 +12,7 @@ from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import FractionalBinding, UnreadableAnnotation
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.numa import NodeNUMA
+from kubectl_koord.model.hardware.numa import NodeNUMA
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity

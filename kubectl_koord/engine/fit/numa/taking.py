@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from kubectl_koord.engine.fit.numa.books import Booked
-from kubectl_koord.model.numa import CPU, BindPolicy, CPUSet, CPUTopology, NodeNUMA, members
+from kubectl_koord.model.hardware.numa import CPU, BindPolicy, CPUSet, CPUTopology, NodeNUMA, members
 
 _Core: TypeAlias = tuple[int, int]
 

@@ -12,7 +12,7 @@ from kubectl_koord.engine.reasons.numa import (
     NUMAPolicyMismatch,
     PartialCores,
 )
-from kubectl_koord.model.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
+from kubectl_koord.model.hardware.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
 from kubectl_koord.model.pods import PodRequirements, Resources
 
 MILLI = 1000

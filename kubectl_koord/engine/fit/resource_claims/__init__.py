@@ -16,7 +16,7 @@ from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.resource_claims import DeviceId, ResourceClaim
 from kubectl_koord.model.snapshot import Snapshot

@@ -20,7 +20,7 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.reasons.prefilter import VolumesUnbound
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, claim_names
 from kubectl_koord.model.snapshot import Snapshot

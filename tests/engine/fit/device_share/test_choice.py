@@ -17,7 +17,7 @@ from kubectl_koord.engine.reasons.devices import (
 )
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.devices import (
+from kubectl_koord.model.hardware.devices import (
     Device,
     DeviceHint,
     DeviceOptions,

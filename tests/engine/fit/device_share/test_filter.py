@@ -11,7 +11,7 @@ from kubectl_koord.engine.reasons.devices import (
 )
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.devices import DeviceHint, DeviceOptions, FunctionGroup
+from kubectl_koord.model.hardware.devices import DeviceHint, DeviceOptions, FunctionGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import GapCode
 from tests.build import Drawing, attempt_of, card, cluster, devices, having, holding, nic, preemption_of, why_of

@@ -19,8 +19,8 @@ from kubectl_koord.engine.reasons.devices import (
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import NOTHING
-from kubectl_koord.model.devices import DevicePlace
+from kubectl_koord.model.hardware.allocations import NOTHING
+from kubectl_koord.model.hardware.devices import DevicePlace
 from kubectl_koord.model.pods import PendingPod
 from tests.build import Drawing, card, holding, nic
 from tests.engine.fit.device_share.world import asking, cards, node_with, tree

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.engine.fit.device_share.request import DeviceRequest, GPURequest, request_of
 from kubectl_koord.engine.reasons.prefilter import InvalidDeviceAmount, InvalidDeviceSet, UnreadableDeviceAnnotation
-from kubectl_koord.model.devices import DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
+from kubectl_koord.model.hardware.devices import DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
 from kubectl_koord.model.pods import PodRequirements, Resources
 from tests.build import SPINE, attempt_of, cluster, why_of
 

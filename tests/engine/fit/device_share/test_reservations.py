@@ -11,8 +11,8 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import matched
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.allocations import DeviceAllocation
-from kubectl_koord.model.devices import DeviceOptions, JointAllocation
+from kubectl_koord.model.hardware.allocations import DeviceAllocation
+from kubectl_koord.model.hardware.devices import DeviceOptions, JointAllocation
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
 from kubectl_koord.wording.refusals.devices import device_obstacle, device_stage

@@ -5,7 +5,7 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.devices import Device, DevicePlace
+from kubectl_koord.model.hardware.devices import Device, DevicePlace
 from kubectl_koord.model.pods import PendingPod, Resources
 from tests.build import Drawing, card, cluster, cpus, devices, pending
 

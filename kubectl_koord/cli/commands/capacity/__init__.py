@@ -1,0 +1,1 @@
+"""Verbs about domains, nodes, devices and quotas."""

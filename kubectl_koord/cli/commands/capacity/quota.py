@@ -1,0 +1,65 @@
+"""`kubectl koord quota`: the elastic quotas."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+
+EXAMPLES = """\b
+Examples:
+  # All quotas: what each may use and uses, who lends, what is held back
+  kubectl koord quota
+  # One of them, with those above it and its pods
+  kubectl koord quota team-a
+  # How many pods of gang job its quotas admit
+  kubectl koord quota --for job
+  # Another resource than GPU (or CPU)
+  kubectl koord quota --resource memory
+  # Those of one namespace and its pods
+  kubectl koord quota -n team-a
+"""
+_PREFIXES = ("elasticquota/", "elasticquotas/", "eq/")
+
+
+def command(
+    context: typer.Context,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Name of a quota; its namespace does not count.")
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="Show the quotas of all namespaces (default without -n).")
+    ] = False,
+    gang: Annotated[
+        str | None, typer.Option("--for", metavar="GANG", help="Show how many pods of this gang quotas admit.")
+    ] = None,
+    resource: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Count this resource (default: accelerators, else CPU).")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+) -> None:
+    """Show elastic quotas: min, max, used, request and runtime, who lends, what is held back, what is wrong."""
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.explain.capacity import quota
+
+    session: Session = context.obj
+    session.everything = everything
+    asked, wanted, counted = name_given(name), name_given(gang), name_given(resource)
+    if asked and every:
+        raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
+    if asked and wanted:
+        raise KoordError("error: name a quota or give --for, not both")
+    snapshot = session.snapshot(kinds.GANG_KINDS)
+    asked = next((asked.removeprefix(prefix) for prefix in _PREFIXES if asked.startswith(prefix)), asked)
+    if asked and asked not in quota.names(snapshot):
+        session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
+    subject = session.subject(snapshot, wanted) if wanted else None
+    found = quota.counted_as(snapshot, counted) if counted else ""
+    if counted and not found:
+        session.unknown_name(snapshot, "quota-names", "resource", counted, quota.resource_names(snapshot))
+    namespace = "" if every or asked or wanted else session.connection.namespace or ""
+    session.show(quota.quotas(snapshot, asked, namespace=namespace, resource=found, subject=subject))

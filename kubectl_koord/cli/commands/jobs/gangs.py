@@ -1,0 +1,54 @@
+"""`kubectl koord gangs`: all gangs at once."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cli.options import ALL_HELP
+from kubectl_koord.cli.output.listing import Limit, Listing, NoHeaders, SortBy
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+
+EXAMPLES = """\b
+Examples:
+  # Every gang of the namespace, or of all namespaces
+  kubectl koord gangs
+  kubectl koord gangs -A
+  # Those with pending pods
+  kubectl koord gangs -A --pending
+  # Those with a label, with every column, the most spread first
+  kubectl koord gangs -A -l team=vision -o wide --sort-by .hops.mean
+  # The same on the embedded demo cluster
+  kubectl koord gangs --demo
+"""
+
+
+def command(
+    context: typer.Context,
+    every: Annotated[bool, typer.Option("--all-namespaces", "-A", help="List gangs of all namespaces.")] = False,
+    pending: Annotated[bool, typer.Option("--pending", help="List only gangs with pending pods.")] = False,
+    selector: Annotated[
+        str, typer.Option("--selector", "-l", metavar="KEY=VALUE", help="List gangs whose PodGroup or pods match.")
+    ] = "",
+    sort_by: SortBy = "",
+    limit: Limit = None,
+    no_headers: NoHeaders = False,
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+) -> None:
+    """List gangs: what is wanted, bound and pending of each, whether it can start, and how far it is spread."""
+    from kubectl_koord.cli.output.selector import parsed
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.explain.jobs.gangs import gangs
+
+    session: Session = context.obj
+    session.everything = everything
+    session.listing = Listing(sort_by, limit, no_headers)
+    wanted = parsed(selector)
+    snapshot = session.snapshot(kinds.GANG_KINDS)
+    everywhere = every or (snapshot.source != "cluster" and not session.connection.namespace)
+    namespace = "" if everywhere else session.namespace()
+    report = gangs(snapshot, namespace, wanted, only_pending=pending)
+    if namespace and not report.items and (nowhere := session.no_namespace(snapshot, namespace)):
+        raise nowhere
+    session.show(report)

@@ -1,0 +1,61 @@
+"""`kubectl koord preempt --dry-run`: which pods the scheduler would preempt, and whether it helps."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubectl_koord.cli.options import ALL_HELP, GANG_HELP, one_name
+from kubectl_koord.errors import KoordError
+
+if TYPE_CHECKING:
+    from kubectl_koord.cli.session import Session
+    from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
+
+EXAMPLES = """\b
+Examples:
+  # Which pods the scheduler would preempt for gang job
+  kubectl koord preempt job --dry-run
+  # Also ask the API server about each eviction
+  kubectl koord preempt job --dry-run=server
+"""
+
+
+def command(
+    context: typer.Context,
+    gang: Annotated[list[str], typer.Argument(metavar="GANG", help=GANG_HELP)],
+    dry_run: Annotated[
+        str, typer.Option("--dry-run", metavar="[client|server]", help="Required: this command changes nothing.")
+    ] = "",
+    everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
+) -> None:
+    """Show which pods job preemption would preempt for a gang, attempt by attempt, and whether it helps."""
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.explain.jobs.preempt import preempt
+
+    session: Session = context.obj
+    name = one_name(gang)
+    session.everything = everything
+    if dry_run not in {"client", "server"}:
+        given = f"--dry-run={dry_run} is not one of client, server" if dry_run else "--dry-run is required"
+        raise KoordError(f"error: {given}: this command only shows what the scheduler would preempt")
+    if dry_run == "server" and not session.options.is_live:
+        raise KoordError("error: --dry-run=server needs a live cluster")
+    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    report = preempt(snapshot, session.subject(snapshot, name))
+    session.show(_asked_of_server(session, report) if dry_run == "server" else report)
+
+
+def _asked_of_server(session: "Session", report: "PreemptReport") -> "PreemptReport":
+    """Return the report with the API server's word on evicting each victim; nothing is evicted."""
+    from msgspec import structs
+
+    from kubectl_koord.cluster.apply import evict_dry_run
+    from kubectl_koord.reports.jobs.preemption import Round
+
+    def asked(victim: "Victim") -> "Victim":
+        namespace, _, name = victim.pod.partition("/")
+        answer = evict_dry_run(session.live_transport(), namespace, name)
+        return structs.replace(victim, eviction=answer.message or answer.verdict)
+
+    rounds = tuple(Round(tuple(asked(victim) for victim in one.victims), one.nominations) for one in report.rounds)
+    return structs.replace(report, rounds=rounds, victims=rounds[0].victims if rounds else ())

@@ -1,0 +1,1 @@
+"""Verbs for those who run the cluster."""

@@ -1,0 +1,1 @@
+"""What TAB offers, and the scripts of shells that ask for it."""

@@ -1,0 +1,260 @@
+"""Completion for kubectl: `kubectl_complete-koord`, and `kubectl koord __complete` for scripts.
+
+The words after `kubectl koord` come as arguments, the last one under the cursor and perhaps empty. Each
+candidate is a line, `candidate TAB description`, and the last line is a directive for the shell. kubectl
+filters nothing, knows no time limit and takes a failure for "complete file names": so we filter, hurry and
+never fail. Typer is not imported: it would cost half the time.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from kubectl_koord.cli import options
+from kubectl_koord.cli.verbs import VERBS, has_more
+from kubectl_koord.cluster.api.connection import FLAGS_WITH_VALUE, FLAGS_WITHOUT_VALUE, SHORT_FLAGS, take_connection
+from kubectl_koord.errors import KoordError
+
+VERB = "__complete"
+NO_FILES, FILES, FOLDERS = ":4", ":0", ":16"
+
+
+GLOBAL_FLAGS = {
+    "--snapshot": True,
+    "--demo": False,
+    "--recursive": False,
+    "-R": False,
+    "--koordinator-version": True,
+    "--output": True,
+    "-o": True,
+    "--color": True,
+    "--help": False,
+    "-h": False,
+}
+CONNECTION_FLAGS = {
+    **{f"--{name}": True for name in sorted(FLAGS_WITH_VALUE)},
+    **{f"--{name}": False for name in sorted(FLAGS_WITHOUT_VALUE)},
+    **{f"-{short}": True for short in SHORT_FLAGS},
+}
+_STATIC: Mapping[str, tuple[str, ...]] = {
+    "--koordinator-version": options.VERSIONS,
+    "--output": options.FORMATS,
+    "-o": options.FORMATS,
+    "--color": options.COLOURS,
+    "--until": ("scheduled",),
+    "--mode": ("Strict", "NonStrict"),
+    "--match-policy": ("only-waiting", "waiting-and-running", "once-satisfied"),
+}
+_PATHS = {
+    "--snapshot": FILES,
+    "--endpoint": FILES,
+    "--log": FILES,
+    "--filename": FILES,
+    "-f": FILES,
+    "--index-order": FILES,
+    "--kubeconfig": FILES,
+    "--kuberc": FILES,
+    "--certificate-authority": FILES,
+    "--client-certificate": FILES,
+    "--client-key": FILES,
+    "--cache-dir": FOLDERS,
+}
+_NAMED = {
+    "--for": "gang",
+    "--like": "gang",
+    "--domain": "domain",
+    "--groups": "gang",
+    "--must-gather": "layer",
+    "--prefer-gather": "layer",
+    "--namespace": "namespace",
+    "-n": "namespace",
+    "--context": "context",
+    "--cluster": "cluster",
+    "--user": "user",
+}
+# Only where a value may also be left out is it taken after `=` alone.
+_AFTER_EQUALS_ONLY = {"--dry-run"}
+# Not every kubectl knows these.
+_LATE = {"--as-user-extra", "--kuberc"}
+_SECONDS = 0.5
+
+
+class Line(Struct, frozen=True):
+    """A command line being typed: the verb so far, the words after it, the flag whose value is next."""
+
+    typed: tuple[str, ...]
+    verb: str = ""
+    words: tuple[str, ...] = ()
+    flag: str = ""
+    only_words: bool = False
+
+
+def main() -> None:
+    """Answer kubectl's question and leave with 0, whatever happens."""
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)  # no credential plugin may ask while somebody types
+    os.dup2(null, 2)
+    text = answer(sys.argv[1:])
+    try:
+        sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
+    finally:
+        os._exit(0)
+
+
+def answer(argv: Sequence[str]) -> str:
+    """Return the candidates for the last word, one a line, and the directive."""
+    try:
+        found, directive = _candidates(argv)
+    except Exception:  # noqa: BLE001 - a failure would be taken for "complete file names"
+        found, directive = [], NO_FILES
+    return "".join(f"{line}\n" for line in (*found, directive))
+
+
+def _candidates(argv: Sequence[str]) -> tuple[list[str], str]:
+    *before, word = argv or ("",)
+    line = _read(before)
+    flag, equals, value = word.partition("=")
+    if line.flag:
+        return _values(line, line.flag, word)
+    if line.only_words or not word.startswith("-"):
+        return _words(line, word)
+    if equals:
+        return _values(line, flag, value)
+    found = _starting(word, _flags(line))
+    return [_described(line.verb, flag) for flag in _known(found)], NO_FILES
+
+
+def _read(typed: Sequence[str]) -> Line:
+    """Return what the complete words of the line say."""
+    verb = flag = ""
+    words: list[str] = []
+    rest = iter(typed)
+    for word in rest:
+        if flag:
+            flag = ""
+        elif word == "--":
+            return Line(tuple(typed), verb, (*words, *rest), "", only_words=True)
+        elif word.startswith("-"):
+            flag = word if _wants_value(verb, word) else ""
+        elif f"{verb} {word}".lstrip() in VERBS and not words:
+            verb = f"{verb} {word}".lstrip()
+        else:
+            words.append(word)
+    return Line(tuple(typed), verb, tuple(words), flag)
+
+
+def _wants_value(verb: str, word: str) -> bool:
+    if word in _AFTER_EQUALS_ONLY:
+        return False
+    known = GLOBAL_FLAGS | CONNECTION_FLAGS | dict(VERBS[verb].flags if verb else {})
+    return known.get(word, False)
+
+
+def _flags(line: Line) -> list[str]:
+    own = VERBS[line.verb].flags if line.verb else {}
+    return [name for name in (*own, *GLOBAL_FLAGS, *CONNECTION_FLAGS) if name.startswith("--")]
+
+
+def _described(verb: str, flag: str) -> str:
+    from kubectl_koord.cli import flag_texts
+
+    text = flag_texts.text(verb, flag)
+    return f"{flag}\t{text}" if text else flag
+
+
+def _known(flags: list[str]) -> list[str]:
+    """Leave out what kubectl would refuse: the one that asks (it tells its path), or the one that is found."""
+    if not _LATE & set(flags):
+        return flags
+    import shutil
+    import subprocess
+
+    kubectl = os.environ.get("KUBECTL_PATH") or shutil.which("kubectl")
+    known = ""
+    if kubectl:
+        ask = [kubectl, "options"]
+        known = subprocess.run(  # noqa: S603 - what the user's kubectl takes
+            ask, capture_output=True, text=True, check=False, timeout=_SECONDS, stdin=subprocess.DEVNULL
+        ).stdout
+    return [flag for flag in flags if flag not in _LATE or f"{flag}=" in known]
+
+
+def _words(line: Line, word: str) -> tuple[list[str], str]:
+    if not line.verb and not line.words:
+        verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
+        return _starting(word, verbs), NO_FILES
+    row = VERBS.get(line.verb)
+    expected = row.words[len(line.words) :] or (row.words[-1:] if row.repeats else ()) if row else ()
+    if not line.words and has_more(line.verb):
+        behind = ((name.partition(" "), verb) for name, verb in VERBS.items())
+        targets = (f"{name[2]}\t{verb.about}" for name, verb in behind if name[2] and name[0] == line.verb)
+        return _starting(word, targets), NO_FILES
+    if not expected:
+        return [], NO_FILES
+    if expected[0] == "file":
+        return [], FILES
+    if expected[0] in _OF_PROGRAM:
+        return _starting(word, _OF_PROGRAM[expected[0]](line.verb)), NO_FILES
+    return _named(line, expected[0], word), NO_FILES
+
+
+def _targets(verb: str) -> list[str]:
+    """Return the verbs behind a verb."""
+    behind = f"{verb} "
+    return [f"{name[len(behind) :]}\t{row.about}" for name, row in VERBS.items() if name.startswith(behind)]
+
+
+def _codes(_verb: str) -> list[str]:
+    from kubectl_koord.reports import codes
+
+    return [code for _, group in codes.GROUPS for code in group]
+
+
+_OF_PROGRAM: "Mapping[str, Callable[[str], Iterable[str]]]" = {
+    "target": _targets,
+    "shell": lambda _verb: options.SHELLS,
+    "code": _codes,
+}
+"""What can stand for a word, of the program's own."""
+
+
+def _causes() -> tuple[str, ...]:
+    from kubectl_koord.reports.codes import CAUSES
+
+    return CAUSES
+
+
+def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
+    """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
+    if flag in _PATHS:
+        return [], _PATHS[flag]
+    if flag in {"-o", "--output"} and line.verb and VERBS[line.verb].writes:
+        return [], FILES
+    if flag in _NAMED:
+        return _named(line, _NAMED[flag], value), NO_FILES
+    if flag == "--cause":
+        return _starting(value, _causes()), NO_FILES
+    if flag == "--dry-run" and line.verb:
+        return _starting(value, VERBS[line.verb].dry_runs), NO_FILES
+    static = _STATIC.get(flag, ())
+    return _starting(value, static), NO_FILES
+
+
+def _starting(word: str, candidates: Iterable[str]) -> list[str]:
+    return [candidate for candidate in candidates if candidate.startswith(word)]
+
+
+def _named(line: Line, what: str, word: str) -> list[str]:
+    """Return names out of the cluster, the file or the kubeconfig that the line speaks of."""
+    from kubectl_koord.cli.completing import names
+
+    complete = line.typed[:-1] if line.flag else line.typed
+    try:
+        connection, rest = take_connection(complete)
+        chosen, _ = options.take_globals(rest)
+    except KoordError:
+        return []
+    return _starting(word, names.find(what, word, connection, chosen))

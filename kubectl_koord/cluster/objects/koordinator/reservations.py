@@ -1,0 +1,264 @@
+"""Reservations: those that hold room on a node, and the pods that stand for those that are not placed yet."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct, field, structs
+
+from kubectl_koord.cluster.objects.fields import pod_devices
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
+from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
+from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
+from kubectl_koord.cluster.objects.fields.taints import Taint, taints
+from kubectl_koord.cluster.objects.pods import numa
+from kubectl_koord.cluster.objects.pods.decode import pending
+from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pods.requests import requests
+from kubectl_koord.model import pods, reservations
+from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+
+_SCHEDULING = "scheduling.koordinator.sh/"
+_ORDER = _SCHEDULING + "reservation-order"
+_RESTRICTED = _SCHEDULING + "reservation-restricted-options"
+_PRIORITY = "koordinator.sh/priority"
+_HIGHEST = 2**31 - 1
+_POLICIES: Mapping[str, reservations.AllocatePolicy] = {"Aligned": "Aligned", "Restricted": "Restricted"}
+_DURATION = re.compile(r"([0-9]*\.?[0-9]+)(h|ms|us|µs|ns|m|s)")
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+class PodTemplate(Struct, gc=False):
+    """spec.template of a Reservation."""
+
+    metadata: Meta = field(default_factory=Meta)
+    spec: PodSpec = field(default_factory=PodSpec)
+
+
+class ReservationSpec(Struct, gc=False, rename="camel"):
+    """spec of a Reservation."""
+
+    template: PodTemplate | None = None
+    owners: list[ReservationOwner] | None = None
+    ttl: str | None = None
+    expires: str | None = None
+    allocate_once: bool | None = None
+    allocate_policy: str | None = None
+    unschedulable: bool | None = None
+    taints: list[Taint] | None = None
+
+
+class ReservationStatus(Struct, gc=False, rename="camel"):
+    """status of a Reservation."""
+
+    phase: str | None = None
+    node_name: str | None = None
+    allocatable: Amounts | None = None
+    conditions: list[Condition] | None = None
+
+
+class Reservation(Struct, gc=False):
+    """One Reservation."""
+
+    metadata: Meta
+    spec: ReservationSpec = field(default_factory=ReservationSpec)
+    status: ReservationStatus = field(default_factory=ReservationStatus)
+
+
+def readable(written: Reservation) -> Reservation:
+    """Return the object as it is, all of whose amounts can be read.
+
+    Raises:
+        QuantityError: when an amount is no quantity.
+
+    """
+    _size(written)
+    if written.spec.template is not None:
+        requests(written.spec.template.spec)
+    return written
+
+
+def held(written: Reservation, moment: str) -> reservations.Reservation | None:
+    """Return the Reservation if it holds room on a node now, else None.
+
+    It does in phase Available, until it expires: the scheduler's controller ends it then.
+    """
+    status = written.status
+    if status.phase != "Available" or not status.node_name or _is_over(written, moment):
+        return None
+    return _reservation(written, status.node_name, _size(written))
+
+
+def _reservation(written: Reservation, node: str, size: pods.Resources) -> reservations.Reservation:
+    meta, spec = written.metadata, written.spec
+    policy = _POLICIES.get(spec.allocate_policy or "", "Default")
+    annotations, labels = strings(meta.annotations), strings(meta.labels)
+    return reservations.Reservation(
+        uid=uid(meta),
+        name=meta.name,
+        node=node,
+        size=size,
+        owners=owners(spec.owners or ()),
+        policy=policy,
+        once=spec.allocate_once is not False,
+        unschedulable=bool(spec.unschedulable) or meta.deletion_timestamp is not None,
+        taints=taints(spec.taints),
+        labels=tuple(sorted(labels.items())),
+        kept_back=resources(kept_back(annotations.get(KEPT_BACK, ""))),
+        resources=_counted(size, annotations.get(_RESTRICTED, "") if policy == "Restricted" else ""),
+        order=_whole(labels.get(_ORDER, "")) or 0,
+        expires=_expires(written),
+        terminating=meta.deletion_timestamp is not None,
+    )
+
+
+def room(written: Reservation, reservation: reservations.Reservation, pool: PodPool) -> pods.ReservedRoom:
+    """Return what a Reservation takes up on its node."""
+    shared = pool.pod_labels(_labels(written))
+    return pods.ReservedRoom(
+        name=reservation.name,
+        node=reservation.node,
+        requirements=pods.PodRequirements(tuple((name, n) for name, n in reservation.size if name != "pods")),
+        priority=_priority(written),
+        allocations=Allocations(
+            devices=pod_devices.allocated(written.metadata.annotations),
+            cpus=numa.allocated(written.metadata.annotations),
+            reservation=reservation.uid,
+        ),
+        resources=reservation.resources,
+        job=shared.job,
+        protected=shared.protected,
+    )
+
+
+def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too: bool) -> pods.PendingPod | None:
+    """Return the pod that stands for a Reservation which is to be placed, None for all others.
+
+    Args:
+        written: the Reservation.
+        moment: now; those that have expired are not placed any more.
+        pool: what pods share.
+        waiting_too: whether phase Waiting counts as Pending.
+
+    Mirrors `NewReservePod` in pkg/util/reservation/reservation.go.
+
+    """
+    template = written.spec.template
+    phases = {None, "", "Pending", *(("Waiting",) if waiting_too else ())}
+    if template is None or written.status.phase not in phases or _is_over(written, moment):
+        return None
+    meta, inner = written.metadata, template.metadata
+    spec = structs.replace(
+        template.spec,
+        node_name=None,
+        priority=_priority(written),
+        scheduler_name=template.spec.scheduler_name or "koord-scheduler",
+    )
+    said = (condition for condition in written.status.conditions or () if condition.type == "Scheduled")
+    conditions = [structs.replace(condition, type="PodScheduled") for condition in said]
+    found = pending(
+        Pod(
+            metadata=Meta(
+                name=uid(meta),
+                namespace=inner.namespace,
+                uid=meta.uid,
+                labels=_labels(written),
+                annotations={**(inner.annotations or {}), **(meta.annotations or {})},
+                creation_timestamp=meta.creation_timestamp,
+                deletion_timestamp=meta.deletion_timestamp,
+            ),
+            spec=spec,
+            status=PodStatus(conditions=conditions),
+        ),
+        pool,
+    )
+    requirements = found.requirements
+    return structs.replace(
+        found,
+        reserves=_reservation(written, "", requirements.requests),
+        requirements=_pinned(requirements, template.spec.node_name),
+    )
+
+
+def uid(meta: Meta) -> str:
+    """Return the object's uid; its name where a hand-written file leaves it out."""
+    return meta.uid or meta.name
+
+
+def _pinned(requirements: pods.PodRequirements, node: str | None) -> pods.PodRequirements:
+    """Return the requirements of a pod that goes to no other node than the one its template names."""
+    if not node:
+        return requirements
+    pin = Requirement("metadata.name", "In", (node,))
+    terms = requirements.affinity or (NodeTerm(),)
+    pinned = tuple(NodeTerm(term.labels, (*term.fields, pin)) for term in terms)
+    return structs.replace(requirements, affinity=pinned)
+
+
+def _size(written: Reservation) -> pods.Resources:
+    return resources(amounts(written.status.allocatable))
+
+
+def _labels(written: Reservation) -> dict[str, str | None]:
+    template = written.spec.template
+    return {**((template.metadata.labels if template else None) or {}), **(written.metadata.labels or {})}
+
+
+def _priority(written: Reservation) -> int:
+    template = written.spec.template
+    if template is not None and template.spec.priority is not None:
+        return template.spec.priority
+    found = _whole(strings(written.metadata.labels).get(_PRIORITY, ""))
+    return _HIGHEST if found is None or not -(1 << 31) <= found <= _HIGHEST else found
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) else None
+
+
+def _counted(size: pods.Resources, options: str) -> tuple[str, ...]:
+    """Return the resources that count (`GetReservationRestrictedResources`): all, where none of them is named."""
+    try:
+        told: Any = json.loads(options) if options else {}
+    except (ValueError, RecursionError):
+        told = {}
+    named = told.get("resources") if isinstance(told, dict) else None
+    every = tuple(resource for resource, _ in size)
+    chosen = tuple(one for one in every if isinstance(named, list) and one in named)
+    return chosen or every
+
+
+def _is_over(written: Reservation, moment: str) -> bool:
+    """Tell whether a Reservation has expired (`isReservationNeedExpiration`)."""
+    expires = _expires(written)
+    try:
+        return bool(expires) and datetime.fromisoformat(moment) > datetime.fromisoformat(expires)
+    except (ValueError, TypeError):  # no time, or one of them without a zone
+        return False
+
+
+def _expires(written: Reservation) -> str:
+    """Return when a Reservation expires, empty for never, or where what is written is no time."""
+    spec, created = written.spec, written.metadata.creation_timestamp
+    try:
+        if spec.expires:
+            return _utc(datetime.fromisoformat(spec.expires))
+        life = _duration(spec.ttl or "")
+        return _utc(datetime.fromisoformat(created) + timedelta(seconds=life)) if life and created else ""
+    except (ValueError, OverflowError):  # no time, or beyond the calendar
+        return ""
+
+
+def _utc(moment: datetime) -> str:
+    """Return a moment as the API prints it; one without a zone as it is."""
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _duration(text: str) -> float:
+    """Return the seconds of a Go duration."""
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(text))

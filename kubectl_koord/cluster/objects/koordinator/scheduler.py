@@ -1,0 +1,295 @@
+"""Which Koordinator this is, how its scheduler is configured, and who leads: image tag, CRD, ConfigMap, Lease."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.bounds import TooLargeError
+from kubectl_koord.cluster.objects.fields import load_aware
+from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.cluster.objects.fields.quota_settings import settings
+from kubectl_koord.model import installation, objects
+from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.snapshot import SchedulerConfig
+
+NEWEST_RELEASE = "1.8"
+LEASE = "koord-scheduler"
+_OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
+_GATES = "--feature-gates="
+_POINTS = ("preFilter", "filter", "reserve")
+_TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
+
+
+class ImageContainer(Struct, gc=False):
+    """A container's image and how it is started."""
+
+    image: str = ""
+    name: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+
+
+class ImageSpec(Struct, gc=False):
+    """A pod template's spec."""
+
+    containers: list[ImageContainer] | None = None
+
+
+class Template(Struct, gc=False):
+    """A pod template."""
+
+    spec: ImageSpec = field(default_factory=ImageSpec)
+
+
+class DeploymentSpec(Struct, gc=False):
+    """spec of a Deployment."""
+
+    replicas: Int32 | None = None
+    template: Template = field(default_factory=Template)
+
+
+class DeploymentStatus(Struct, gc=False, rename="camel"):
+    """status of a Deployment; no number is 0."""
+
+    available_replicas: Int32 | None = None
+
+
+class Deployment(Struct, gc=False):
+    """One Deployment, for the scheduler's image."""
+
+    metadata: Meta
+    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+    status: DeploymentStatus | None = None
+
+
+class ConfigMap(Struct, gc=False):
+    """One ConfigMap, for the scheduler's configuration."""
+
+    metadata: Meta
+    data: dict[str, str] | None = None
+
+
+class LeaseSpec(Struct, gc=False, rename="camel"):
+    """spec of a Lease."""
+
+    holder_identity: str | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: Int32 | None = None
+
+
+class Lease(Struct, gc=False):
+    """One Lease, for the scheduler's leader."""
+
+    metadata: Meta
+    spec: LeaseSpec = field(default_factory=LeaseSpec)
+
+
+def lease(written: Lease) -> objects.Lease:
+    """Return the Lease."""
+    spec = written.spec
+    return objects.Lease(
+        name=written.metadata.name,
+        holder=spec.holder_identity or "",
+        renewed=spec.renew_time or "",
+        acquired=spec.acquire_time or "",
+        seconds=spec.lease_duration_seconds or 0,
+    )
+
+
+def from_image(image: str) -> str | None:
+    """Return the version whose behaviour fits the image's tag, None for a private tag.
+
+    Older releases than 1.7 read as 1.7, newer ones than 1.8 as main.
+    """
+    match = _TAG.search(image)
+    if match is None:
+        return None
+    release = (int(match[1]), int(match[2]))
+    if release <= (1, 7):
+        return "1.7"
+    return "1.8" if release == (1, 8) else "main"
+
+
+def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
+    """Return the version by the fields of the ScheduleExplanation CRD, None when it does not say."""
+    written = str(crd)
+    if "questionObjectKey" in written:
+        return "1.8"
+    return "1.7" if "questionObjectReference" in written else None
+
+
+def version(chosen: str, deployments: Iterable[Deployment], of_crds: str | None) -> tuple[str, str]:
+    """Return the scheduler's version, and where it is from.
+
+    Args:
+        chosen: what the user says, empty for nothing: it beats what the cluster says.
+        deployments: those that were read.
+        of_crds: the version of Koordinator's CRDs, None where they do not tell it.
+
+    """
+    if chosen:
+        return chosen, "as requested"
+    image = scheduler_image(deployments)
+    by_image = from_image(image) if image else None
+    if by_image:
+        return by_image, "from the image tag"
+    if of_crds:
+        return of_crds, "from the CRDs"
+    return NEWEST_RELEASE, "assumed: newest known release"
+
+
+def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
+    """Return the image of the koord-scheduler Deployment's scheduler container."""
+    for deployment in deployments:
+        if deployment.metadata.name == "koord-scheduler":
+            return _image(deployment, "scheduler")
+    return None
+
+
+def _image(deployment: Deployment, container: str) -> str | None:
+    containers = deployment.spec.template.spec.containers or []
+    chosen = next((c for c in containers if c.name == container), containers[0] if containers else None)
+    return chosen.image if chosen else None
+
+
+def installed(deployment: Deployment) -> installation.Deployment:
+    """Return how a Deployment of Koordinator's is installed: its image, replicas and command line."""
+    wanted, status = deployment.spec.replicas, deployment.status
+    name = deployment.metadata.name
+    return installation.Deployment(
+        name,
+        _image(deployment, name.removeprefix("koord-")) or "",
+        1 if wanted is None else wanted,
+        None if status is None else status.available_replicas or 0,
+        tuple(_words(deployment)),
+    )
+
+
+def parsed_config(config_map: ConfigMap | None) -> tuple[installation.ConfigState, dict[str, Any]]:
+    """Return whether the configuration is there and can be read, and what it holds."""
+    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    found = parsed(written) if written else None
+    return "absent" if not written else "unreadable" if found is None else "read", found or {}
+
+
+def _flags(deployments: Iterable[Deployment]) -> list[str]:
+    """Return the command lines of the koord-scheduler Deployment, word by word."""
+    return [word for one in deployments if one.metadata.name == "koord-scheduler" for word in _words(one)]
+
+
+def _words(deployment: Deployment) -> Iterator[str]:
+    for container in deployment.spec.template.spec.containers or ():
+        yield from (*(container.command or ()), *(container.args or ()))
+
+
+def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
+    """Return the feature gates that are switched: `--feature-gates=A=true,B=false`."""
+    written = [pair for flag in flags if flag.startswith(_GATES) for pair in flag.removeprefix(_GATES).split(",")]
+    return {name.strip(): value.strip().lower() == "true" for name, _, value in (one.partition("=") for one in written)}
+
+
+def config(
+    version: str, version_from: str, config_map: ConfigMap | None, deployments: Iterable[Deployment] = ()
+) -> SchedulerConfig:
+    """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
+    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    found = parsed(written) if written else None
+    flags = _flags(deployments)
+    elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
+    gates = _feature_gates(flags)
+    profiles = [p for p in _items(found or {}, "profiles") if isinstance(p, dict)]
+    if not profiles:
+        return SchedulerConfig(
+            version=version,
+            version_from=version_from,
+            unshareable_gpus=_OF_CHART,
+            elects_leader=elects,
+            quotas=settings({}, gates),
+        )
+    arguments = _arguments(profiles[0], "Coscheduling")
+    devices = _arguments(profiles[0], "DeviceShare")
+    return SchedulerConfig(
+        version=version,
+        version_from=version_from,
+        profiles=tuple(str(p.get("schedulerName") or "default-scheduler") for p in profiles),
+        preemption=bool(arguments.get("enablePreemption", False)),
+        aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
+        default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
+        load=load_aware.settings(_arguments(profiles[0], "LoadAwareScheduling")),
+        device_strategy=_strategy(devices),
+        unshareable_gpus=_models(devices.get("gpuShareUnsupportedModels")),
+        elects_leader=elects,
+        quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
+        reservation_lacks=_not_enabled(profiles[0], "Reservation"),
+        assumed=False,
+    )
+
+
+def _elects_leader(parsed: dict[str, Any]) -> bool:
+    """Tell whether the lease of the usual name says who leads: an election is configured, and under that name."""
+    election = parsed.get("leaderElection")
+    if not isinstance(election, dict):
+        return True
+    return election.get("leaderElect", True) is not False and election.get("resourceName", LEASE) == LEASE
+
+
+def parsed(text: str) -> dict[str, Any] | None:
+    """Return the configuration that a text is, None where it is none."""
+    import yaml  # noqa: PLC0415  (only where there is a configuration to read)
+
+    from kubectl_koord.cluster.reading.yaml_objects import read_document  # noqa: PLC0415
+
+    try:
+        found = read_document(text)
+    except (yaml.YAMLError, RecursionError, ValueError, TooLargeError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _strategy(devices: dict[str, Any]) -> DeviceStrategy:
+    """Return how DeviceShare prefers devices; what the weights of its resources are is taken as by default."""
+    scoring = devices.get("scoringStrategy")
+    most = isinstance(scoring, dict) and scoring.get("type") == "MostAllocated"
+    return "MostAllocated" if most else "LeastAllocated"
+
+
+def _models(written: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401
+    """Return the vendors and models of a list."""
+    models = [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []
+    return tuple((str(one.get("vendor") or ""), str(one.get("model") or "")) for one in models)
+
+
+def _items(written: dict[str, Any], name: str) -> list[Any]:
+    found = written.get(name)
+    return found if isinstance(found, list) else []
+
+
+def _not_enabled(profile: dict[str, Any], name: str) -> tuple[str, ...]:
+    """Return at which of the points that place pods a plugin is not enabled; none where no plugins are told."""
+    plugins = profile.get("plugins")
+    if not isinstance(plugins, dict) or not plugins:
+        return ()
+    everywhere = name in _names(plugins, "multiPoint", "enabled")
+    return tuple(
+        point
+        for point in _POINTS
+        if name not in _names(plugins, point, "enabled")
+        and not (everywhere and _names(plugins, point, "disabled").isdisjoint({name, "*"}))
+    )
+
+
+def _names(plugins: dict[str, Any], point: str, part: str) -> set[str]:
+    found = plugins.get(point)
+    listed = _items(found, part) if isinstance(found, dict) else []
+    return {str(plugin.get("name")) for plugin in listed if isinstance(plugin, dict)}
+
+
+def _arguments(profile: dict[str, Any], name: str) -> dict[str, Any]:
+    for plugin in _items(profile, "pluginConfig"):
+        if isinstance(plugin, dict) and plugin.get("name") == name:
+            arguments = plugin.get("args")
+            return arguments if isinstance(arguments, dict) else {}
+    return {}

@@ -1,0 +1,1 @@
+"""Kinds of Kubernetes, a module each; pods have a folder of their own."""

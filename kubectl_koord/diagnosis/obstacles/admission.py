@@ -1,0 +1,77 @@
+"""What blocks a gang or a pod before a node is looked at, and what is odd about it, as answers carry it."""
+
+from collections.abc import Iterator
+
+from kubectl_koord.engine.admission.blockers import (
+    Blocker,
+    GroupsDiffer,
+    Keys,
+    NoSuchGangs,
+    OmitsItself,
+    TooFewPods,
+)
+from kubectl_koord.engine.admission.leader import NoLeader
+from kubectl_koord.engine.admission.oddities import oddities
+from kubectl_koord.engine.admission.prefilter import UnknownLayer
+from kubectl_koord.engine.reasons.prefilter import (
+    ClaimsUnallocated,
+    FractionalBinding,
+    InvalidDeviceAmount,
+    InvalidDeviceSet,
+    NoReservationMatches,
+    NoTopologyTree,
+    QuotaExceeded,
+    TopologyNotAware,
+    UnreadableAnnotation,
+    UnreadableDeviceAnnotation,
+    VolumesUnbound,
+)
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.jobs.pending import Cause
+from kubectl_koord.wording.refusals.admission import blocker_sentence, oddity_sentence
+
+
+def cause(blocker: Blocker) -> Cause:
+    """Return the cause that a blocker is: its code, its sentence, the pods or gangs that it is about."""
+    return Cause(blocker.code, blocker_sentence(blocker), _about(blocker))
+
+
+def _about(blocker: Blocker) -> Keys:
+    match blocker:
+        case (
+            NoLeader()
+            | NoTopologyTree()
+            | TopologyNotAware()
+            | UnknownLayer()
+            | InvalidDeviceAmount()
+            | InvalidDeviceSet()
+            | UnreadableDeviceAnnotation()
+            | FractionalBinding()
+            | UnreadableAnnotation()
+        ):
+            return ()
+        case (
+            OmitsItself(gang=one)
+            | NoReservationMatches(pod=one)
+            | QuotaExceeded(pod=one)
+            | VolumesUnbound(pod=one)
+            | ClaimsUnallocated(pod=one)
+        ):
+            return (one,)
+        case NoSuchGangs(gangs):
+            return gangs
+        case GroupsDiffer(others=others):
+            return others
+        case TooFewPods(gang, pods):
+            return pods or (gang,)
+        case _:
+            return blocker.pods
+
+
+def warnings(subject: Subject, snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Notice]:
+    """Yield a warning for each setting of the subject that does not do what was meant."""
+    for oddity in oddities(subject, snapshot, tree):
+        yield Notice(oddity.code, oddity_sentence(oddity))

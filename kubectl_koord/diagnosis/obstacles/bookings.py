@@ -1,0 +1,117 @@
+"""What surprises about booked CPUs and devices: those that two pods have at once, and those that are forgotten."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import structs
+
+from kubectl_koord.diagnosis.coverage import is_device
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.hardware.numa import NO_NUMA
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.simulation.simulation import Simulation, next_attempt
+from kubectl_koord.wording import bookings as words
+
+_FEWEST = 2  # pods that can have the same
+_WHOLE = {"koordinator.sh/gpu-core": 100, "koordinator.sh/gpu-memory-ratio": 100, "koordinator.sh/rdma": 100}
+_WHOLE |= {"koordinator.sh/fpga": 100}
+
+
+def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Notice]:
+    """Yield what is booked twice of what the subject's pods ask for, and whether what may be forgotten decides."""
+    subject, snapshot = simulation.subject, simulation.snapshot
+    found = [*_cpus_held_twice(snapshot)] if _wants_cpus(subject, snapshot) else []
+    found += _devices_held_twice(snapshot) if _wants_devices(subject) else []
+    if found:
+        yield Notice("doubly-booked", words.doubly_booked(found))
+    if _decides_what_is_forgotten(simulation, outcomes):
+        yield Notice("cpus-forgotten", words.CPUS_FORGOTTEN)
+
+
+def _wants_cpus(subject: Subject, snapshot: Snapshot) -> bool:
+    return snapshot.numa_settings or any(pod.requirements.numa != NO_NUMA for pod in subject.pending)
+
+
+def _wants_devices(subject: Subject) -> bool:
+    return any(is_device(resource) for pod in subject.pending for resource, _ in pod.requirements.requests)
+
+
+def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
+    for node in sorted(snapshot.running):
+        booked = [(pod, pod.allocations.cpus) for pod in snapshot.running[node]]
+        bound = [(pod, cpus.cpus) for pod, cpus in booked if cpus is not None]
+        holders: dict[int, list[str]] = {}
+        for pod, numbers in bound if len(bound) >= _FEWEST else ():
+            for cpu in numbers:
+                holders.setdefault(cpu, []).append(pod.key)
+        shared: dict[tuple[str, ...], list[int]] = {}
+        for cpu, names in sorted(holders.items()):
+            if len(names) > 1:
+                shared.setdefault(tuple(sorted(names)), []).append(cpu)
+        yield from (words.HeldTwice(node, "cpu", tuple(cpus), names) for names, cpus in shared.items())
+
+
+def _devices_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
+    for node in sorted(snapshot.running):
+        pods = [pod for pod in snapshot.running[node] if pod.allocations.devices]
+        if len(pods) < _FEWEST:
+            continue
+        holders: dict[tuple[str, int], list[RunningPod]] = {}
+        for pod in pods:
+            for one in pod.allocations.devices:
+                holders.setdefault((one.type, one.minor), []).append(pod)
+        totals = _totals(snapshot.nodes.get(node))
+        for (kind, minor), held in sorted(holders.items()):
+            if len(held) > 1 and _is_overdrawn(held, kind, minor, totals.get((kind, minor), _WHOLE)):
+                yield words.HeldTwice(node, kind, (minor,), tuple(sorted(pod.key for pod in held)))
+
+
+def _totals(node: Node | None) -> Mapping[tuple[str, int], Mapping[str, int]]:
+    """Return what healthy devices have; the others are not held against what is booked of them."""
+    listed = node.devices.layout.devices if node is not None and node.devices is not None else ()
+    return {(device.type, device.minor): dict(device.resources) for device in listed if device.healthy}
+
+
+def _is_overdrawn(held: Sequence[RunningPod], kind: str, minor: int, total: Mapping[str, int]) -> bool:
+    """Tell whether pods have more of a device than there is: several may share one."""
+    taken: Counter[str] = Counter()
+    for pod in held:
+        for one in pod.allocations.devices:
+            if (one.type, one.minor) == (kind, minor):
+                taken.update(dict(one.resources))
+    return any(amount > total.get(resource, amount) for resource, amount in taken.items())
+
+
+def _decides_what_is_forgotten(simulation: Simulation, outcomes: Iterable[Outcome]) -> bool:
+    """Tell whether the subject's place depends on CPUs that a scheduler forgets to be taken as it starts."""
+    snapshot = simulation.snapshot
+    if not rules(snapshot.config.version).forgets_cpus or not _wants_cpus(simulation.subject, snapshot):
+        return False
+    view = _without_cpus(simulation.view)
+    if view is None:
+        return False
+    then = {outcome.placed_at_once for outcome in next_attempt(simulation, view)}
+    return then != {outcome.placed_at_once for outcome in outcomes}
+
+
+def _without_cpus(view: View) -> View | None:
+    """Return the view in which no CPUs and zones are booked for running pods, None where none are."""
+    changed: dict[str, list[RunningPod]] = {}
+    for name in view.snapshot.running:
+        held = [pod for pod in view.occupants(name) if isinstance(pod, RunningPod) and pod.allocations.cpus is not None]
+        if held and name in view.snapshot.nodes:
+            changed[name] = held
+    if not changed:
+        return None
+    gone = view.without([pod for held in changed.values() for pod in held])
+    return gone.with_pods({node: [_forgotten(pod) for pod in held] for node, held in changed.items()})
+
+
+def _forgotten(pod: RunningPod) -> RunningPod:
+    return structs.replace(pod, allocations=structs.replace(pod.allocations, cpus=None))

@@ -1,0 +1,33 @@
+"""What surprises about victims: those that come back, those that cannot die, and nodes that call for them in vain."""
+
+from collections.abc import Iterable, Iterator
+
+from kubectl_koord.diagnosis.obstacles import reservations
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.preemption.victims import possible_victims
+from kubectl_koord.engine.reasons.nodes import MetricExpired, Overloaded
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.wording.answers.preemption import daemons_come_back
+from kubectl_koord.wording.refusals.load import overloaded_sentence
+
+
+def notices(simulation: Simulation, outcomes: Iterable[Outcome]) -> Iterator[Notice]:
+    """Yield what users do not expect of the preemption in these outcomes."""
+    found = tuple(outcomes)
+    overloaded = sorted({name for outcome in found for name in _overloaded(simulation, outcome.first)})
+    if overloaded:
+        yield Notice("overloaded-nodes", overloaded_sentence(overloaded))
+    killed = {victim.key for outcome in found for victim in outcome.killed if victim.requirements.of_daemon_set}
+    if killed:
+        yield Notice("daemon-set-victims", daemons_come_back(sorted(killed)))
+    yield from reservations.in_vain(found)
+
+
+def _overloaded(simulation: Simulation, first: Attempt) -> Iterator[str]:
+    """Yield the nodes that preemption looks at in vain: they refuse for load, and hold pods that it may end."""
+    for name, reason in first.rejections.items():
+        refuses_for_load = isinstance(reason, Overloaded | MetricExpired)
+        if refuses_for_load and possible_victims(simulation.view, name, first.trigger):
+            yield name

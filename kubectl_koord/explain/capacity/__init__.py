@@ -1,0 +1,1 @@
+"""Questions about what there is: domains, nodes, devices and quotas."""

@@ -1,0 +1,284 @@
+"""The topology tree: what is free in each domain, how many pods of a gang fit, what is wrong."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.diagnosis.obstacles import cards
+from kubectl_koord.diagnosis.quotas.headroom import headroom_of, limits_any
+from kubectl_koord.diagnosis.tree_status import stale_status
+from kubectl_koord.engine.node_state import Occupant
+from kubectl_koord.engine.placement import sums
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
+from kubectl_koord.engine.view import View, of
+from kubectl_koord.model import accelerators
+from kubectl_koord.model.pods import NodePods
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, OutsideNode, TopologyReport
+from kubectl_koord.reports.common import DomainName, Notice, Verdict
+from kubectl_koord.simulation.simulation import open_outcomes, simulate
+from kubectl_koord.wording.answers import topology as sentences
+from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.refusals.nodes import obstacle
+
+
+def topo(
+    snapshot: Snapshot,
+    subject: Subject | None = None,
+    *,
+    with_nodes: bool = True,
+    tree: Tree | NoTree | None = None,
+    resource: str = "",
+    whole: bool = False,
+) -> TopologyReport:
+    """Return the tree as the scheduler builds it; with a subject, the offer slots of every domain.
+
+    The verdict is no when no tree can be built, unknown when nodes or topology could not be read, or with a subject
+    anything that its slots rest on; what could be read is shown all the same. A row for each node is left out unless
+    `with_nodes`: of thousands nobody reads them all. `tree` is the snapshot's where it has been built already.
+    `resource` is what to count, as `counted_as` returns it; by default the accelerators that there are, or else CPU.
+    With `whole` the cards are counted, too, that are whole and free as Device objects say.
+    """
+    view = of(snapshot)
+    tree = tree or build(snapshot.topologies, snapshot.nodes)
+    kinds = (
+        coverage.kinds_needed(subject, snapshot) if subject is not None else ("Node", "Pod", "ClusterNetworkTopology")
+    )
+    warnings = [*coverage.general(snapshot), *coverage.absent(snapshot, kinds)]
+    resources: tuple[str, ...] = ("cpu",)
+    tree_unread = visibility.unread(snapshot, "tree")
+    unread = tree_unread if subject is None else (*tree_unread, *visibility.unread_for_slots(subject, snapshot))
+    rows: tuple[tuple[DomainRow, ...], tuple[NodeRow, ...]] = ((), ())
+    layers: tuple[str, ...] = ()
+    outside: tuple[OutsideNode, ...] = ()
+    if isinstance(tree, NoTree) and not tree_unread:
+        warnings.append(Notice(tree.fault.code, sentences.no_tree(tree.fault)))
+    elif isinstance(tree, Tree) and snapshot.sees("Node"):
+        outcome = _outcome(snapshot, subject) if not tree_unread else None
+        if subject is not None and outcome is not None:
+            warnings.extend(coverage.slots_incomplete(subject, snapshot))
+        figures = _figures(tree, view, are_pods_seen=snapshot.sees("Pod"), resource=resource)
+        if whole:
+            figures = figures._replace(whole=_whole(tree, view))
+        resources = tuple(amounts.resource for amounts in figures.amounts)
+        rows = (_domain_rows(tree, figures, outcome), _node_rows(tree, view, figures, outcome) if with_nodes else ())
+        layers = tree.layers
+        outside = tuple(OutsideNode(node.node, node.missing) for node in tree.outside)
+        warnings.extend(_problems(snapshot, tree))
+    is_no_tree = isinstance(tree, NoTree) and not tree_unread
+    verdict: Verdict = "no" if is_no_tree else ("unknown" if unread else "yes")
+    return TopologyReport(
+        verdict=verdict,
+        basis=coverage.basis(snapshot),
+        warnings=tuple(warnings),
+        layers=layers,
+        domains=rows[0],
+        outside=outside,
+        nodes=rows[1],
+        resource=resources[0],
+        resources=resources,
+        gang=subject.key if subject is not None else None,
+        desired_offer_slot=_desired(snapshot, subject),
+        message=could_not_be_read(unread) if verdict == "unknown" else "",
+        whole=whole,
+        headroom=headroom_of(subject, view) if subject is not None and limits_any(subject, snapshot) else None,
+    )
+
+
+def _desired(snapshot: Snapshot, subject: Subject | None) -> int | None:
+    return None if subject is None or visibility.unread_members(subject, snapshot) else len(subject.pending)
+
+
+def _outcome(snapshot: Snapshot, subject: Subject | None) -> Outcome | None:
+    if subject is None or not subject.pending or visibility.unread_for(subject, snapshot):
+        return None
+    found = open_outcomes(simulate(snapshot, subject), preemption=False)
+    return found[0] if found and found[0].first.plan is not None else None
+
+
+class _Amounts(NamedTuple):
+    """What there is of one resource by domain index, and what is free (None where pods could not be read).
+
+    `withheld` is what would be free on nodes that are cordoned or not ready; `free` is without it.
+    """
+
+    resource: str
+    free: Sequence[int | None]
+    total: Sequence[int]
+    withheld: Sequence[int | None]
+
+
+class _Figures(NamedTuple):
+    """By domain index: the amounts of each resource that is counted, and how many nodes are out."""
+
+    amounts: tuple[_Amounts, ...]
+    cordoned: Sequence[int]
+    not_ready: Sequence[int]
+    whole: Sequence[int | None] = ()
+
+
+def resource_names(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the resources that nodes have, in name order."""
+    sizes = {node.allocatable for node in snapshot.nodes.values()}
+    return tuple(sorted({resource for size in sizes for resource, _ in size}))
+
+
+def counted_as(snapshot: Snapshot, name: str) -> str:
+    """Return what to count for the name of a resource, or for what is behind its slash; empty where no node has it.
+
+    Resources of accelerators are counted together with others that name the same cards.
+    """
+    names = resource_names(snapshot)
+    found = next((one for one in names if one == name), "") or next(
+        (one for one in names if one.rpartition("/")[2] == name.lower()), ""
+    )
+    return accelerators.family(found) or found
+
+
+def _whole(tree: Tree, view: View) -> Sequence[int | None]:
+    """Return by domain index the cards that are whole and free, None where what takes them could not be read."""
+    if not cards.are_books_seen(view.snapshot) or not view.snapshot.sees("Device"):
+        return (None,) * len(tree.domains)
+    counted = {name: cards.counted(view, name) for name in tree.leaf}
+    return sums(
+        tree, {name: sum(each.whole for each in found.values() if each.usable) for name, found in counted.items()}
+    )
+
+
+def _figures(tree: Tree, view: View, *, are_pods_seen: bool, resource: str) -> _Figures:
+    nodes = [view.node(name) for name in tree.leaf]
+    sizes = {id(node.allocatable): dict(node.allocatable) for node in nodes}  # most nodes share theirs with others
+    kinds = (resource,) if resource else accelerators.families(view.node(name) for name in view.names())
+    return _Figures(
+        amounts=tuple(_amounts(tree, view, kind, sizes, are_pods_seen=are_pods_seen) for kind in kinds),
+        cordoned=sums(tree, {node.name: 1 for node in nodes if node.unschedulable}),
+        not_ready=sums(tree, {node.name: 1 for node in nodes if not node.ready}),
+    )
+
+
+def _amounts(
+    tree: Tree, view: View, kind: str, sizes: Mapping[int, Mapping[str, int]], *, are_pods_seen: bool
+) -> _Amounts:
+    """Return the amounts of a family of cards, or of CPU, in the resource that they are best counted in."""
+    of_size = {
+        size: (accelerators.of_node(had) if _is_family(kind) else had).get(kind, 0) for size, had in sizes.items()
+    }
+    nodes = [view.node(name) for name in tree.leaf]
+    totals = {node.name: of_size[id(node.allocatable)] for node in nodes}
+    free = _free(view, kind, totals) if are_pods_seen else {}
+    names = [name for node in nodes for name in sizes[id(node.allocatable)]]
+    of_family = [*totals.values(), *free.values()]
+    resource = accelerators.resource_of(kind, names, of_family) if _is_family(kind) else kind
+    unit = accelerators.unit(resource)
+    out = {node.name for node in nodes if node.unschedulable or not node.ready}
+
+    def summed(amounts: Mapping[str, int]) -> Sequence[int]:
+        return [number // unit for number in sums(tree, amounts)]
+
+    unknown = (None,) * len(tree.domains)
+    return _Amounts(
+        resource=resource,
+        free=summed({name: number for name, number in free.items() if name not in out}) if are_pods_seen else unknown,
+        total=summed(totals),
+        withheld=summed({name: number for name, number in free.items() if name in out}) if are_pods_seen else unknown,
+    )
+
+
+def _domain_rows(tree: Tree, figures: _Figures, outcome: Outcome | None) -> tuple[DomainRow, ...]:
+    plan = outcome.first.plan if outcome is not None else None
+    main = figures.amounts[0]
+    return tuple(
+        DomainRow(
+            layer=domain.layer,
+            name=domain.name,
+            parent=_named(tree.domains[domain.parent]) if domain.parent >= 0 else None,
+            nodes=domain.nodes,
+            free=main.free[index],
+            total=main.total[index],
+            cordoned=figures.cordoned[index],
+            not_ready=figures.not_ready[index],
+            offer_slots=plan.slots[index] if plan is not None else None,
+            withheld=main.withheld[index],
+            others=_others(figures, index),
+            whole=figures.whole[index] if figures.whole else None,
+        )
+        for index, domain in enumerate(tree.domains)
+        if domain.layer != NODE_LAYER
+    )
+
+
+def _node_rows(tree: Tree, view: View, figures: _Figures, outcome: Outcome | None) -> tuple[NodeRow, ...]:
+    plan = outcome.first.plan if outcome is not None else None
+    main, rows = figures.amounts[0], []
+    for name, index in tree.leaf.items():
+        slots = plan.slots[index] if plan is not None else None
+        node = view.node(name)
+        reason = outcome.first.rejections.get(name) if outcome is not None else None
+        refusal = obstacle(reason) if reason is not None and slots == 0 else ""
+        parent = _named(tree.domains[tree.parents[index]])
+        rows.append(
+            NodeRow(
+                node=name,
+                parent=parent,
+                free=main.free[index],
+                total=main.total[index],
+                state=sentences.node_state(unschedulable=node.unschedulable, ready=node.ready),
+                offer_slots=slots,
+                reason=refusal,
+                withheld=main.withheld[index],
+                others=_others(figures, index),
+                whole=figures.whole[index] if figures.whole else None,
+            )
+        )
+    return tuple(rows)
+
+
+def _named(domain: Domain) -> DomainName:
+    return DomainName(domain.layer, domain.name)
+
+
+def _others(figures: _Figures, index: int) -> dict[str, Amount]:
+    return {each.resource: Amount(each.free[index], each.total[index]) for each in figures.amounts[1:]}
+
+
+def _free(view: View, kind: str, totals: Mapping[str, int]) -> dict[str, int]:
+    """Return what is free of CPU or of one family of cards on each of these nodes."""
+    free = {}
+    for name, total in totals.items():
+        pods = view.occupants(name)
+        requested = pods.requested if isinstance(pods, NodePods) else _summed(pods)
+        taken = (
+            len(pods)
+            if kind == "pods"
+            else (accelerators.of_pods(requested) if _is_family(kind) else requested).get(kind, 0)
+        )
+        free[name] = max(total - taken, 0)
+    return free
+
+
+def _is_family(kind: str) -> bool:
+    """Tell whether this is a family of cards, which may go by several resources."""
+    return kind == accelerators.GPU or bool(accelerators.family(kind))
+
+
+def _summed(occupants: Iterable[Occupant]) -> Mapping[str, int]:
+    found: Counter[str] = Counter()
+    for occupant in occupants:
+        found.update(dict(occupant.requirements.requests))
+    return found
+
+
+def _problems(snapshot: Snapshot, tree: Tree) -> Iterator[Notice]:
+    for merged in tree.merged:
+        yield Notice("merged-domains", sentences.merged(merged.layer, merged.name, merged.parents))
+    if tree.outside:
+        yield Notice("outside-nodes", sentences.outside(len(tree.outside)))
+    virtual = [domain.name for domain in tree.domains if domain.virtual]
+    if virtual:
+        yield Notice("virtual-domains", sentences.virtual(virtual))
+    stale = stale_status(snapshot, tree)
+    if stale is not None:
+        yield Notice(stale.code, stale.message)

@@ -1,0 +1,46 @@
+"""The outcomes of the next attempt that no object tells apart, where they differ."""
+
+from typing import TYPE_CHECKING
+
+from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.explain.jobs import insufficient
+from kubectl_koord.reports.jobs.pending import WhyAlternative
+from kubectl_koord.simulation.simulation import Simulation, at_first
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.reservations import once_placed
+
+if TYPE_CHECKING:
+    from kubectl_koord.reports.common import Verdict
+
+
+def alternatives_of(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> tuple[WhyAlternative, ...]:
+    """Return the outcomes of the first attempt where they differ."""
+    if len(outcomes) == 1:
+        return ()
+    distinct: dict[object, Outcome] = {}
+    for outcome in outcomes:
+        distinct.setdefault((outcome.placed_at_once, evidence.offered(outcome.first), at_first(outcome)[2]), outcome)
+    if len(distinct) == 1:
+        return ()
+    return tuple(_alternative(simulation, outcome) for outcome in distinct.values())
+
+
+def _when(outcome: Outcome) -> str:
+    first = outcome.first
+    if first.failed_seat is not None and first.fails_at_reserve:
+        return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
+    if first.unbookable:
+        return sentences.other_node_scores_best(sorted(first.unbookable))
+    return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
+
+
+def _alternative(simulation: Simulation, outcome: Outcome) -> WhyAlternative:
+    verdict: Verdict = "yes" if outcome.placed_at_once else "unknown" if outcome.races else "no"
+    return WhyAlternative(
+        when=once_placed(outcome.landing, _when(outcome)),
+        verdict=verdict,
+        domains=evidence.slot_rows(simulation, outcome.first),
+        placement=outcome.first.placement if outcome.first.plan is not None else None,
+        cause=None if outcome.placed_at_once else insufficient.cause_of(simulation, outcome.first),
+    )

@@ -1,0 +1,54 @@
+"""Every gang with pending pods: why each waits, by cause, and which of them want the same room."""
+
+from collections.abc import Collection
+
+from kubectl_koord.diagnosis import (
+    contention,
+    coverage,
+    overview,
+    visibility,
+)
+from kubectl_koord.diagnosis.quotas import holding
+from kubectl_koord.engine.view import of
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.selectors import EVERYTHING, Selector
+from kubectl_koord.reports.jobs.pending import PendingGangsReport
+from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.simulation.subjects import pending_subjects, selected
+from kubectl_koord.wording.basis import could_not_be_read
+
+
+def every_pending(
+    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, causes: Collection[str] = ()
+) -> PendingGangsReport:
+    """Return one report per gang group or lone pod with pending pods, in name order.
+
+    Args:
+        snapshot: the cluster.
+        namespace: where the pods are, empty for everywhere.
+        selector: which labels the PodGroup or a pending pod has.
+        causes: the codes of causes to which the list is restricted; none for all.
+
+    """
+    cluster = cluster_of(snapshot)
+    subjects = pending_subjects(snapshot, namespace)
+    subjects = selected(snapshot, subjects, selector) if selector != EVERYTHING else subjects
+    items = tuple(why(snapshot, subject, brief=True, sharing=cluster) for subject in subjects)
+    if causes:
+        items = tuple(item for item in items if item.cause is not None and item.cause.code in causes)
+        kept = {item.gang for item in items}
+        subjects = tuple(subject for subject in subjects if subject.key in kept)
+    startable = [subject for subject, item in zip(subjects, items, strict=True) if item.verdict == "yes"]
+    warnings = (*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")))
+    unread = visibility.unread(snapshot, "listing", namespace)
+    return PendingGangsReport(
+        verdict="unknown" if unread else "yes",
+        basis=coverage.basis(snapshot),
+        warnings=warnings,
+        items=items,
+        causes=overview.by_cause(items),
+        contending=contention.contentions(cluster, startable),
+        message=could_not_be_read(unread) if unread else "",
+        held_back=holding.of_namespace(of(snapshot), namespace),
+    )

@@ -1,0 +1,221 @@
+"""Whether pods that do not exist yet would be placed: what `why-pending` and `preempt` answer once they do."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from msgspec import structs
+
+from kubectl_koord.diagnosis import contention, coverage
+from kubectl_koord.engine.gangs import Gang, GangGroup
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
+from kubectl_koord.explain.jobs.preempt import preempt
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.codes import ActionCode, CauseCode
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
+from kubectl_koord.reports.jobs.pending import Cause, WhyReport
+from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
+from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.simulation import copies
+from kubectl_koord.simulation.simulation import Cluster, cluster_of
+from kubectl_koord.simulation.submitted import Submitted, subjects_of
+from kubectl_koord.wording.answers import fit as sentences
+from kubectl_koord.wording.basis import could_not_be_read
+
+_OF_ADMISSION = ("PriorityClass", "LimitRange")
+_NEVER: frozenset[CauseCode] = frozenset(
+    {
+        "other-scheduler",
+        "mixed-schedulers",
+        "no-podgroup",
+        "gang-not-initialised",
+        "too-few-pods",
+        "groups-differ",
+        "no-topology",
+        "broken-layer-chain",
+        "unknown-layer",
+        "invalid-request",
+        "multiple-mismatch",
+        "never-fits",
+    }
+)
+"""Causes that waiting does not end."""
+_OF_CLUSTER: frozenset[ActionCode] = frozenset(
+    {
+        "wait-for-terminating",
+        "wait-for-preemption",
+        "uncordon",
+        "free-pods",
+        "move-pod",
+        "add-nodes",
+        "create-topology",
+        "fix-layers",
+        "see-scheduler",
+    }
+)
+"""Ways out of which the command is for objects that exist; those of the others are still to be made."""
+
+
+def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> FitReport:
+    """Return whether what was submitted would be placed.
+
+    Args:
+        snapshot: the cluster with what was submitted.
+        submitted: which of its pods that is.
+        count: whether to find out how many such gangs fit, and how large one may be.
+
+    """
+    cluster = cluster_of(snapshot)
+    asked = [_as_one(subjects) for subjects in _together(subjects_of(snapshot, submitted))]
+    found = [why(snapshot, subject, sharing=cluster) for subject in asked]
+    crowded = _crowded(cluster, asked, found)
+    items = tuple(
+        _gang(
+            cluster,
+            subject,
+            _in_doubt(snapshot, report) if submitted.is_filled else report,
+            crowded.get(subject.key, ()),
+            count=count,
+        )
+        for subject, report in zip(asked, found, strict=True)
+    )
+    warnings = (*_warnings(snapshot, submitted), *(notice for report in found for notice in report.warnings))
+    return FitReport(
+        verdict=_verdict(items),
+        basis=coverage.basis(snapshot),
+        warnings=tuple(dict.fromkeys(warnings)),
+        gangs=items,
+    )
+
+
+def _together(subjects: Iterable[Subject]) -> list[list[Subject]]:
+    """Return gangs each alone, and pods without a gang with the others of their workload."""
+    found: dict[tuple[str, str], list[Subject]] = {}
+    for subject in subjects:
+        owner = subject.pod.owner if isinstance(subject, PodSubject) and isinstance(subject.pod, PendingPod) else ""
+        namespace = subject.key.partition("/")[0]
+        found.setdefault((namespace, owner) if owner else (subject.key, ""), []).append(subject)
+    return list(found.values())
+
+
+def _as_one(subjects: Sequence[Subject]) -> Subject:
+    """Return pods without a gang as what places all of them: none of it is in any object."""
+    if len(subjects) == 1:
+        return subjects[0]
+    pods = tuple(pod for subject in subjects for pod in subject.pending)
+    key = f"{pods[0].namespace}/{pods[0].owner.partition('/')[2]}"
+    pods = tuple(structs.replace(pod, gang=key) for pod in pods)
+    gang = Gang(
+        key=key,
+        defined_by="pods",
+        minimum=len(pods),
+        match_policy="only-waiting",
+        mode="Strict",
+        group=(key,),
+        topology=None,
+        unreadable=(),
+        pending=pods,
+        running=(),
+        finished=(),
+    )
+    return GangSubject(GangGroup(gang, {key: gang}))
+
+
+def _crowded(cluster: Cluster, asked: Sequence[Subject], found: Sequence[WhyReport]) -> Mapping[str, tuple[str, ...]]:
+    """Return who would be placed alone, and not beside others that were submitted: these, by its name."""
+    startable = [subject for subject, report in zip(asked, found, strict=True) if report.verdict == "yes"]
+    if len(startable) < 2:  # noqa: PLR2004 - one is not in its own way
+        return {}
+    return {one.gang: one.others for one in contention.contentions(cluster, startable)}
+
+
+def _in_doubt(snapshot: Snapshot, report: WhyReport) -> WhyReport:
+    """Return a yes as unknown where what the API server fills in could not be read."""
+    namespace = report.gang.partition("/")[0]
+    gaps = [gap for kind in _OF_ADMISSION if (gap := snapshot.unread(kind, namespace)) is not None]
+    if report.verdict != "yes" or not gaps:
+        return report
+    cause = Cause("not-readable", could_not_be_read(gaps))
+    return structs.replace(report, verdict="unknown", cause=cause, placement=None)
+
+
+def _gang(cluster: Cluster, subject: Subject, report: WhyReport, others: Sequence[str], *, count: bool) -> FitGang:
+    if others and report.verdict == "yes":
+        code: CauseCode = "insufficient-slots" if report.desired_offer_slot is not None else "insufficient-capacity"
+        cause = Cause(code, sentences.not_beside(others), report.pending_pods)
+        report = structs.replace(report, verdict="no", cause=cause, placement=None)
+    own = set(report.pending_pods)
+    alone = not any(pod.gang for pod in cluster.snapshot.pending if pod.key in own)
+    is_tried = report.verdict == "no" and not others and not (alone and len(subject.pending) > 1)
+    room = preempt(cluster.snapshot, subject) if is_tried else None
+    preempted = room is not None and room.verdict == "yes" and bool(room.victims)
+    many = _counted(cluster, subject, report) if count else (None, None)
+    return FitGang(
+        gang=report.gang,
+        pods=len(report.pending_pods),
+        verdict=report.verdict,
+        fits=_fits(report, preempted=preempted),
+        placement=report.placement,
+        desired_offer_slot=report.desired_offer_slot,
+        domains=report.domains,
+        victims=_victims(room) if preempted and room is not None else (),
+        cause=report.cause,
+        how_many=many[0],
+        largest=many[1],
+        gang_group=report.gang_group,
+        min_member=report.min_member,
+        must_gather=report.must_gather,
+        requests=report.requests,
+        alone=alone,
+        also_wrong=report.also_wrong,
+        unblock=tuple(_ways(report.unblock)),
+        next_steps=tuple(_ways(report.next_steps)),
+        no_way_out=report.no_way_out,
+        broken_gangs=room.broken_gangs if preempted and room is not None else (),
+        alternatives=report.alternatives,
+        counted_to=copies.MOST_COPIES if count else 0,
+    )
+
+
+def _fits(report: WhyReport, *, preempted: bool) -> Fits:
+    if report.verdict == "yes":
+        return "now"
+    if report.verdict == "unknown":
+        return "unknown"
+    if preempted:
+        return "by-preemption"
+    return "never" if report.cause is not None and report.cause.code in _NEVER else "not-now"
+
+
+def _counted(cluster: Cluster, subject: Subject, report: WhyReport) -> tuple[int | None, int | None]:
+    """Return how many such gangs fit and how large one may be, where the engine decides that."""
+    if report.verdict == "unknown" or (report.cause is not None and report.cause.code in _NEVER - {"never-fits"}):
+        return None, None
+    simulation = cluster.simulation(subject)
+    view = contention.jobs_ahead(simulation).view
+    is_one = isinstance(subject, GangSubject) and len(subject.gangs) == 1
+    return copies.how_many(simulation, view), copies.largest(simulation, view) if is_one else None
+
+
+def _victims(room: PreemptReport) -> tuple[Victim, ...]:
+    return tuple(victim for one in room.rounds for victim in one.victims)
+
+
+def _ways(ways: Iterable[WayOut]) -> Iterator[WayOut]:
+    for way in ways:
+        yield way if way.action in _OF_CLUSTER else structs.replace(way, command="")
+
+
+def _verdict(items: Sequence[FitGang]) -> Verdict:
+    found = {item.verdict for item in items}
+    return "no" if "no" in found else "unknown" if "unknown" in found else "yes"
+
+
+def _warnings(snapshot: Snapshot, submitted: Submitted) -> Iterator[Notice]:
+    if submitted.skipped:
+        yield Notice("kinds-skipped", sentences.skipped(submitted.skipped))
+    if submitted.assumed:
+        yield Notice("podgroup-assumed", sentences.assumed(submitted.assumed))
+    if submitted.is_filled:
+        yield from coverage.absent(snapshot, _OF_ADMISSION)

@@ -1,0 +1,153 @@
+"""All gangs: what is wanted, present and bound of each, whether it can start, and where what runs of it is."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.engine.gangs import Gang, all_gangs, topology_requirements
+from kubectl_koord.engine.subjects import GangSubject, Subject
+from kubectl_koord.engine.tree import NoTree, Tree, build
+from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.model.pods import RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.selectors import EVERYTHING, Selector
+from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops, StaleFault
+from kubectl_koord.reports.jobs.pending import WhyReport
+from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.simulation.subjects import has_labels, pending_subjects
+from kubectl_koord.wording.basis import could_not_be_read
+
+_NUMBER = re.compile(r"(\d+)$")
+_BEFORE_SCHEDULED = {"Pending", "PreScheduling", "Scheduling"}
+_SCHEDULED = {"Scheduled", "Running"}
+_ENDED = {"Finished", "Failed"}
+
+
+def gangs(
+    snapshot: Snapshot, namespace: str = "", selector: Selector = EVERYTHING, *, only_pending: bool = False
+) -> GangsReport:
+    """Return every gang: of a PodGroup, of a lightweight label, of pods' annotations.
+
+    Args:
+        snapshot: the cluster.
+        namespace: where the gangs are, empty for everywhere.
+        selector: which labels the PodGroup or a pending pod has.
+        only_pending: whether gangs without pending pods are left out.
+
+    """
+    tree = build(snapshot.topologies, snapshot.nodes)
+    wanted = [
+        gang
+        for gang in all_gangs(snapshot).values()
+        if (not namespace or gang.key.startswith(f"{namespace}/"))
+        and (gang.pending or not only_pending)
+        and (selector == EVERYTHING or has_labels(snapshot, gang, selector))
+    ]
+    waits = _answers(snapshot, wanted)
+    unread = visibility.unread(snapshot, "listing", namespace)
+    return GangsReport(
+        verdict="unknown" if unread else "yes",
+        basis=coverage.basis(snapshot),
+        warnings=(*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup"))),
+        items=tuple(_row(snapshot, gang, tree, waits.get(gang.key)) for gang in wanted),
+        message=could_not_be_read(unread) if unread else "",
+    )
+
+
+def _answers(snapshot: Snapshot, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
+    """Return by gang what `why-pending` answers for those that wait, each group computed once."""
+    waiting = {gang.key for gang in wanted if gang.pending}
+    cluster = cluster_of(snapshot)
+    found: dict[str, WhyReport] = {}
+    for subject in pending_subjects(snapshot):
+        if mine := waiting & {gang.key for gang in _tried(subject)}:
+            found |= dict.fromkeys(mine, why(snapshot, subject, brief=True, sharing=cluster))
+    return found
+
+
+def _tried(subject: Subject) -> tuple[Gang, ...]:
+    return subject.group.tried if isinstance(subject, GangSubject) else ()
+
+
+def _row(snapshot: Snapshot, gang: Gang, tree: Tree | NoTree, answer: WhyReport | None) -> GangRow:
+    group = snapshot.pod_groups.get(gang.key)
+    must = topology_requirements(gang.topology or (), tree).must_gather
+    cause = answer.cause.code if answer is not None and answer.cause is not None else None
+    return GangRow(
+        gang=gang.key,
+        gang_group=gang.group,
+        min_member=gang.minimum or 0,
+        pods=gang.children,
+        bound=gang.bound,
+        pending=len(gang.pending),
+        mode=gang.mode,
+        match_policy=gang.match_policy,
+        must_gather=must,
+        span={} if isinstance(tree, NoTree) else _span(gang.running, tree),
+        verdict=answer.verdict if answer is not None else "yes",
+        cause=cause,
+        waiting=sum(1 for pod in gang.pending if pod.nominated),
+        running=len(gang.running),
+        finished=len(gang.finished),
+        defined_by=gang.defined_by,
+        phase=group.phase if group is not None else "",
+        stale=_stale(gang, group.phase) if group is not None else None,
+        outside=0 if isinstance(tree, NoTree) else _outside(gang.running, tree, must),
+        hops=None if isinstance(tree, NoTree) else _hops(gang.running, tree),
+        created=group.created if group is not None else "",
+    )
+
+
+def _span(running: Iterable[RunningPod], tree: Tree) -> Mapping[str, int]:
+    """Return by layer how many domains the pods are in; nodes outside the tree are in none."""
+    used: dict[str, set[int]] = {layer: set() for layer in tree.layers}
+    for pod in running:
+        for index in tree.ancestors(tree.leaf.get(pod.node, -1)):
+            used.get(tree.domains[index].layer, set()).add(index)
+    return {layer: len(domains) for layer, domains in used.items() if domains}
+
+
+def _outside(running: Iterable[RunningPod], tree: Tree, layer: str) -> int:
+    """Return how many pods are not in the domain of that layer which has most of them."""
+    places = [_at(tree, pod.node, layer) for pod in running] if layer else []
+    used = Counter(place for place in places if place is not None)
+    return len(places) - max(used.values(), default=0)
+
+
+def _at(tree: Tree, node: str, layer: str) -> int | None:
+    above = tree.ancestors(tree.leaf.get(node, -1))
+    return next((index for index in above if tree.domains[index].layer == layer), None)
+
+
+def _hops(running: Iterable[RunningPod], tree: Tree) -> Hops | None:
+    """Return how far apart pods are whose names end with neighbouring numbers, None without any."""
+    numbered = sorted((int(found[1]), pod.node) for pod in running if (found := _NUMBER.search(pod.name)))
+    steps = [_distance(tree, one, other) for (_, one), (_, other) in pairwise(numbered)]
+    if not steps:
+        return None
+    far = len(tree.layers)
+    return Hops(len(steps), sum(1 for step in steps if step >= far), max(steps), round(sum(steps) / len(steps), 2))
+
+
+def _distance(tree: Tree, one: str, other: str) -> int:
+    """Return how many layers above the nodes their common domain is; the cluster's for a node outside the tree."""
+    if one == other:
+        return 0
+    above = set(tree.ancestors(tree.leaf.get(one, -1)))
+    shared = next((index for index in tree.ancestors(tree.leaf.get(other, -1)) if index in above), None)
+    return len(tree.layers) if shared is None else len(tree.layers) - tree.domains[shared].depth
+
+
+def _stale(gang: Gang, phase: str) -> StaleFault | None:
+    """Return what a PodGroup's phase does not know (coscheduling/controller/podgroup.go).
+
+    Finished and Failed are never left; one that was never written tells nothing.
+    """
+    least = gang.minimum or 0
+    if phase in _ENDED:
+        return "used-again" if gang.pending or gang.running else None
+    if phase in _SCHEDULED and gang.bound < least:
+        return "fewer-bound"
+    return "more-bound" if phase in _BEFORE_SCHEDULED and gang.bound >= least > 0 else None

@@ -1,0 +1,161 @@
+"""The cause of an attempt that fails: what is too small, or how many slots or nodes are missing."""
+
+from collections import Counter
+
+from kubectl_koord.diagnosis import evidence
+from kubectl_koord.diagnosis.obstacles import admission
+from kubectl_koord.engine.admission.prefilter import unknown_layer
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.placement import PlacementPlan
+from kubectl_koord.engine.reasons.claims import ClaimReason
+from kubectl_koord.engine.reasons.prefilter import PodRefusal
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.subjects import GangSubject, PodSubject, never_tried
+from kubectl_koord.model.pods import PendingPod, PodRequirements
+from kubectl_koord.reports.codes import CauseCode
+from kubectl_koord.reports.jobs.pending import Cause, Lack, PlanFailure
+from kubectl_koord.simulation.edits import wanting_room_alone
+from kubectl_koord.simulation.simulation import Simulation
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.refusals.claims import claim_obstacle, not_allocated
+from kubectl_koord.wording.refusals.prefilter import lacking
+
+
+def cause_of(simulation: Simulation, first: Attempt) -> Cause:
+    """Return why an attempt of the subject places no pod."""
+    return (
+        _refused(first)
+        or _plan_failure(simulation, first)
+        or _claims_unallocated(simulation, first)
+        or _without_room(simulation, first)
+    )
+
+
+def about_pods(code: CauseCode, message: str, pods: tuple[PendingPod, ...]) -> Cause:
+    """Return a cause that is about these pods."""
+    return Cause(code, message, tuple(pod.key for pod in pods))
+
+
+def _refused(first: Attempt) -> Cause | None:
+    """Return why the attempt, or a seat of its plan, fails whatever the nodes are; None where these decide."""
+    seat = first.failed_seat
+    refusal, pod = (first.prefilter, first.trigger.key) if seat is None else (seat.reason, seat.pod)
+    if isinstance(refusal, PodRefusal):
+        return Cause(refusal.code, sentences.no_node_asked(pod, lacking(refusal)), (pod,))
+    unasked = first.over_quota or first.prefilter
+    if unasked is not None:
+        return admission.cause(unasked)
+    unknown = unknown_layer(first.plan.requirements, first.plan.tree) if first.plan is not None else None
+    return admission.cause(unknown) if unknown is not None else None
+
+
+def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return why the plan cannot be carried out, None where none is made, or another trigger may make a better one."""
+    seat = first.failed_seat
+    if seat is None or not first.plan_fails:
+        return None
+    lack = lacking(seat.reason)
+    repeated = rules(simulation.snapshot.config.version).retries_failed_plans
+    message = sentences.plan_fails(seat.pod, seat.node, lack, repeated=repeated)
+    return PlanFailure("plan-not-executable", message, (seat.pod,), (Lack(seat.pod, seat.node, lack),))
+
+
+def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
+    """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
+    found = [reason for reason in first.rejections.values() if isinstance(reason, ClaimReason)]
+    if not found:
+        return None
+    lost = sorted(Counter(map(claim_obstacle, found)).items(), key=lambda item: (-item[1], item[0]))
+    message = not_allocated(lost, len(simulation.view.names()))
+    return about_pods(
+        "claims-unallocated", message, tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
+    )
+
+
+def _without_room(simulation: Simulation, first: Attempt) -> Cause:
+    plan = first.plan
+    is_indivisible = plan is not None and _is_indivisible(simulation, plan)
+    if not is_indivisible and _never_fits(simulation):
+        return _too_large(simulation, first)
+    return _short_of_slots(simulation, first, plan) if plan is not None else _short_of_nodes(simulation, first)
+
+
+def _is_indivisible(simulation: Simulation, plan: PlacementPlan) -> bool:
+    """Tell whether slots are enough, and it is the number of pods that podCountMultiple does not divide."""
+    slots, raw = _best(plan)
+    enough = slots >= plan.desired
+    return enough or (raw >= plan.desired and not evidence.is_multiple(simulation, plan.tree))
+
+
+def _best(plan: PlacementPlan) -> tuple[int, int]:
+    """Return the most slots of a domain of the start set, and the most before rounding."""
+    return max(plan.offered, default=0), max((plan.raw[index] for index in plan.start), default=0)
+
+
+def _never_fits(simulation: Simulation) -> bool:
+    """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
+    empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
+    return not any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
+
+
+def _too_large(simulation: Simulation, first: Attempt) -> Cause:
+    pods = simulation.subject.pending
+    is_planned = first.plan is not None
+    never = never_tried(simulation.subject, simulation.snapshot) if not is_planned else ()  # a plan has a slot for each
+    layer = simulation.must_gather if is_planned else ""
+    message = sentences.never_fits(len(pods) - len(never), first.trigger.requirements.requests, layer)
+    return about_pods("never-fits", message, pods)
+
+
+def _short_of_slots(simulation: Simulation, first: Attempt, plan: PlacementPlan) -> Cause:
+    pods = simulation.subject.pending
+    if first.failed_seat is not None:
+        failing = first.failed_seat.pod
+        return Cause("insufficient-slots", sentences.planned_node_refuses(failing), (failing,))
+    best, raw = _best(plan)
+    if _is_indivisible(simulation, plan):
+        message = sentences.indivisible(len(pods), simulation.multiples, raw)
+        return about_pods("multiple-mismatch", message, pods)
+    excluded = evidence.other_than_room(first)
+    message = sentences.too_few_slots(len(pods), simulation.must_gather, best, raw, excluded)
+    return about_pods("insufficient-slots", message, pods)
+
+
+def _short_of_nodes(simulation: Simulation, first: Attempt) -> Cause:
+    subject = simulation.subject
+    if first.failed_seat is not None:
+        seat = first.failed_seat
+        return Cause("no-feasible-node", sentences.not_reserved(seat.pod, seat.node, lacking(seat.reason)), (seat.pod,))
+    if first.aborted:
+        message = sentences.given_up(first.trigger.key, first.aborted)
+        return Cause("no-feasible-node", message, (first.trigger.key,))
+    refused = _fits_nowhere(simulation, first)
+    if refused is not None:
+        name = "" if isinstance(subject, PodSubject) else refused.key
+        reasons = evidence.asked(simulation, refused).reasons
+        message = sentences.no_node_fits(name, refused.requirements.requests, reasons)
+        return Cause("no-feasible-node", message, (refused.key,))
+    each = first.trigger.requirements.requests
+    placed = sum(len(pods) for pods in first.waiting.values())
+    number = len(subject.pending)
+    if isinstance(subject, GangSubject) and subject.group.is_satisfied():
+        return about_pods("insufficient-capacity", sentences.some_fit(placed, number, each), first.left)
+    minimum = subject.group.minimum if isinstance(subject, GangSubject) else 1
+    return about_pods("insufficient-capacity", sentences.too_few_fit(placed, number, minimum, each), first.left)
+
+
+def _fits_nowhere(simulation: Simulation, first: Attempt) -> PendingPod | None:
+    """Return a member that no node takes as things are, None where each is taken by some.
+
+    One that asks for the company of other pods is judged only where no pod was placed: members may be that company.
+    """
+    if not first.waiting:
+        return first.trigger
+    placed = {pod.requirements for pods in first.waiting.values() for pod in pods}
+    kinds: dict[PodRequirements, PendingPod] = {}
+    for pod in first.left:
+        kinds.setdefault(pod.requirements, pod)
+    judged = (
+        pod for requirements, pod in kinds.items() if requirements not in placed and not requirements.pod_affinity
+    )
+    return next((pod for pod in judged if not evidence.asked(simulation, pod).counts), None)

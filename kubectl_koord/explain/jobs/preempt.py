@@ -1,0 +1,235 @@
+"""Which pods job preemption would kill, attempt by attempt, and whether that helps."""
+
+from collections.abc import Iterable
+
+from msgspec import structs
+
+from kubectl_koord.diagnosis import coverage, disruption, visibility
+from kubectl_koord.diagnosis.obstacles import admission, victims
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.preemption.preempt import Preemption
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.moments import between
+from kubectl_koord.reports.codes import CauseCode, ReasonCode
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
+from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
+from kubectl_koord.wording.answers import preemption as sentences
+from kubectl_koord.wording.answers.pending import depends_on
+from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.reservations import once_placed
+
+_FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
+
+
+def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
+    """Return what job preemption would do for the subject in its next attempts."""
+    simulation = simulate(snapshot, subject)
+    missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))
+    warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
+    if not subject.pending:
+        return _nobody_pending(simulation, warnings)
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    if blockers:
+        cause = admission.cause(blockers[0])
+        verdict: Verdict = "unknown" if is_open(blockers[0]) else "no"
+        helps = None if verdict == "unknown" else False
+        return _idle(simulation, warnings, cause.code, cause.message, verdict=verdict, helps=helps)
+    blind = visibility.unread_for(subject, snapshot)
+    if blind:
+        return _idle(simulation, warnings, None, could_not_be_read(blind), verdict="unknown")
+    if not snapshot.config.preemption:
+        return _idle(simulation, warnings, "preemption-disabled", sentences.DISABLED, verdict="no", helps=False)
+    outcomes = open_outcomes(simulation)
+    if _is_one_by_one(simulation, outcomes):
+        return _idle(simulation, warnings, None, sentences.EACH_POD_ALONE, verdict="unknown")
+    return _from_outcomes(simulation, outcomes, warnings)
+
+
+def _nobody_pending(simulation: Simulation, warnings: tuple[Notice, ...]) -> PreemptReport:
+    unread = visibility.unread_members(simulation.subject, simulation.snapshot)
+    if unread:
+        return _idle(simulation, warnings, None, could_not_be_read(unread), verdict="unknown")
+    return _idle(simulation, warnings, "no-pending-pods", sentences.NO_PENDING_PODS, verdict="yes")
+
+
+def _is_one_by_one(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> bool:
+    """Tell whether several pods would preempt, each for itself: those of a gang that was satisfied once."""
+    subject = simulation.subject
+    if isinstance(subject, PodSubject) or not subject.group.is_satisfied() or len(subject.pending) == 1:
+        return False
+    return any(
+        not outcome.placed_at_once and (outcome.last is None or outcome.last.reason not in _FOR_EACH or outcome.rounds)
+        for outcome in outcomes
+    )
+
+
+def _idle(
+    simulation: Simulation,
+    warnings: tuple[Notice, ...],
+    reason: ReasonCode | CauseCode | None,
+    message: str,
+    *,
+    verdict: Verdict,
+    helps: bool | None = None,
+) -> PreemptReport:
+    return PreemptReport(
+        verdict=verdict,
+        basis=coverage.basis(simulation.snapshot),
+        warnings=warnings,
+        gang=simulation.subject.key,
+        gang_group=tuple(simulation.subject.gangs),
+        priority=_priority(simulation),
+        eligible=False,
+        reason=reason,
+        helps=helps,
+        victims=(),
+        broken_gangs=(),
+        nominations={},
+        rounds=(),
+        message=sentences.no_attempt(simulation.subject.key, message, certain=verdict != "unknown"),
+    )
+
+
+def _priority(simulation: Simulation) -> int | None:
+    return max((pod.priority for pod in simulation.subject.pending), default=None)
+
+
+def _from_outcomes(
+    simulation: Simulation, outcomes: tuple[Outcome, ...], warnings: tuple[Notice, ...]
+) -> PreemptReport:
+    described = _distinct([_describe(simulation, outcome) for outcome in outcomes])
+    likeliest, outcome = described[0], outcomes[0]
+    unevaluated = coverage.not_evaluated(simulation.subject, simulation.snapshot)
+    verdicts = {outcome.verdict for outcome in described}
+    verdict: Verdict = likeliest.verdict if len(verdicts) == 1 else "unknown"
+    if unevaluated and (verdict == "yes" or any(item.may_admit for item in unevaluated)):
+        verdict = "unknown"
+        warnings = (*warnings, Notice("not-evaluated", depends_on(unevaluated)))
+    first = outcome.rounds[0] if outcome.rounds else outcome.last
+    return PreemptReport(
+        verdict=verdict,
+        basis=coverage.basis(simulation.snapshot),
+        warnings=(*warnings, *_warnings(simulation, outcomes)),
+        gang=simulation.subject.key,
+        gang_group=tuple(simulation.subject.gangs),
+        priority=_priority(simulation),
+        eligible=first.eligible if first is not None else True,
+        reason=likeliest.reason,
+        helps=likeliest.helps if len(verdicts) == 1 and not unevaluated else None,
+        victims=likeliest.victims,
+        broken_gangs=likeliest.broken_gangs,
+        nominations=likeliest.nominations,
+        rounds=likeliest.rounds,
+        message=_message(simulation, outcome, verdict),
+        alternatives=tuple(described) if len(described) > 1 else (),
+        refusing_quota="" if outcome.placed_at_once or outcome.runs else _refusing_quota(outcome),
+    )
+
+
+def _distinct(described: list[PreemptAlternative]) -> list[PreemptAlternative]:
+    """Return the outcomes that differ in more than in which pod was tried first."""
+    distinct: list[PreemptAlternative] = []
+    for outcome in described:
+        if not any(structs.replace(outcome, when=other.when) == other for other in distinct):
+            distinct.append(outcome)
+    return distinct
+
+
+def _describe(simulation: Simulation, outcome: Outcome) -> PreemptAlternative:
+    reason: ReasonCode | CauseCode | None = "not-needed" if outcome.placed_at_once else None
+    helps = None if outcome.placed_at_once else outcome.runs
+    if not outcome.placed_at_once and not outcome.rounds and outcome.last is not None:
+        reason = outcome.last.reason or "no-victims"
+    verdict: Verdict = "yes" if outcome.placed_at_once or outcome.runs else "no"
+    if outcome.runs is None:
+        verdict = "unknown"
+    if outcome.plan_fails and (verdict == "unknown" or reason):
+        reason = "plan-not-executable"
+    if reason == "terminating-victim":
+        verdict, helps = _once_gone(simulation)
+    wasted = outcome.runs is False
+    rounds = tuple(
+        Round(_victims(simulation, preemption, wasted=wasted), dict(preemption.nominations))
+        for preemption in outcome.rounds
+    )
+    return PreemptAlternative(
+        when=once_placed(outcome.landing, sentences.tried_first(outcome.trigger.key)),
+        verdict=verdict,
+        victims=rounds[0].victims if rounds else (),
+        nominations=rounds[0].nominations if rounds else {},
+        rounds=rounds,
+        helps=helps,
+        reason=reason,
+        broken_gangs=disruption.broken_gangs(simulation.snapshot, outcome.killed),
+    )
+
+
+def _once_gone(simulation: Simulation) -> tuple[Verdict, bool]:
+    """Return verdict and help as they will be when the victims that still terminate are gone."""
+    dying = [pod for pods in simulation.snapshot.running.values() for pod in pods if pod.terminating and pod.preempted]
+    later = open_outcomes(simulation, simulation.view.without(dying))
+    runs = all(outcome.placed_at_once or outcome.runs for outcome in later)
+    return ("yes" if runs else "no"), runs
+
+
+def _victims(simulation: Simulation, preemption: Preemption, *, wasted: bool) -> tuple[Victim, ...]:
+    spent: dict[str, int] = {}
+    return tuple(
+        Victim(
+            pod=pod.key,
+            node=pod.node,
+            priority=pod.priority,
+            gang=pod.gang or None,
+            owner=pod.owner or None,
+            age_seconds=_age(simulation.snapshot.moment, pod.created),
+            pod_disruption_budget=disruption.budget_hit(simulation.snapshot.budgets, pod, spent),
+            domain=simulation.tree.above(pod.node),
+            wasted=wasted,
+        )
+        for pod in sorted(preemption.victims, key=lambda pod: (pod.node, pod.key))
+    )
+
+
+def _age(moment: str, created: str) -> int | None:
+    age = between(created, moment)
+    return None if age is None else int(age.total_seconds())
+
+
+def _warnings(simulation: Simulation, outcomes: tuple[Outcome, ...]) -> Iterable[Notice]:
+    killed = {victim.key: victim for outcome in outcomes for victim in outcome.killed}
+    spent: dict[str, int] = {}
+    covered = {
+        hit.name: hit.violated
+        for victim in killed.values()
+        if (hit := disruption.budget_hit(simulation.snapshot.budgets, victim, spent)) is not None
+    }
+    if covered:
+        broken = [name for name, violated in covered.items() if violated]
+        yield Notice("ignores-budgets", sentences.ignores_budgets(list(covered), broken))
+    wasted = [outcome for outcome in outcomes if outcome.runs is False and outcome.rounds]
+    if wasted:
+        yield Notice("wasted-victims", sentences.wasted(_refusing_quota(wasted[0])))
+    yield from victims.notices(simulation, outcomes)
+    if len({pod.never_preempts for pod in simulation.subject.pending}) > 1:
+        yield Notice("mixed-policies", sentences.MIXED_POLICIES)
+
+
+def _message(simulation: Simulation, outcome: Outcome, verdict: Verdict) -> str:
+    name = simulation.subject.key
+    if verdict == "unknown":
+        return sentences.cannot_tell(name)
+    if outcome.placed_at_once:
+        return sentences.not_needed(name)
+    if not outcome.rounds:
+        last = outcome.last.reason if outcome.last is not None else None
+        reason = "plan-not-executable" if outcome.plan_fails else last
+        return sentences.no_victims(name, reason, _refusing_quota(outcome))
+    return sentences.preempts(name, len(outcome.killed), len(outcome.rounds), runs=bool(outcome.runs))
+
+
+def _refusing_quota(outcome: Outcome) -> str:
+    refusal = outcome.first.over_quota
+    return refusal.path[0] if refusal is not None else ""

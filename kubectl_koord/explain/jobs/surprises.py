@@ -1,0 +1,34 @@
+"""What surprises beside an answer: books that do not add up, victims in vain, jobs at the same place."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+from kubectl_koord.diagnosis import contention
+from kubectl_koord.diagnosis.obstacles import bookings, victims
+from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.reports.common import Notice, Verdict
+from kubectl_koord.simulation.simulation import Simulation, every_outcome
+from kubectl_koord.wording.answers import pending as sentences
+
+_MOST_OUTCOMES = 8
+
+
+def notices(simulation: Simulation, outcomes: tuple[Outcome, ...], verdict: Verdict) -> Iterator[Notice]:
+    """Yield what is not expected of the books, of preemption where it may come, and of jobs beside the subject."""
+    yield from bookings.notices(simulation, outcomes)
+    if verdict != "yes" and simulation.snapshot.config.preemption:
+        yield from victims.notices(simulation, islice(every_outcome(simulation, most_rounds=1), _MOST_OUTCOMES))
+    yield from _contended(simulation, outcomes[0].first)
+
+
+def _contended(simulation: Simulation, first: Attempt) -> Iterator[Notice]:
+    """Yield which jobs want the place that the subject would have, or what becomes free for it."""
+    if first.placement is None:
+        before = [other.key for other in contention.higher_priority_jobs(simulation)]
+        if before:
+            yield Notice("contended", sentences.goes_first(before))
+        return
+    others = contention.equals(simulation, first.placement)
+    if others:
+        yield Notice("contended", sentences.same_place(others))

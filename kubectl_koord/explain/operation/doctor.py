@@ -1,0 +1,56 @@
+"""What is wrong with a cluster: the findings of every area, the worst first."""
+
+from collections.abc import Iterable, Mapping
+
+from kubectl_koord.diagnosis import coverage
+from kubectl_koord.diagnosis.doctor.access import of_access
+from kubectl_koord.diagnosis.doctor.configuration import of_configuration
+from kubectl_koord.diagnosis.doctor.devices import of_devices
+from kubectl_koord.diagnosis.doctor.gangs import of_gangs
+from kubectl_koord.diagnosis.doctor.installation import of_installation
+from kubectl_koord.diagnosis.doctor.quotas import of_quotas
+from kubectl_koord.diagnosis.doctor.topology import of_topology
+from kubectl_koord.engine.gangs import all_gangs
+from kubectl_koord.engine.tree import build
+from kubectl_koord.model.installation import Right
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.operation.doctor import DoctorReport, Finding
+
+_SEVERITIES = ("error", "warning", "info")
+_DECISIVE = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
+
+
+def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None) -> DoctorReport:
+    """Return everything that is found wrong.
+
+    Args:
+        snapshot: the cluster, with its installation.
+        rights: by kind what must be allowed to read it, and which commands do.
+
+    """
+    tree = build(snapshot.topologies, snapshot.nodes)
+    findings = (
+        *of_installation(snapshot),
+        *of_configuration(snapshot),
+        *of_topology(snapshot, tree),
+        *of_devices(snapshot),
+        *of_gangs(snapshot, tree),
+        *of_quotas(snapshot),
+        *of_access(snapshot, rights or {}),
+    )
+    return DoctorReport(
+        verdict=_verdict(snapshot, findings),
+        basis=coverage.basis(snapshot),
+        warnings=(*coverage.general(snapshot), *coverage.absent(snapshot, _DECISIVE)),
+        findings=tuple(sorted(findings, key=lambda finding: _SEVERITIES.index(finding.severity))),
+        nodes=len(snapshot.nodes),
+        gangs=len(all_gangs(snapshot)),
+    )
+
+
+def _verdict(snapshot: Snapshot, findings: Iterable[Finding]) -> Verdict:
+    """Return no where something is broken, and unknown where it may be: what was refused may hide an error."""
+    if any(finding.severity == "error" for finding in findings):
+        return "no"
+    return "yes" if all(gap.code == "not-in-input" for gap in snapshot.gaps) else "unknown"

@@ -1,0 +1,1 @@
+"""Pages about what there is: domains, nodes, devices and quotas."""

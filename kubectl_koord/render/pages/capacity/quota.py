@@ -1,0 +1,203 @@
+"""The page of `quota`: what is held back, the tree of one resource, then what is wrong."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Style, Table, Tree, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.capacity.quota import Headroom, QuotaPod, QuotaRow, QuotaTreeReport, Share
+from kubectl_koord.wording import quotas
+from kubectl_koord.wording.pages.capacity import quota as sentences
+from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.words import resource_name
+
+_TREE = (
+    Column("QUOTA"),
+    Column("MIN", right=True),
+    Column("USED", right=True),
+    Column("RUNTIME", right=True),
+    Column("MAX", right=True),
+    Column("REQUEST", right=True, goes=4),
+    Column("WEIGHT", right=True, goes=1),
+    Column("LENT", right=True, goes=3),
+    Column("BORROWED", right=True, goes=3),
+    Column("NOTES", goes=2),
+)
+_OF_ONE = (
+    Column("RESOURCE"),
+    Column("MIN", right=True),
+    Column("USED", right=True),
+    Column("RUNTIME", right=True),
+    Column("MAX", right=True),
+    Column("REQUEST", right=True),
+    Column("WEIGHT", right=True, goes=1),
+    Column("LENT", right=True, goes=2),
+    Column("BORROWED", right=True, goes=2),
+)
+_PODS = (
+    Column("POD"),
+    Column("REQUESTS"),
+    Column("PRIORITY", right=True, goes=2),
+    Column("NODE", goes=1),
+    Column("LACKS", flow="wrap"),
+)
+_LEVELS = (
+    Column("QUOTA"),
+    Column("RESOURCE"),
+    Column("USED", right=True),
+    Column("LIMIT", right=True),
+    Column("ROOM FOR PODS", right=True),
+    Column("NOTES", goes=1),
+)
+_STYLES: Mapping[str, Style] = {"error": "bad", "warning": "warn", "info": "dim"}
+
+
+def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    style = VERDICT_STYLE["unknown"] if report.verdict == "unknown" else "bold"
+    page: list[Block] = [Line(report.message, style)]
+    held, rest = parted(report.held_back, shown.few)
+    page += [Line(quotas.held(one), "bad") for one in held]
+    page += [more_line(quotas.more_quotas(len(rest)))] if rest else []
+    if report.headroom is not None:
+        page += [Gap(), *_headroom(report.headroom)]
+    if report.quotas:
+        page += [Gap(), *_tree(report, shown)]
+    asked = next((quota for quota in report.quotas if quota.name == report.asked), None)
+    if asked is not None:
+        page += [Gap(), slim(Table(_OF_ONE, tuple(_of_one(asked)), indent=0))]
+    page += _lending(report, shown)
+    if report.pods:
+        page += [Gap(), *_pods(report.pods, shown)]
+    if report.findings:
+        page += [Gap(), *_findings(report, shown)]
+    if report.over_use is not None:
+        page += [Gap(), Line(report.over_use.message, "warn" if report.over_use.on else "dim")]
+        page += [Line(sentences.evicts(one, on=report.over_use.on), "warn") for one in report.over_use.evicts]
+    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+
+
+def _headroom(headroom: Headroom) -> Iterator[Block]:
+    style = VERDICT_STYLE["unknown" if headroom.admits is None else "yes" if headroom.admits == headroom.pods else "no"]
+    yield Line(headroom.message, style)
+    if headroom.chain:
+        rows = tuple(
+            Row(
+                (
+                    level.quota,
+                    resource_name(level.resource) if level.resource else "",
+                    quotas.counted(level.resource, level.used) if level.resource else "",
+                    quotas.counted(level.resource, level.limit) if level.resource else "",
+                    "" if level.members is None else str(level.members),
+                    "" if level.checked else sentences.NOT_CHECKED,
+                )
+            )
+            for level in headroom.chain
+        )
+        yield Line(sentences.HEADROOM)
+        yield slim(Table(_LEVELS, rows))
+
+
+def _tree(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    rows = [quota for quota in report.quotas if not quota.built_in or quota.depth == 0 or quota.used or quota.request]
+    first, rest = parted(rows, shown.lines)
+    yield Line(sentences.counted(report), "dim")
+    yield slim(Tree(_TREE, tuple(_quota(quota, report) for quota in first)))
+    if rest:
+        yield more_line(quotas.more_quotas(len(rest)))
+
+
+def _quota(quota: QuotaRow, report: QuotaTreeReport) -> Row:
+    resource = report.resource
+    most = quota.max if not quota.built_in else quota.total or {}
+    held = any(one.quota == quota.name for one in report.held_back)
+    cells = (
+        quota.name,
+        _cell(quota.min, resource),
+        _cell(quota.used, resource),
+        _cell(quota.runtime, resource),
+        _cell(most, resource),
+        _cell(quota.request, resource),
+        _cell(quota.shared_weight, resource) if not quota.built_in else "",
+        _share(quota.lent, resource),
+        _share(quota.borrowed, resource),
+        sentences.notes(quota),
+    )
+    return Row(cells, "bad" if held or quota.fault else "dim" if quota.built_in else "", depth=quota.depth)
+
+
+def _of_one(quota: QuotaRow) -> Iterator[Row]:
+    for resource in sorted({*quota.max, *quota.min, *(quota.request or ())}):
+        yield Row(
+            (
+                resource_name(resource),
+                _cell(quota.min, resource),
+                _cell(quota.used, resource),
+                _cell(quota.runtime, resource),
+                _cell(quota.max, resource) if not quota.built_in else "",
+                _cell(quota.request, resource),
+                _cell(quota.shared_weight, resource) if not quota.built_in else "",
+                _share(quota.lent, resource),
+                _share(quota.borrowed, resource),
+            )
+        )
+
+
+def _cell(amounts: Mapping[str, str] | None, resource: str) -> str:
+    return quotas.counted(resource, amounts[resource]) if amounts and resource in amounts else ""
+
+
+def _share(shares: tuple[Share, ...], resource: str) -> str:
+    found = next((share for share in shares if share.resource == resource), None)
+    return "" if found is None else ("" if found.exact else "<= ") + quotas.counted(resource, found.amount)
+
+
+def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    """Yield who lends to whom, of the resource that is counted, or of every one of the quota that was asked for."""
+    said = [
+        quotas.lent(quota.name, share)
+        for quota in report.quotas
+        for share in quota.lent
+        if (quota.name == report.asked if report.asked else share.resource == report.resource)
+    ]
+    said += [
+        quotas.borrowed(quota.name, share)
+        for quota in report.quotas
+        for share in quota.borrowed
+        if quota.name == report.asked
+    ]
+    first, rest = parted(said, shown.few)
+    if first:
+        yield Gap()
+    yield from map(Line, first)
+    if rest:
+        yield more_line(more(len(rest)))
+
+
+def _pods(pods: tuple[QuotaPod, ...], shown: Shown) -> Iterator[Block]:
+    ordered = sorted(pods, key=lambda pod: not pod.lacks)
+    first, rest = parted(ordered, shown.rows)
+    rows = tuple(
+        Row(
+            (
+                pod.pod,
+                ", ".join(quotas.spelled_amount(name, amount) for name, amount in pod.requests.items()),
+                str(pod.priority),
+                pod.node,
+                pod.lacks,
+            ),
+            "bad" if pod.lacks else "",
+        )
+        for pod in first
+    )
+    yield slim(Table(_PODS, rows, indent=0))
+    if rest:
+        yield more_line(more(len(rest), "pods"))
+
+
+def _findings(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.findings, shown.few)
+    yield Line(sentences.FINDINGS, "bold")
+    yield from (Line(sentences.finding(one), _STYLES[one.severity], indent=2) for one in first)
+    if rest:
+        yield more_line(sentences.more_findings(len(rest)))

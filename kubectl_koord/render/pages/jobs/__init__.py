@@ -1,0 +1,1 @@
+"""Pages about jobs: those that wait, preempt, were preempted, or are to come."""

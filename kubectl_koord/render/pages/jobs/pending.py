@@ -1,0 +1,215 @@
+"""The page of `why-pending` without a name: what waits, by cause, the oldest first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.shown import Shown, folded, parted
+from kubectl_koord.reports.codes import OF_GAP
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.jobs.pending import CauseGroup, PendingGangsReport, WhyReport
+from kubectl_koord.wording import quotas
+from kubectl_koord.wording.ages import age_at
+from kubectl_koord.wording.pages.common import beyond_limit, more
+from kubectl_koord.wording.pages.jobs import pending as sentences
+from kubectl_koord.wording.pages.jobs import why
+from kubectl_koord.wording.words import count
+
+_COLUMNS = (
+    Column("CAUSE / GANG"),
+    Column("PODS", right=True, goes=3),
+    Column("WAITING FOR", goes=2),
+    Column("AGE", right=True, goes=1),
+    Column("WHY", flow="wrap"),
+)
+_FLAT = (
+    Column("GANG"),
+    Column("CAUSE"),
+    *_COLUMNS[1:4],
+    Column("MIN MEMBER", right=True, wide=True),
+    Column("BOUND", right=True, wide=True),
+    Column("MUST GATHER", wide=True),
+    Column("SLOTS", right=True, wide=True),
+    _COLUMNS[4],
+)
+_FEWEST_CAUSES = 10
+_USUAL_WIDTH = 80
+# What makes the scheduler do something else than was asked for comes first; then what concerns most gangs.
+_LOUD = ("topology-spec-unreadable", "groups-unreadable", "foreign-gang-marker", "satisfied-by-earlier-pods")
+_OF_THE_INPUT = {*OF_GAP.values(), "assumed-config", "kind-not-in-input", "lease-missing"}
+_OF_SLOTS = {"slots-not-shown", "slots-incomplete"}  # which lists do not show
+
+
+def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -> list[Block]:
+    """Return the page: the causes, and below each its gangs, the oldest first; or all gangs in their order."""
+    head: list[Block] = [Line(sentences.headline(report), "bold")]
+    if report.message:
+        head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
+    tail = [
+        *_contending(report, shown),
+        *_held_back(report, shown),
+        *_warnings(report, shown),
+        Gap(),
+        basis_line(report.basis),
+    ]
+    if not report.items:
+        return [*head, *tail]
+    hint = Line(sentences.DETAILS, "dim")
+    if columns != USUAL:
+        return [*head, Gap(), *_flat(report, columns, shown), Gap(), hint, *tail]
+    tail = [Gap(), hint, *tail]
+    lines = len(report.causes) + len(report.items)
+    if shown.lines is not None:
+        around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
+        lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
+    return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, lines)))), *tail]
+
+
+def _flat(report: PendingGangsReport, columns: Columns, shown: Shown) -> Iterator[Block]:
+    items, rest = parted(report.items[: columns.most], shown.lines)
+    yield slim(Table(_FLAT, tuple(_flat_row(item, report) for item in items), indent=0, main=True))
+    if rest:
+        yield more_line(more(len(rest)))
+    if columns.most is not None and columns.most < len(report.items):
+        yield more_line(beyond_limit(len(report.items) - columns.most))
+
+
+def _flat_row(item: WhyReport, report: PendingGangsReport) -> Row:
+    name, pods, waiting_for, age, why_so = _row(item, report).cells
+    best = max((row.offer_slots for row in item.domains), default=0)
+    cells = (
+        name,
+        sentences.cause_or_verdict(_code(item), item.verdict),
+        pods,
+        waiting_for,
+        age,
+        str(item.min_member),
+        str(item.bound_pods),
+        item.must_gather or "",
+        f"{best}/{item.desired_offer_slot}" if item.domains else "",
+        why_so,
+    )
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict])
+
+
+def _height(block: Block, shown: Shown) -> int:
+    """Return how many lines a sentence takes on a terminal of the usual width."""
+    return 1 + len(folded(block.text, shown.few)) // (_USUAL_WIDTH - 10) if isinstance(block, Line) else 1
+
+
+def _rows(report: PendingGangsReport, lines: int) -> Iterator[Row]:
+    """Yield a row per cause, and of its gangs as many as there is room for."""
+    causes = report.causes if len(report.causes) <= lines else report.causes[: lines - 1]
+    unnamed = len(report.causes) - len(causes)
+    left = lines - len(causes) - (1 if unnamed else 0)
+    room = _shared_out([len(group.gangs) for group in causes], left)
+    for group, height in zip(causes, room, strict=True):
+        items = _of(group, report)
+        shown = items if height == len(items) else items[: max(height - 1, 0)]
+        rest = len(items) - len(shown)
+        yield _cause_row(group, report, alone=not shown)
+        yield from (_row(item, report) for item in shown)
+        if rest and shown:
+            yield Row((more(rest), "", "", "", ""), "dim", depth=1, across=True)
+    if unnamed:
+        yield Row((more(unnamed, "causes"), "", "", "", ""), "dim", across=True)
+
+
+def _shared_out(sizes: Sequence[int], lines: int) -> list[int]:
+    """Return how many lines each list gets: as many for each as for the others, one more for the first of them.
+
+    A list in fewer lines than it has items needs the last of them to say how many more there are:
+    one line alone would say nothing of several.
+    """
+    share = next(share for share in range(lines, -1, -1) if sum(_cut(size, share) for size in sizes) <= lines)
+    heights = [_cut(size, share) for size in sizes]
+    left = lines - sum(heights)
+    for index, size in enumerate(sizes):
+        extra = _cut(size, share + 1) - heights[index]
+        if extra <= left:
+            heights[index] += extra
+            left -= extra
+    return heights
+
+
+def _cut(size: int, lines: int) -> int:
+    """Return how many of the lines a list of that size uses."""
+    used = min(size, lines)
+    return 0 if used == 1 < size else used
+
+
+def _warnings(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    """Yield what is odd about all, and each kind of warning about gangs once, with the gangs that it is about."""
+    of_all = {notice.code for notice in report.warnings} | _OF_THE_INPUT | _OF_SLOTS
+    found: dict[str, dict[str, Notice]] = {}
+    for item in report.items:
+        for notice in item.warnings:
+            if notice.code not in of_all:
+                found.setdefault(notice.code, {}).setdefault(item.gang, notice)
+    ranked = sorted(found, key=lambda code: (_LOUD.index(code) if code in _LOUD else len(_LOUD), -len(found[code])))
+    first, rest = parted(ranked, shown.few)
+    yield from warning_lines([*report.warnings, *(_merged(found[code]) for code in first)])
+    if rest:
+        yield Line(sentences.more_kinds_of_warnings(len(rest)), "warn")
+
+
+def _merged(found: Mapping[str, Notice]) -> Notice:
+    """Return the first gang's warning, with the names of the others."""
+    gang, *others = found
+    notice = found[gang]
+    return Notice(notice.code, sentences.of_gangs(notice, gang, others))
+
+
+def _cause_row(group: CauseGroup, report: PendingGangsReport, *, alone: bool) -> Row:
+    lone = sum(1 for item in _of(group, report) if item.lone_pod)
+    cells = (
+        sentences.cause_or_verdict(group.code, group.verdict),
+        str(group.pods),
+        group.waiting_for,
+        age_at(group.oldest, report.basis.moment),
+        sentences.gangs_and_pods(len(group.gangs) - lone, lone) if alone or len(group.gangs) > 1 else "",
+    )
+    return Row(cells, "bold" if group.verdict == "no" else VERDICT_STYLE[group.verdict])
+
+
+def _of(group: CauseGroup, report: PendingGangsReport) -> list[WhyReport]:
+    """Return the reports that a cause holds, the oldest first."""
+    items = (item for item in report.items if (item.verdict, _code(item)) == (group.verdict, group.code))
+    return sorted(items, key=lambda item: (item.waiting_since, item.gang))
+
+
+def _code(item: WhyReport) -> str:
+    return item.cause.code if item.cause and item.verdict != "yes" else ""
+
+
+def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.contending, shown.few)
+    if first:
+        yield Gap()
+    for one in first:
+        yield Line(sentences.contention(one), "warn")
+    if rest:
+        yield Line(sentences.more_contention(len(rest)), "warn")
+
+
+def _held_back(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
+    first, rest = parted(report.held_back, shown.few)
+    if first:
+        yield Gap()
+    for one in first:
+        yield Line(quotas.held(one), "warn")
+    if rest:
+        yield Line(quotas.more_quotas(len(rest)), "warn")
+
+
+def _row(item: WhyReport, report: PendingGangsReport) -> Row:
+    others = sum(1 for gang in item.gang_group if gang != item.gang)
+    name = f"pod/{item.gang}" if item.lone_pod else item.gang
+    cells = (
+        f"{name} (+{count(others, 'gang')})" if others else name,
+        str(len(item.pending_pods)),
+        item.waiting_for,
+        age_at(item.waiting_since, report.basis.moment),
+        why.place(item) if item.verdict == "yes" and not item.cause else why.reason(item),
+    )
+    return Row(cells, "" if item.verdict == "no" else VERDICT_STYLE[item.verdict], depth=1)

@@ -1,0 +1,114 @@
+"""The page of `preempt GANG --dry-run`: the victims, attempt by attempt, and whether preemption helps."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import groupby
+
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, outcome_lines, warning_lines
+from kubectl_koord.render.pages.capacity.nodes import by_node
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.disruption import BrokenGang
+from kubectl_koord.reports.jobs.preemption import PreemptReport, Round, Victim
+from kubectl_koord.wording.ages import spelled
+from kubectl_koord.wording.pages.common import NEXT_STEPS, more
+from kubectl_koord.wording.pages.jobs import preempt as sentences
+from kubectl_koord.wording.words import command
+
+
+def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
+    for index, attempt in enumerate(_attempts(report), 1):
+        page += [Gap(), *_attempt(attempt, sentences.attempt(index, len(attempt.victims)), report.gang, shown)]
+    if report.broken_gangs:
+        page += [Gap(), *broken(report.broken_gangs)]
+    page += [block for line in _wasted(report) for block in (Gap(), line)]
+    page += outcome_lines([sentences.alternative(each, report.gang) for each in report.alternatives], shown)
+    page += [Gap(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
+    facts = sentences.priority(report.priority)
+    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
+
+
+def _attempts(report: PreemptReport) -> Sequence[Round]:
+    if report.rounds or not (report.victims or report.nominations):
+        return report.rounds
+    return (Round(report.victims, report.nominations),)
+
+
+def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Block]:
+    yield Line(title, "bold")
+    if attempt.victims:
+        yield from victims(attempt.victims, shown)
+    if attempt.nominations:
+        yield Gap()
+        yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
+
+
+def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
+    """Yield the pods that would be preempted, by domain."""
+    ordered = sorted(killed, key=lambda victim: (victim.domain, victim.node, victim.pod))
+    first, rest = parted(ordered, shown.lines)
+    columns = (
+        Column("VICTIM"),
+        Column("NODE", goes=4),
+        Column("PRIORITY", right=True, goes=2),
+        Column("BELONGS TO", goes=3),
+        Column("AGE", right=True, goes=1),
+        Column("BUDGET"),
+        Column("NOTE"),
+    )
+    rows: list[Row] = []
+    for domain, group in groupby(first, lambda victim: victim.domain):
+        rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
+        rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
+    yield slim(Tree(columns, tuple(rows), indent=2))
+    if rest:
+        yield more_line(more(len(rest), "victims"))
+    answers: dict[str, list[str]] = {}
+    for victim in ordered:
+        if victim.eviction:
+            answers.setdefault(victim.eviction, []).append(victim.pod)
+    for answer, pods in answers.items():
+        yield Line(sentences.eviction(pods, answer), indent=2)
+
+
+def _victim(victim: Victim, depth: int) -> Row:
+    cells = (
+        victim.pod,
+        victim.node,
+        str(victim.priority),
+        victim.gang or victim.owner or "",
+        "" if victim.age_seconds is None else spelled(timedelta(seconds=victim.age_seconds)),
+        sentences.budget(victim.pod_disruption_budget, victim.pod),
+        "wasted" if victim.wasted else "",
+    )
+    violated = victim.pod_disruption_budget is not None and victim.pod_disruption_budget.violated
+    return Row(cells, "bad" if victim.wasted or violated else "", depth)
+
+
+def broken(gangs: Sequence[BrokenGang]) -> Iterator[Block]:
+    """Yield the gangs that fall below their minimum."""
+    yield Line(sentences.BROKEN_GANGS, "bad")
+    columns = (
+        Column("GANG"),
+        Column("RUNNING", right=True, goes=1),
+        Column("LEFT", right=True),
+        Column("MINIMUM", right=True),
+    )
+    yield Table(
+        columns, tuple(Row((gang.gang, str(gang.bound), str(gang.left), str(gang.min_member))) for gang in gangs)
+    )
+
+
+def _wasted(report: PreemptReport) -> Iterator[Line]:
+    attempts = _attempts(report)
+    wasted = {victim.pod: None for attempt in attempts for victim in attempt.victims if victim.wasted}
+    if wasted:
+        yield Line(sentences.wasted(wasted, report.gang), "bad")
+
+
+def _next(report: PreemptReport) -> Iterator[Bullet]:
+    yield Bullet(sentences.next_step(report), command("why-pending", report.gang))
+    if report.broken_gangs or any(attempt.victims for attempt in _attempts(report)):
+        yield Bullet(sentences.NOTHING_DELETED)

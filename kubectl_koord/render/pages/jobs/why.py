@@ -1,0 +1,165 @@
+"""The page of `why-pending GANG`: the verdict, where room is short, and what helps."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import structs
+
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
+from kubectl_koord.render.lines import (
+    VERDICT_STYLE,
+    basis_line,
+    more_line,
+    outcome_lines,
+    raw_lines,
+    scheduler_line,
+    warning_lines,
+)
+from kubectl_koord.render.pages.capacity.nodes import by_node
+from kubectl_koord.render.shown import Shown, parted
+from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
+from kubectl_koord.reports.ways_out import WayOut
+from kubectl_koord.wording.basis import warning
+from kubectl_koord.wording.pages.common import more
+from kubectl_koord.wording.pages.jobs import why as sentences
+from kubectl_koord.wording.words import command, domain_name, layer_noun
+
+_BESIDE_SLOTS = "slots-incomplete"
+
+
+def blocks(report: WhyReport, shown: Shown) -> list[Block]:
+    """Return the page."""
+    page: list[Block] = [Line(sentences.headline(report), VERDICT_STYLE[report.verdict])]
+    page += [Line(text) for text in sentences.remarks(report)]
+    if report.cause:
+        page.append(Command(command("explain", report.cause.code), label="Details: "))
+    if report.domains:
+        page += [Gap(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
+    if report.placement:
+        page += [Gap(), *by_node(report.placement, report.gang, shown)]
+    if report.nodes:
+        page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
+    page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
+    page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
+    if report.scheduler_says:
+        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
+        page += raw_lines(report.scheduler_says, report.gang)
+    is_warning = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline, that is
+    warnings = report.warnings[:-1] if is_warning else report.warnings
+    return [
+        *page,
+        *warning_lines([notice for notice in warnings if not report.domains or notice.code != _BESIDE_SLOTS]),
+        Gap(),
+        basis_line(report.basis, sentences.facts(report)),
+    ]
+
+
+def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, shown: Shown) -> Iterator[Block]:
+    """Yield the ways out and what else to do, or why there is no way out."""
+    proven = unblock if shown.lines is None else _one_of_each(unblock)
+    if proven or next_steps:
+        yield from (Gap(), Line(sentences.next_steps(len(proven)), "bold"))
+        yield Bullets((*_bullets(proven), *_bullets(next_steps, beside_proven=bool(proven))))
+        rest = len(unblock) - len(proven)
+        if rest:
+            yield more_line(sentences.more_ways(rest))
+    elif none:
+        yield from (Gap(), Line(sentences.no_way_out(none)))
+
+
+def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
+    """Return the cheapest way of each kind."""
+    first: dict[str, WayOut] = {}
+    for way in ways:
+        first.setdefault(way.action, way)
+    return list(first.values())
+
+
+def _bullets(ways: Iterable[WayOut], *, beside_proven: bool = False) -> Iterator[Bullet]:
+    for way in ways:
+        yield Bullet(sentences.unproven(way.message) if beside_proven else way.message, way.command)
+
+
+def _nodes(nodes: Sequence[NodeReason], wanted: int | None) -> Iterator[Block]:
+    """Return why each node is out, domain by domain."""
+    columns = (Column("NODE"), Column("DOMAIN", goes=1), Column("SLOTS"), Column("REASON", flow="wrap"))
+    ordered = sorted(nodes, key=lambda node: (node.domain, -node.offer_slots, node.node))
+    rows = (
+        Row(
+            (node.node, node.domain, _of(node.offer_slots, wanted), node.reason),
+            "good" if node.offer_slots else "",
+        )
+        for node in ordered
+    )
+    yield slim(Table(columns, tuple(rows)))
+
+
+def _of(slots: int, wanted: int | None) -> str:
+    return str(slots) if wanted is None else f"{slots}/{wanted}"
+
+
+def slots(
+    domains: Sequence[SlotRow], wanted: int | None, shown: Shown, warnings: Sequence[Notice] = ()
+) -> Iterator[Block]:
+    """Yield how many pods each domain takes of those wanted, what is in the way, and what would change that.
+
+    Of the warnings those that are about slots stand there, too.
+    """
+    ordered = sorted(domains, key=lambda domain: -domain.offer_slots)
+    first, rest = parted(ordered, shown.rows)
+    layers = {domain.layer for domain in domains}
+    noun = layer_noun(ordered[0].layer) if len(layers) == 1 else "domain"
+    header = noun.upper()
+    columns = (
+        Column(header),
+        Column("SLOTS"),
+        Column("MISSING", right=True, goes=1),
+        Column("IN THE WAY", flow="wrap"),
+    )
+    rows = tuple(_slot_row(domain, wanted, shown, mixed=len(layers) > 1) for domain in first)
+    yield slim(Table(columns, rows))
+    if rest:
+        yield more_line(sentences.more_domains(len(rest), rest[0].offer_slots))
+    yield from (Line(warning(notice), "warn") for notice in warnings if notice.code == _BESIDE_SLOTS)
+    yield from _what_ifs(ordered, noun, shown)
+
+
+def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[Block]:
+    """Yield the slots that domains would have if one thing were different, where that differs from now."""
+    columns = (
+        Column(noun.upper()),
+        Column("NOW", right=True),
+        Column("TERMINATING GONE", right=True),
+        Column("UNCORDONED", right=True),
+        Column("NO LOWER PRIORITY", right=True),
+        Column("EMPTY", right=True),
+    )
+    states = [(domain, structs.astuple(domain.what_if)) for domain in domains if domain.what_if is not None]
+    differing = [(domain, slots) for domain, slots in states if set(slots) != {domain.offer_slots}]
+    if not differing:
+        return
+    ranked = sorted(differing, key=lambda state: (-max(state[1]), -state[0].offer_slots))
+    first, rest = parted(ranked, shown.few)
+    differs = [any(slots[at] != domain.offer_slots for domain, slots in differing) for at in range(4)]
+    rows = tuple(
+        Row(
+            (
+                domain_name(domain.name),
+                str(domain.offer_slots),
+                *(str(number) if differs[at] else "" for at, number in enumerate(slots)),
+            )
+        )
+        for domain, slots in first
+    )
+    yield from (Gap(), Line(sentences.what_if(noun), "bold"), slim(Table(columns, rows)))
+    if rest:
+        yield more_line(more(len(rest)))
+
+
+def _slot_row(domain: SlotRow, wanted: int | None, shown: Shown, *, mixed: bool) -> Row:
+    name = domain_name(domain.name)
+    if mixed:
+        name = f"{layer_noun(domain.layer)} {name}"
+    in_the_way = sentences.in_the_way(domain, everything=shown.few is None)
+    cells = (name, _of(domain.offer_slots, wanted), str(domain.short), in_the_way)
+    return Row(cells, "" if domain.short else "good")

@@ -1,0 +1,1 @@
+"""Pages for those who run the cluster: what is wrong, what differs, what the scheduler believes."""

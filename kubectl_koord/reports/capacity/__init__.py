@@ -1,0 +1,1 @@
+"""Answers about what there is: domains, nodes, devices and quotas."""

@@ -1,0 +1,1 @@
+"""Answers for those who run the cluster."""

@@ -1,0 +1,1 @@
+"""Sentences of the pages about jobs: those that wait, preempt, were preempted, or are to come."""

@@ -1,0 +1,72 @@
+"""The sentences of `fit`."""
+
+from collections.abc import Iterator, Mapping
+
+from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
+from kubectl_koord.wording.pages.jobs.why import where
+from kubectl_koord.wording.words import count, layer_noun
+
+_TOTALS: Mapping[Fits, str] = {
+    "now": "fits now",
+    "by-preemption": "fits only by preemption",
+    "not-now": "does not fit now",
+    "never": "never fits",
+    "unknown": "unknown",
+}
+
+
+def headline(report: FitReport) -> str:
+    """Return how many gangs fit, of several."""
+    number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
+    parts = [f"{number[state]} {words}" for state, words in _TOTALS.items() if number[state]]
+    return f"{count(len(report.gangs), 'gang')}: {', '.join(parts)}."
+
+
+def verdict(gang: FitGang) -> str:
+    """Return in one sentence whether a gang fits."""
+    reason = gang.cause.message if gang.cause is not None else ""
+    match gang.fits:
+        case "now":
+            place = where(gang.placement) if gang.placement else count(gang.pods, "pod")
+            return f"{gang.gang} fits now: {place}."
+        case "by-preemption":
+            return f"{gang.gang} fits only by preempting {count(len(gang.victims), 'pod')}: {reason}"
+        case "not-now":
+            return f"{gang.gang} does not fit now: {reason}"
+        case "never":
+            return f"{gang.gang} never fits: {reason}"
+        case _:
+            several = f"{count(len(gang.alternatives), 'outcome')} are possible."
+            return f"Cannot tell whether {gang.gang} fits: {reason or several}"
+
+
+def remarks(gang: FitGang) -> Iterator[str]:
+    """Yield what is to be read below the verdict."""
+    if gang.alone and gang.pods > 1:
+        yield "Its pods are in no gang: the scheduler places each alone."
+    others = [name for name in gang.gang_group if name != gang.gang]
+    if others:
+        yield f"It starts only together with {', '.join(others)} (same gang group)."
+    if gang.also_wrong:
+        yield f"Other problems: {', '.join(gang.also_wrong)}."
+    if gang.how_many is not None:
+        yield _how_many(gang, gang.how_many)
+
+
+def _how_many(gang: FitGang, number: int) -> str:
+    least = f"{number} or more" if number == gang.counted_to else str(number)
+    noun = "gang" if number == 1 else "gangs"
+    size = f"; the largest has {count(gang.largest, 'pod')}" if gang.largest else ""
+    return f"{least} such {noun} {'fits' if number == 1 else 'fit'}{size}." if number else f"No such gang fits{size}."
+
+
+def victims(gang: FitGang) -> str:
+    """Return the title of the pods that it would preempt."""
+    return f"The scheduler would preempt {count(len(gang.victims), 'pod')}, and then run it"
+
+
+def facts(gang: FitGang) -> Iterator[str]:
+    """Yield what was asked for, to stand in the last line."""
+    yield f"Each pod requests {gang.requests}"
+    if gang.must_gather:
+        yield f"MustGather {gang.must_gather} (all pods in one {layer_noun(gang.must_gather)})"

@@ -1,0 +1,87 @@
+"""The sentences of `preempt GANG --dry-run`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kubectl_koord.reports.disruption import BudgetHit
+from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport
+from kubectl_koord.wording.words import count, name_within
+
+BROKEN_GANGS = "Running gangs that would fall below their minimum"
+NOTHING_DELETED = "No pods were deleted: this command only computes."
+_NEXT = {
+    "not-needed": "No preemption is needed: the gang fits now.",
+    "policy-never": "preemptionPolicy of the pods is Never: free resources yourself, or use another PriorityClass.",
+    "terminating-victim": "Wait: victims of an earlier attempt are still terminating.",
+    "no-pending-pods": "Nothing: the gang has no pending pods.",
+    "no-victims": "Preemption cannot help: no lower-priority pod may be preempted.",
+    "not-helpful": "Preemption cannot help: the gang would not fit even without all permitted victims.",
+    "plan-not-executable": "Preemption is of no use: room is planned that the pods cannot take; see why-pending.",
+    "preemption-disabled": "Job preemption is off in the scheduler's configuration.",
+}
+_BEFORE_PREEMPTION = "The gang is stopped before preemption: check why it is pending."
+_THEN = {True: "; the gang then runs", False: "; the gang still does not run", None: ""}
+
+
+def headline(report: PreemptReport) -> str:
+    """Return whether preemption lets the gang run."""
+    if report.verdict == "unknown":
+        return f"{report.gang}: cannot tell what preemption would do."
+    if report.reason == "not-needed":
+        return f"{report.gang} needs no preemption."
+    can = "lets" if report.verdict == "yes" else "does not let"
+    return f"Preemption {can} {report.gang} run."
+
+
+def attempt(index: int, victims: int) -> str:
+    """Return the title of an attempt, the first being 1."""
+    return f"Attempt {index}: preempts {count(victims, 'pod') if victims else 'no pods'}"
+
+
+def eviction(pods: Sequence[str], answer: str) -> str:
+    """Return what the API server answers to the eviction of pods."""
+    return f"Eviction of {', '.join(pods)}: {answer}"
+
+
+def budget(hit: BudgetHit | None, pod: str) -> str:
+    """Return the budget that covers a pod, and whether preempting it violates that; empty without one."""
+    return "" if hit is None else f"{name_within(pod, hit.name)} ({'violated' if hit.violated else 'kept'})"
+
+
+def wasted(victims: Iterable[str], gang: str) -> str:
+    """Return which victims are preempted without the gang running."""
+    return f"Wasted victims: {', '.join(victims)} ({gang} would still not run)."
+
+
+def alternative(each: PreemptAlternative, gang: str) -> str:
+    """Return one of several outcomes."""
+    victims = ", ".join(victim.pod for victim in each.victims)
+    preempts = f"preempts {victims}" if victims else "preempts no pods"
+    places = f"; nominated: {_nominated(each.nominations, gang)}" if each.nominations else ""
+    broken = f"; breaks {', '.join(hit.gang for hit in each.broken_gangs)}" if each.broken_gangs else ""
+    why = f" ({each.reason})" if each.reason else ""
+    return f"If {each.when}: {preempts}{places}{broken}{_THEN[each.helps]}{why}."
+
+
+def _nominated(nominations: Mapping[str, str], gang: str) -> str:
+    pods: dict[str, list[str]] = {}
+    for pod, node in nominations.items():
+        pods.setdefault(node, []).append(name_within(gang, pod))
+    return "; ".join(f"{', '.join(pods[node])} -> {node}" for node in sorted(pods))
+
+
+def next_step(report: PreemptReport) -> str:
+    """Return what to do."""
+    if report.verdict == "unknown":
+        return "Cannot tell whether preemption helps: check why the gang is pending."
+    if report.refusing_quota:
+        return f"Preemption frees nodes, and quota {report.refusing_quota} refuses the gang: see why it is pending."
+    if report.reason:
+        return _NEXT.get(report.reason, _BEFORE_PREEMPTION)
+    if not report.helps:
+        return "Preempting these pods does not help: check why the gang is pending."
+    return "Wait: the scheduler preempts these pods when it next tries the gang."
+
+
+def priority(number: int | None) -> list[str]:
+    """Return the gang's priority, to stand in the last line; nothing where it has none."""
+    return [] if number is None else [f"Gang priority {number}"]

@@ -1,0 +1,137 @@
+"""The sentences of `why-pending GANG`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubectl_koord.reports.jobs.pending import Funnel, SlotRow, WhyAlternative, WhyReport
+from kubectl_koord.wording import quotas
+from kubectl_koord.wording.pages.common import NEXT_STEPS, and_more
+from kubectl_koord.wording.words import count, layer_noun, name_within
+
+_FEW_NODES = 3
+
+
+def headline(report: WhyReport) -> str:
+    """Return the verdict in one sentence."""
+    name = f"pod {report.gang}" if report.lone_pod else report.gang
+    if report.verdict == "unknown":
+        return f"Cannot tell whether {name} would be placed: {reason(report).rstrip('.')}."
+    if report.verdict == "no":
+        return f"{name} is pending: {reason(report)}"
+    if not report.pending_pods and report.lone_pod:
+        return f"{name} is on {report.node}." if report.node else f"{name} has finished."
+    if not report.pending_pods:
+        return f"{name} has no pending pods: {count(report.bound_pods, 'pod')} on a node, {report.min_member} needed."
+    return f"{name} would be placed now: {place(report)}."
+
+
+def place(report: WhyReport) -> str:
+    """Return how many pods would be placed and, where that is known, on which nodes."""
+    return where(report.placement) if report.placement else f"{count(len(report.pending_pods), 'pod')} waiting"
+
+
+def reason(report: WhyReport) -> str:
+    """Return what the verdict rests on, in one sentence."""
+    if report.cause:
+        return report.cause.message
+    if report.alternatives:
+        return f"{count(len(report.alternatives), 'outcome')} are possible."
+    return report.warnings[-1].message if report.warnings else "no reason was found."
+
+
+def where(placement: Mapping[str, str]) -> str:
+    """Return on which nodes pods are placed, or on how many."""
+    nodes = sorted(set(placement.values()))
+    place = ", ".join(nodes) if len(nodes) <= _FEW_NODES else count(len(nodes), "node")
+    return f"{count(len(placement), 'pod')} on {place}"
+
+
+def remarks(report: WhyReport) -> Iterator[str]:
+    """Yield what is to be read below the verdict."""
+    if report.verdict == "yes" and report.cause:
+        yield report.cause.message
+    cause = report.cause
+    if cause and len(cause.pods) < len(report.pending_pods) and not all(pod in cause.message for pod in cause.pods):
+        yield f"Affected pods: {', '.join(name_within(report.gang, pod) for pod in cause.pods)}."
+    if report.quota_holders:
+        yield quotas.holders(report.quota_holders)
+    others = [gang for gang in report.gang_group if gang != report.gang]
+    if others:
+        yield f"It starts only together with {', '.join(others)} (same gang group)."
+    if report.also_wrong:
+        yield f"Other problems: {', '.join(report.also_wrong)}."
+    if report.funnel and report.funnel.lost and not report.domains:
+        yield _funnel(report.funnel)
+
+
+def _funnel(funnel: Funnel) -> str:
+    lost = ", ".join(f"{number} {why}" for why, number in funnel.lost)
+    return f"{funnel.left} of {count(funnel.nodes, 'node')} {'fits' if funnel.nodes == 1 else 'fit'}: {lost}."
+
+
+def next_steps(proven: int) -> str:
+    """Return the title of the ways out, so many of them proven."""
+    return f"{NEXT_STEPS} (cheapest first)" if proven > 1 else NEXT_STEPS
+
+
+def unproven(step: str) -> str:
+    """Return a step that stands below proven ways out and is not proven itself."""
+    return f"{step} (may not be enough)"
+
+
+def no_way_out(why: str) -> str:
+    """Return why there is no way out."""
+    return f"{NEXT_STEPS}: {why}"
+
+
+def more_ways(number: int) -> str:
+    """Return how many more ways out there are."""
+    return and_more(f"{count(number, 'more way')} of these kinds")
+
+
+def more_domains(number: int, most_slots: int) -> str:
+    """Return how many more domains there are, and the most slots of any of them."""
+    return and_more(f"{number} more", f", with {most_slots} slots or fewer each")
+
+
+def what_if(noun: str) -> str:
+    """Return the title of the slots of domains if one thing were different."""
+    return f"Slots per {noun}: now, and if ..."
+
+
+def in_the_way(domain: SlotRow, *, everything: bool) -> str:
+    """Return what is in the way in a domain: on every node, or on the first few."""
+    if not domain.obstacles:
+        return domain.in_the_way
+    return ", ".join(domain.obstacles) if everything else f"{domain.in_the_way} (--all shows them)"
+
+
+def alternative(each: WhyAlternative) -> str:
+    """Return one of several outcomes."""
+    if each.verdict == "yes":
+        outcome = f"it would be placed, {where(each.placement)}." if each.placement else "it would be placed."
+    elif each.cause:
+        outcome = each.cause.message
+    else:
+        outcome = "it stays pending." if each.verdict == "no" else "unknown."
+    return f"If {each.when}: {outcome}{_best(each.domains)}"
+
+
+def _best(domains: Sequence[SlotRow]) -> str:
+    if not domains:
+        return ""
+    best = max(domains, key=lambda domain: domain.offer_slots)
+    place = f"{layer_noun(best.layer)} {best.name}" if best.name else "the whole cluster"
+    return f" Best: {place}, {count(best.offer_slots, 'slot')}."
+
+
+def facts(report: WhyReport) -> Iterator[str]:
+    """Yield what was counted and what was asked for, to stand in the last line."""
+    if report.funnel:
+        stages = [f"{number} {passed}" for passed, number in report.funnel.stages]
+        yield ", ".join([count(report.funnel.nodes, "node"), *(stages or [f"all with room for {report.requests}"])])
+    elif report.requests:
+        yield f"Each pod requests {report.requests}"
+    if report.must_gather:
+        noun = layer_noun(report.must_gather)
+        is_known = noun != report.must_gather and not (report.cause and report.cause.code == "unknown-layer")
+        yield f"MustGather {report.must_gather}{f' (all pods in one {noun})' if is_known else ''}"

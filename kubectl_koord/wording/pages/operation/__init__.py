@@ -1,0 +1,1 @@
+"""Sentences of the pages for those who run the cluster."""
