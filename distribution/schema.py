@@ -35,7 +35,7 @@ def schema() -> Schema:
         "required": ["apiVersion", "kind"],
         "properties": {"apiVersion": {"const": API_VERSION}, "kind": {"enum": list(documents)}},
         "oneOf": [{"$ref": f"#/$defs/{kind}"} for kind in documents],
-        "$defs": documents | {name: part for name, part in shared.items() if name != "Basis"},
+        "$defs": documents | shared,
     }
 
 
