@@ -50,8 +50,7 @@ def pages() -> dict[str, str]:
 
 
 def _page(verb: str) -> Iterator[str]:
-    about = VERBS[verb].about
-    yield from (_MADE, f"# kubectl koord {verb}", "", f"{about[0].upper()}{about[1:]}.", "")
+    yield from (_MADE, f"# kubectl koord {verb}", "")
     for name in (verb, *(name for name in VERBS if name.startswith(f"{verb} "))):
         yield from (f"## kubectl koord {name} --help", "", "```text", *_lines(f"{name} --help"), "```", "")
     if verb == "topo":

@@ -75,8 +75,8 @@ def installed(venv: Path, python: str, wheel: Path, *, every: bool) -> None:
     _run(python, "-m", "venv", "--without-pip", str(venv))
     programs = venv / "bin"
     pip = (sys.executable, "-m", "pip", "--python", str(programs / "python"))
-    # Not compiled: only what is imported is, then.
-    _run(*pip, "install", "--no-compile", "--quiet", "--constraint", str(LOCK), str(wheel))
+    compiling = () if every else ("--no-compile",)  # only what is imported is compiled, then
+    _run(*pip, "install", *compiling, "--quiet", "--constraint", str(LOCK), str(wheel))
     for words in FIRST_COMMANDS:
         assert _run(str(programs / "kubectl-koord"), *words), words
     assert _run(str(programs / "kubectl_complete-koord"), "to").startswith("topo\t")

@@ -1,5 +1,6 @@
 """Changes to gangs and pods as they stand in manifests, without a cluster to check names against."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -32,6 +33,7 @@ Change: TypeAlias = Callable[[Manifest], Manifest]
 
 _API = "scheduling.sigs.k8s.io/"
 _GROUPS = PREFIX + "groups"
+_NUMBER = re.compile("[0-9]{1,10}")
 _DEEPEST = 16
 """How far down in an object a pod template is looked for: those of all workloads stand higher."""
 
@@ -215,7 +217,7 @@ def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, want
     else:
         minimum = value(written, LABEL + MINIMUM_LABEL) or value(written, PREFIX + "min-available")
     number = str(minimum or "")
-    owner = Owner(key, int(number) if number.isdecimal() else 0, _text(written, SPEC), where, None)
+    owner = Owner(key, int(number) if _NUMBER.fullmatch(number) else 0, _text(written, SPEC), where, None)
     kind = "PodGroup" if where == "PodGroup" else "Pod"
     return _changed(written, ObjectName(kind, *key.split("/", 1)), wanted_values(owner, wanted), meant)
 

@@ -167,6 +167,12 @@ def test_a_gang_without_a_pod_group_changes_on_its_pods_and_templates() -> None:
         changed_gangs([light], Wanted(total=1))
 
 
+@pytest.mark.parametrize("minimum", ["many", "9" * 5000, "-1"])
+def test_a_minimum_that_is_none_is_no_bound_for_the_total(minimum: str) -> None:
+    (changed,) = changed_gangs([bare("one", name="solo", min_available=minimum)], Wanted(total=1))
+    assert changed["metadata"]["annotations"][PREFIX + "total-number"] == "1"
+
+
 def test_pods_of_another_gang_or_of_one_with_a_pod_group_stay_as_they_are() -> None:
     grouped, light = bare("job-0", name="job"), bare("light-0", name="light")
     manifests = [group(), grouped, light]
