@@ -29,6 +29,7 @@ _EXAMPLES: dict[str, tuple[str, ...]] = {
     "diff": ("diff examples/before.yaml examples/after.yaml",),
     "doctor": ("doctor --demo",),
     "explain": ("explain insufficient-slots",),
+    "version": ("version",),
     "scheduler": (
         "scheduler gangs --endpoint tests/endpoints/gangs.json --demo",
         "scheduler filters --log tests/endpoints/scheduler.log",

@@ -18,6 +18,18 @@ def test_what_is_generated_is_current() -> None:
     assert kept() - set(wanted) == set()
 
 
+def test_every_command_has_a_page_with_its_help_and_what_it_prints() -> None:
+    """What writes a file, or a script for a shell, is not shown."""
+    of_verbs = {command.verb for command in commands()} - {""}
+    shown, helped = set(), set()
+    for path in (ROOT / "docs" / "commands").glob("[a-z]*.md"):
+        text = path.read_text("utf-8")
+        helped |= set(re.findall(r"^## kubectl koord (.+) --help$", text, re.MULTILINE))
+        shown |= set(re.findall(rf"^\$ kubectl koord ({path.stem}) *", text, re.MULTILINE))
+    assert helped == of_verbs
+    assert {verb.split()[0] for verb in of_verbs} - shown == {"snapshot", "completion"}
+
+
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.verb or "the program")
 def test_a_man_page_lists_the_flags_that_help_lists(koord: Run, command: Command) -> None:
     shown = koord(*command.verb.split(), "--help").out
