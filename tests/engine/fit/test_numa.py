@@ -309,6 +309,33 @@ SPANS = holding("s", 7, 8)
 ALONE = holding("a", 0)
 
 
+FOUR = NodeNUMA(cpus=topology(sockets=4), zones=zones(8, 8, 8, 8), policy="Restricted")
+
+
+@pytest.mark.parametrize(
+    ("free", "taken"),
+    [
+        ((1, 2, 4, 8), {2: 4000, 3: 6000}),
+        ((2, 1, 4, 8), {0: 2000, 2: 3333, 3: 4667}),
+        ((2, 1, 8, 4), {2: 6000, 3: 4000}),
+    ],
+)
+def test_zones_give_in_the_order_of_the_zones_whose_numbers_are_their_places(
+    free: tuple[int, ...], taken: Mapping[int, int]
+) -> None:
+    # Whether zone 3 gives before zone 2 depends on what is left of zones 0 and 1.
+    there = [holding(f"h{zone}", zone=zone, cpu=8 - left) for zone, left in enumerate(free)]
+    found = seated(asks(10), FOUR, *there)
+    zones_of = found.zones if isinstance(found, CPUAllocation) else ()
+    assert {zone: dict(amounts)["cpu"] for zone, amounts in zones_of} == taken
+
+
+def test_cores_of_different_zones_may_have_the_same_number() -> None:
+    cpus = tuple(CPU(number, number % 4 // 2, number // 4, 0) for number in range(8))
+    assert CPUTopology(cpus).per_core == 2
+    assert refused(asks(2, WHOLE), NodeNUMA(cpus=CPUTopology(cpus))) == NotEnoughCPUs(2, 0, "FullPCPUs")
+
+
 @pytest.mark.parametrize(
     ("numa", "asked", "there", "fits"),
     [
