@@ -220,6 +220,12 @@ SAME = JointAllocation(("gpu", "rdma"), "SamePCIe")
             ["gpu0", "rdma0"],
         ),
         (
+            node_with(*cards(4), *PLACED),
+            JointAllocation(("rdma", "gpu")),
+            asking(gpu=1, rdma=200),
+            ["gpu0", "gpu1", "rdma0", "rdma1"],
+        ),
+        (
             node_with(*tree(), *PLACED, replace(PLACED[0], minor=9)),
             NEAR,
             asking(gpu=4, rdma=300),
