@@ -280,6 +280,13 @@ def test_wide_pods_take_sockets_as_a_whole_before_parts_of_them() -> None:
     assert partly.cpus == (1, 2, 3, 4, 5, 6, 7)
 
 
+def test_an_odd_number_of_cpus_of_several_sockets_takes_one_more() -> None:
+    # The second socket gives a core, and so does the third, though one CPU is left to take.
+    wide = NodeNUMA(cpus=topology(sockets=3, cores=2))
+    assert seated(asks(7, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 8, 9))
+    assert seated(asks(8, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 6, 7))
+
+
 def test_best_effort_is_looked_at_before_a_node_is_chosen_only_in_17() -> None:
     short = (holding("h", zone=0, cpu=7), holding("i", zone=1, cpu=7))
     reason = InsufficientInZones((("cpu", 4000, 2000),))
