@@ -136,6 +136,7 @@ def test_where_more_are_planned_for_than_must_run_enough_may_have_their_seats_be
     fails, runs = (False, "default/job-2"), (True, "")
     assert _of_job_0(_with_surplus(4, 4, 14, minimum=3)) == [fails]
     assert _of_job_0(_with_surplus(4, 4, 14, minimum=2)) == [fails, runs]
+    assert _of_job_0(_with_surplus(1, 8, 1, 8, minimum=3, nodes="n1:8 n2:8")) == [(False, "default/job-1")] * 2
     assert _of_job_0(_with_surplus(4, 4, 10, minimum=2)) == [runs]
     assert _of_job_0(_with_surplus(4, 4, 14, minimum=1)) == [runs]
     assert next(one.first.late for one in courses_of(_with_surplus(4, 4, 14, minimum=1))) == ("default/job-2",)

@@ -285,6 +285,7 @@ def test_an_odd_number_of_cpus_of_several_sockets_takes_one_more() -> None:
     wide = NodeNUMA(cpus=topology(sockets=3, cores=2))
     assert seated(asks(7, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 8, 9))
     assert seated(asks(8, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 6, 7))
+    assert seated(asks(6, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5))
 
 
 def test_best_effort_is_looked_at_before_a_node_is_chosen_only_in_17() -> None:

@@ -89,19 +89,12 @@ class _Taking:
                 too_many.append(cpus)
             else:
                 self._take(cpus)
-        if self._needed >= self._topology.per_core:
-            self._take_core_by_core(sorted(too_many, key=len))
-
-    def _take_core_by_core(self, sockets: Iterable[Sequence[int]]) -> None:
-        """Take cores of each socket: one at least, even where fewer CPUs than it has are needed, as upstream does."""
         per_core = self._topology.per_core
-        for cpus in sockets:
-            for first in range(0, len(cpus), per_core):
-                self._take(cpus[first : first + per_core])
-                if self._needed < per_core:
-                    break
-            if self._needed <= 0:
-                return
+        if self._needed < per_core:
+            return
+        for cpus in sorted(too_many, key=len):
+            if self._needed > 0:  # a core at least, even where fewer CPUs than it has are needed
+                self._take(cpus[: max(per_core, self._needed - self._needed % per_core)])
 
     def _take_threads(self) -> None:
         """Take threads of one zone, else of one socket, one of each core as far as they go."""
