@@ -280,6 +280,12 @@ def test_wide_pods_take_sockets_as_a_whole_before_parts_of_them() -> None:
     assert partly.cpus == (1, 2, 3, 4, 5, 6, 7)
 
 
+def test_a_pod_without_cpus_goes_where_the_node_could_bind_most() -> None:
+    node = structs.replace(SINGLE, bind_policy="FullPCPUs")
+    found = seated(asks(0, requests=(("memory", GIB),)), node, holding("h", 0, 2, 4, 6))
+    assert found == CPUAllocation((), ((1, (("memory", GIB),)),))
+
+
 def test_an_odd_number_of_cpus_of_several_sockets_takes_one_more() -> None:
     # The second socket gives a core, and so does the third, though one CPU is left to take.
     wide = NodeNUMA(cpus=topology(sockets=3, cores=2))
