@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Job
-from kubectl_koord.engine.attempts.one_by_one import emptiest, fullest
+from kubectl_koord.engine.attempts.choosing import emptiest, fullest
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.node_state import NodeState
