@@ -77,6 +77,10 @@ class UnreadVolumeLimits(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes can attach, where CSINodes could not be read."""
 
 
+class UnreadAttachments(_Unevaluated, frozen=True, gc=False):
+    """Which volumes are attached to nodes, where VolumeAttachments could not be read."""
+
+
 class UnreadClaims(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes hold already, where not all claims could be read."""
 
@@ -177,6 +181,7 @@ Unevaluated: TypeAlias = (
     | UnreadStorage
     | UnreadVolume
     | UnreadVolumeLimits
+    | UnreadAttachments
     | UnreadClaims
     | OpenClaim
     | IdleClaim

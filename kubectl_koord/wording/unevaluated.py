@@ -17,6 +17,7 @@ from kubectl_koord.model.unevaluated import (
     QuotaFault,
     QuotaSetting,
     Unevaluated,
+    UnreadAttachments,
     UnreadCards,
     UnreadClaims,
     UnreadDevices,
@@ -96,6 +97,8 @@ def _name(item: Unevaluated) -> str:
             return f"volume claim {name} (its volume could not be read)"
         case UnreadVolumeLimits():
             return "how many volumes the nodes can hold (CSINode objects could not be read)"
+        case UnreadAttachments():
+            return "which volumes are attached to the nodes (VolumeAttachment objects could not be read)"
         case UnreadClaims():
             return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
         case OpenClaim(name, feature, detail):

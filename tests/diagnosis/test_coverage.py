@@ -71,6 +71,11 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
             CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("CSINode"),
             "how many volumes the nodes can hold (CSINode objects could not be read)",
         ),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("VolumeAttachment"),
+            "which volumes are attached to the nodes (VolumeAttachment objects could not be read)",
+        ),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("VolumeAttachment").version("1.7"), ""),
         (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), ""),
         (
             CLAIMING.but(claims={DATA: Claim(DATA, "pv")}).with_gap("PersistentVolume"),

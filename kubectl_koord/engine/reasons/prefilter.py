@@ -62,16 +62,24 @@ InvalidDevices: TypeAlias = InvalidDeviceAmount | InvalidDeviceSet | UnreadableD
 """What is wrong with what a pod asks of devices."""
 
 VolumeFault: TypeAlias = Literal[
-    "claim-missing", "being-deleted", "not-bound", "volume-missing", "ephemeral-missing", "not-owner"
+    "claim-missing",
+    "being-deleted",
+    "not-bound",
+    "binding",
+    "lost",
+    "volume-missing",
+    "ephemeral-missing",
+    "not-owner",
 ]
 
 
 class VolumesUnbound(Struct, frozen=True):
     """A claim of the pod cannot be used on any node, whoever goes.
 
-    It does not exist, is being deleted, is bound to a volume that does not exist, or has to be bound before pods are
-    scheduled; or a claim of an ephemeral volume was not made yet, or is not the pod's own. Mirrors `PreFilter` in
-    plugins/volumebinding/volume_binding.go; `about` is the volume, or the StorageClass.
+    It does not exist, is being deleted, is bound to a volume that does not exist, or to one that it has lost, is not
+    bound yet to the one that it names, or has to be bound before pods are scheduled; or a claim of an ephemeral volume
+    was not made yet, or is not the pod's own. Mirrors `PreFilter` in plugins/volumebinding/volume_binding.go; `about`
+    is the volume, or the StorageClass.
     """
 
     pod: str
