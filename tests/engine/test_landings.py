@@ -40,9 +40,9 @@ def test_those_that_do_not_go_first_or_fit_nowhere_take_no_room(fields: dict[str
     assert nodes(drawing, own=5) == [{}]
 
 
-def test_one_that_must_use_a_reservation_lands_nowhere_without() -> None:
-    must = ReservationUse(ReservationAffinity())
-    assert nodes(TWO.with_reserve_pod("r", 1, reservation=must)) == [{}]
+def test_what_its_template_says_of_using_reservations_counts_for_nothing() -> None:
+    for said in (ReservationUse(ReservationAffinity()), ReservationUse(unreadable="x")):
+        assert sorted(where["r"] for where in nodes(TWO.with_reserve_pod("r", 1, reservation=said))) == ["n1", "n2"]
 
 
 @pytest.mark.parametrize(
