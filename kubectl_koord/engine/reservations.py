@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.reservations import (
@@ -183,7 +183,11 @@ def _is_exact(pod: PendingPod, reservation: Reservation, resources: Iterable[str
 
 
 def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservation, ReservedRoom]:
-    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there."""
+    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there.
+
+    What plugins have booked for the pod is held by the Reservation, for its owners.
+    """
+    booked = pod.allocations or NOTHING
     placed = structs.replace(reserves, node=node)
     room = ReservedRoom(
         name=placed.name,
@@ -192,7 +196,7 @@ def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservati
         namespace=pod.namespace,
         labels=pod.labels,
         priority=pod.priority,
-        allocations=Allocations(reservation=placed.uid),
+        allocations=Allocations(booked.devices, booked.cpus, placed.uid),
         resources=placed.resources,
         job=pod.job,
     )
