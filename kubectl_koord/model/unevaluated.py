@@ -89,14 +89,13 @@ ClaimFeature: TypeAlias = Literal[
     "selector",
     "attribute",
     "constraints",
-    "admin-access",
     "prioritized-list",
     "capacity",
     "shared-device",
     "counters",
     "taints",
     "binding-conditions",
-    "users",
+    "node-selection",
 ]
 """What a resource claim, or a device that it may get, uses beyond classes, counts and plain selectors."""
 

@@ -45,14 +45,13 @@ _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "selector": "CEL selector",
     "attribute": "devices that lack an attribute which it selects by",
     "constraints": "constraints between devices",
-    "admin-access": "administrative access",
     "prioritized-list": "requests with alternatives",
     "capacity": "capacity requests",
     "shared-device": "devices that several claims may share",
     "counters": "partitionable devices",
     "taints": "device taints",
     "binding-conditions": "devices with binding conditions",
-    "users": "as many pods use it as may",
+    "node-selection": "devices that nodes share",
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "no-parent": "its parent does not exist",

@@ -93,12 +93,13 @@ class ClaimsUnallocated(Struct, frozen=True):
     """A resource claim of the pod cannot be used on any node, whoever goes (`PreFilter` of DynamicResources).
 
     `no-class`: the DeviceClass `about` of its request `request` does not exist.
+    `in-use`: as many pods use it as may.
     `being-allocated`: the claim is being allocated for another pod that waits, such as another member of the gang.
     """
 
     pod: str
     claim: str
-    fault: Literal["no-class", "being-allocated"]
+    fault: Literal["no-class", "in-use", "being-allocated"]
     about: str = ""
     request: str = ""
     code: ClassVar[Literal["claims-unallocated"]] = "claims-unallocated"
