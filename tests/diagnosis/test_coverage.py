@@ -33,6 +33,7 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
     [
         (FREE.change_pods("job-1"), ""),
         (FREE.with_members(("job-1",), "job", unevaluated=(HINT,)), "scheduling hint"),
+        (cluster("s0: b0[n1]").with_gang("job", 1, 0), ""),
         (FREE.with_quota("default"), ""),
         (FREE.with_quota("default", parent="gone"), "quota default (its parent does not exist)"),
         (FREE.with_quota("other", parent="gone"), ""),

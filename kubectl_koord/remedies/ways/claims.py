@@ -38,15 +38,16 @@ def _supplied(lacking: Mapping[str, _Lacking]) -> SupplyClaims:
 def _lacking(search: Search) -> Mapping[str, _Lacking]:
     """Return the claims that keep any member from all nodes, by name, as long as they are few."""
     found: dict[str, _Lacking] = {}
+    members = list(search.members) if any(map(_has_claims, search.members)) else []
     simulation = search.simulation
-    for member in search.members if any(map(_has_claims, search.members)) else ():
-        while len(found) < _MOST_CLAIMS:
-            pod = next(one for one in simulation.subject.pending if one.key == member.key)
-            refusal = simulation.prepared(pod).refusal
-            if not isinstance(refusal, VolumesUnbound | ClaimsUnallocated):
-                break
+    while members and len(found) < _MOST_CLAIMS:
+        pod = next(one for one in simulation.subject.pending if one.key == members[0].key)
+        refusal = simulation.prepared(pod).refusal
+        if isinstance(refusal, VolumesUnbound | ClaimsUnallocated):
             found[refusal.claim] = refusal
             simulation = changed(search.simulation, (_supplied(found),))
+        else:
+            members.pop(0)
     return found
 
 

@@ -395,7 +395,7 @@ def test_members_that_share_an_unbound_claim_follow_the_first_one(
     kind: str, volumes: tuple[Volume, ...], reason: Reason | None
 ) -> None:
     drawing = cluster("s0: b0[n1:1 n2:1]") if kind == "late" else cluster("s0: b0[n1 n2]")
-    drawing = with_storage(drawing, unbound(kind=kind), volumes=volumes)
+    drawing = with_storage(drawing.label("n2", **{ZONE: "b"}), unbound(kind=kind), volumes=volumes)
     failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, claims=("data",)))
     assert (failed.failed_seat and failed.failed_seat.reason) == reason
 
