@@ -21,6 +21,10 @@ _WITH_VALUE = {
 _DRY_RUN = "--dry-run"
 _RECURSIVE = ("-R", "--recursive")
 _TYPE_AND_NAME = 2
+NODE = ("node", "nodes", "no")
+PODGROUP = ("podgroup", "podgroups", "pg")
+QUOTA = ("elasticquota", "elasticquotas", "eq")
+"""What may stand before the slash of a name, as kubectl has it."""
 ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
 GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
@@ -104,6 +108,18 @@ def name_given(name: str | None) -> str:
     if name == "":
         raise KoordError("error: resource name may not be empty")
     return name or ""
+
+
+def without_type(name: str | None, types: Sequence[str]) -> str:
+    """Return a name without the type that may stand before it, "" for none.
+
+    Raises:
+        KoordError: for a name that is there and empty.
+
+    """
+    given = name_given(name)
+    kind, slash, bare = given.partition("/")
+    return bare if slash and kind in types else given
 
 
 def one_name(words: Sequence[str] | None) -> str:

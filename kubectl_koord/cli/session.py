@@ -4,8 +4,8 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from kubectl_koord.cli.options import DOCUMENTS, Globals
 from kubectl_koord.cli.output.listing import WHOLE
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from kubectl_koord.render.document import Columns
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
+    from kubectl_koord.reports.jobs.gangs import GangsReport
+    from kubectl_koord.reports.jobs.pending import PendingGangsReport
 
+L = TypeVar("L", "PendingGangsReport", "GangsReport")
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
 
@@ -188,6 +191,20 @@ class Session:
             if snapshot.holds(namespace)
             else KoordError(f"error: the snapshot contains nothing in namespace {namespace!r}")
         )
+
+    def listed(self, snapshot: "Snapshot", ask: "Callable[[Snapshot, str], L]", *, every: bool) -> "L":
+        """Return what is asked of the user's namespace, or of every (""): of a file too, unless one was named.
+
+        Raises:
+            KoordError: when there is nothing to list as there is no such namespace.
+
+        """
+        everywhere = every or (snapshot.source != "cluster" and not self.connection.namespace)
+        namespace = "" if everywhere else self.namespace()
+        report = ask(snapshot, namespace)
+        if namespace and not report.items and (nowhere := self.no_namespace(snapshot, namespace)):
+            raise nowhere
+        return report
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:
         """Print a report on standard output and let its verdict be the exit code.

@@ -194,7 +194,7 @@ VERBS: "Mapping[str, Verb]" = {
         "show which domains, nodes and pods differ between two snapshots",
         module="operation.diff",
         live=True,
-        flags={"--for": True, "--request": True, "--all": False},
+        flags={"--for": True, "--shape": True, "--request": True, "--all": False},
         words=("file", "file"),
     ),
     "doctor": Verb(

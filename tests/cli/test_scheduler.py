@@ -109,7 +109,9 @@ def test_names_that_mean_nothing_are_told(koord: Run, cluster: str, tmp_path: Pa
     given = ("--snapshot", cluster, "--endpoint", str(file))
     assert koord("scheduler", "node", "a9", *given).err.startswith("error: no node 'a9', did you mean ")
     assert koord("scheduler", "gang", "nobody", *given).err.startswith("error: no gang, pod or owner 'default/nobody'")
-    known = koord("scheduler", "gang", "job", *given)
+    assert koord("scheduler", "quotas", "", *given).err == "error: resource name may not be empty\n"
+    assert koord("scheduler", "numa", "nodes/a0", *given).code == 0
+    known = koord("scheduler", "gang", "podgroup/job", *given)
     assert (known.code, "default/job: the scheduler does not know it" in known.out) == (0, True)
 
 
