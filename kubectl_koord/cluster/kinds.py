@@ -273,5 +273,8 @@ CLAIM_KINDS = _needed_by("claims")
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 
+RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
+"""What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
+
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

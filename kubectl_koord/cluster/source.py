@@ -205,8 +205,9 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
-    """Look at the CRDs where neither the user nor the scheduler's Deployment shows the version."""
-    if not chosen_version and DEPLOYMENT.name not in collector.kinds:
+    """Look at the CRDs where neither the user nor the scheduler's image shows the version."""
+    deployments = collector.values(DEPLOYMENT).values()
+    if not chosen_version and not scheduler.from_image(scheduler.scheduler_image(deployments) or ""):
         collector.crd_version = _crd_version(transport)
 
 

@@ -1,10 +1,18 @@
 """How Koordinator is installed: what `doctor` alone looks at."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
+
+
+WEBHOOKS: Mapping[str, str] = {
+    "koordinator-mutating-webhook-configuration": "MutatingWebhookConfiguration",
+    "koordinator-validating-webhook-configuration": "ValidatingWebhookConfiguration",
+}
+"""The kinds of Koordinator's webhook configurations, by their names."""
 
 
 class Deployment(Struct, frozen=True):
@@ -50,7 +58,11 @@ class Profile(Struct, frozen=True):
 
 
 class Installation(Struct, frozen=True):
-    """What was read of the installation. `kinds` are those of which a file holds anything."""
+    """What was read of the installation.
+
+    It is `whole` where the cluster itself was read, if only once for a snapshot: what is not there does not exist. A
+    file need not hold all: `kinds` are those of which there is anything.
+    """
 
     deployments: tuple[Deployment, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
@@ -58,6 +70,7 @@ class Installation(Struct, frozen=True):
     config: ConfigState = "absent"
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
+    whole: bool = True
 
     def deployment(self, name: str) -> Deployment | None:
         """Return the Deployment of a name, None where it was not read."""

@@ -1,18 +1,20 @@
 """What is kept of an object: of the fields that are decoded those that no answer rests on are left out once more."""
 
-import json
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, TypeAlias
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import events
 from kubectl_koord.cluster.recording import keys, settings
+from kubectl_koord.model import installation
 
 Tree: TypeAlias = dict[str, Any]
 
-_FLAGS = ("--feature-gates=", "--leader-elect=false")
+_FLAGS = ("--feature-gates=", "--leader-elect=false", "--enable-network-topology-manager")
+_OTHERS = "..."
+"""What stands for all other words of a command line: that there are some."""
+_PARTS = ("koord-scheduler", "koord-manager")
 _VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
@@ -28,8 +30,10 @@ def kept(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
 
     """
     reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
-    if reduced is None or kinds.KINDS[kind].needed_by == "doctor":  # of the installation too little is kept
+    if reduced is None:
         return None
+    if kind == kinds.NODE.name:
+        labels = labels | {*filter(keys.of_place, tree["metadata"].get("labels") or ())}
     _reduce_meta(tree.get("metadata"), labels)
     found: Tree = _without_nothing(tree)
     return found
@@ -104,11 +108,22 @@ def _device(tree: Tree, labels: AbstractSet[str]) -> Tree:
 
 
 def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
-    if tree["metadata"]["name"] != scheduler.LEASE:
+    if tree["metadata"]["name"] not in _PARTS:
         return None
     for container in tree["spec"]["template"]["spec"].get("containers") or ():
         for name in ("command", "args"):
-            container[name] = [word for word in container.get(name) or () if word.startswith(_FLAGS)] or None
+            words = container.get(name) or ()
+            found = [word for word in words if word.startswith(_FLAGS)]
+            container[name] = [*found, *([_OTHERS] if len(found) < len(words) else [])] or None
+    return tree
+
+
+def _webhooks(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
+    if tree["metadata"]["name"] not in installation.WEBHOOKS:
+        return None
+    for hook in tree.get("webhooks") or ():
+        if (hook.get("clientConfig") or {}).get("caBundle"):
+            hook["clientConfig"] = {"caBundle": _OTHERS}
     return tree
 
 
@@ -116,8 +131,7 @@ def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     written = (tree.get("data") or {}).get(settings.NAME)
     if tree["metadata"]["name"] != settings.NAME:
         return None
-    read = settings.read_of(written) if written else None
-    tree["data"] = None if read is None else {settings.NAME: json.dumps(read)}
+    tree["data"] = {settings.NAME: settings.kept(written)} if written else None
     return tree
 
 
@@ -149,6 +163,8 @@ _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
     kinds.DEVICE.name: _device,
     kinds.DEPLOYMENT.name: _deployment,
     kinds.CONFIG_MAP.name: _config_map,
+    kinds.MUTATING.name: _webhooks,
+    kinds.VALIDATING.name: _webhooks,
     kinds.EVENT.name: _event,
     kinds.RESOURCE_CLAIM.name: _claim,
     kinds.RESOURCE_SLICE.name: _slice,

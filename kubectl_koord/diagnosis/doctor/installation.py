@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_koord.diagnosis.doctor.finding import found, was_read
 from kubectl_koord.engine.admission.leader import no_leader
-from kubectl_koord.model.installation import Deployment, Installation
+from kubectl_koord.model.installation import WEBHOOKS, Deployment, Installation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding, Severity
 from kubectl_koord.wording.basis import LEASE_MISSING
@@ -13,10 +13,6 @@ from kubectl_koord.wording.doctor import installation as sentences
 from kubectl_koord.wording.refusals.admission import blocker_sentence
 
 _SCHEDULER, _MANAGER = "koord-scheduler", "koord-manager"
-_WEBHOOKS = {
-    "MutatingWebhookConfiguration": "koordinator-mutating-webhook-configuration",
-    "ValidatingWebhookConfiguration": "koordinator-validating-webhook-configuration",
-}
 _CLASSES: Mapping[str, tuple[int, int, int]] = {
     "koord-prod": (9000, 9000, 9999),
     "koord-mid": (7000, 7000, 7999),
@@ -32,9 +28,9 @@ def of_installation(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the parts of Koordinator that run."""
     installed = snapshot.installation or Installation()
     if was_read(snapshot, "Deployment"):
-        yield from _deployments(installed, whole=snapshot.source == "cluster")
+        yield from _deployments(installed, whole=installed.whole)
     yield from _leader(snapshot)
-    for kind, name in _WEBHOOKS.items():
+    for name, kind in WEBHOOKS.items():
         if was_read(snapshot, kind):
             yield from _webhooks(installed, kind, name)
     if was_read(snapshot, "PriorityClass"):
