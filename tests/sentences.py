@@ -15,6 +15,7 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
+from kubectl_koord.cli.verbs import reading
 from kubectl_koord.cluster import offline, rbac
 from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.cluster.objects.koordinator import summaries
@@ -93,7 +94,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "gangs --demo", gangs(snapshot), plain
     yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
     yield from ((line, report, plain) for line, report in _fits())
-    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.rights()), plain
+    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.needed(reading())), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):

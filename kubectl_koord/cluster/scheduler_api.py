@@ -32,8 +32,8 @@ PATHS: dict[Endpoint, str] = {
 PORT = 10251
 LONGEST = 64 << 20
 
-_NAMESPACE = "koordinator-system"
-_LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{_NAMESPACE}/leases/koord-scheduler"
+NAMESPACE = "koordinator-system"
+_LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/koord-scheduler"
 _OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
 _NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
 _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
@@ -69,7 +69,7 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
         raise KoordError(f"error: {name!r} is not a name that an object can have")
     pod = leader(transport)
     asked = f"http:{pod}:{port}"
-    path = f"/api/v1/namespaces/{_NAMESPACE}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
     status, body = _get(transport, path)
     if status == _OK:
         return Answer(pod, body)
@@ -92,12 +92,12 @@ def leader(transport: Transport) -> str:
     try:
         lease = scheduler.lease(msgspec.json.decode(body, type=scheduler.Lease))
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler cannot be read: {problem}") from None
+        raise KoordError(f"{_UNSEEN}: Lease {NAMESPACE}/koord-scheduler cannot be read: {problem}") from None
     pod = lease.holder.partition("_")[0]
     if not pod:
-        raise KoordError(f"{_UNSEEN}: no scheduler leads: Lease {_NAMESPACE}/koord-scheduler has no holder")
+        raise KoordError(f"{_UNSEEN}: no scheduler leads: Lease {NAMESPACE}/koord-scheduler has no holder")
     if not _NAME.fullmatch(pod):
-        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler is held by {lease.holder!r}, which is no pod")
+        raise KoordError(f"{_UNSEEN}: Lease {NAMESPACE}/koord-scheduler is held by {lease.holder!r}, which is no pod")
     return pod
 
 
@@ -107,7 +107,7 @@ def _why(status: int, body: bytes, path: str, pod: str, own: str) -> str:
         return f"{pod} answers: {own}{again}"
     said = message_of(status, body, path)
     if status == _FORBIDDEN:
-        return f"{said} (it takes get of pods/proxy in {_NAMESPACE})"
+        return f"{said} (it takes get of pods/proxy in {NAMESPACE})"
     if status_of(body) is None and status == _NOT_FOUND:
         return f"{pod} does not serve {path.partition('/proxy')[2]}: its plugin is off, or the version has no such path"
     if status >= _UNAVAILABLE:
