@@ -14,6 +14,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.cluster.elsewhere import Told
     from kubectl_koord.cluster.source import EarlyLook, Join
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
@@ -52,6 +53,12 @@ class Session:
             raise KoordError("error: this needs a live cluster")
         return self.transport
 
+    def told(self) -> "Told":
+        """Return what the user says of Koordinator."""
+        from kubectl_koord.cluster.elsewhere import Told
+
+        return Told(self.options.version, self.options.home)
+
     def namespace(self) -> str:
         """Return the namespace that names without one belong to."""
         if self.connection.namespace or self.transport is None:
@@ -86,8 +93,7 @@ class Session:
                 )
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            transport, version = self.live_transport(), self.options.version
-            return source.live(transport, kinds, self.namespace, version, seen, early, join)
+            return source.live(self.live_transport(), kinds, self.namespace, self.told(), seen, early, join)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.
@@ -98,7 +104,7 @@ class Session:
         """
         from kubectl_koord.cluster.watching.watch import ClusterWatch
 
-        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.options.version)
+        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told())
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""

@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kubectl_koord.cluster import kinds, scheduler_api
+from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
+from kubectl_koord.model.installation import HOME
 
 _USED = (*kinds.VOLUME_KINDS, *kinds.CLAIM_KINDS)
 _LISTED: Mapping[str, tuple[str, ...]] = {
@@ -99,7 +100,7 @@ def leader_role() -> str:
 
     In a ClusterRole pods/proxy would reach every pod; here it reaches those beside the scheduler.
     """
-    return _written("Role", [f"  name: {LEADER}", f"  namespace: {scheduler_api.NAMESPACE}"], asking_leader())
+    return _written("Role", [f"  name: {LEADER}", f"  namespace: {HOME.namespace}"], asking_leader())
 
 
 def _right(kind: str, verb: str) -> Right:

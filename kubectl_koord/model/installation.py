@@ -15,14 +15,30 @@ WEBHOOKS: Mapping[str, str] = {
 """The kinds of Koordinator's webhook configurations, by their names."""
 
 
+class Home(Struct, frozen=True):
+    """Where Koordinator is installed: the namespace, and what there tells of the scheduler; as by the Helm chart."""
+
+    namespace: str = "koordinator-system"
+    scheduler: str = "koord-scheduler"
+    config: str = "koord-scheduler-config"
+    lease: str = "koord-scheduler"
+
+
+HOME = Home()
+
+
 class Deployment(Struct, frozen=True):
-    """One Deployment; `available` is None where its status tells nothing, `flags` where no command line is shown."""
+    """One Deployment of this `part` of Koordinator.
+
+    `available` is None where its status tells nothing, `flags` where no command line is shown.
+    """
 
     name: str
     image: str = ""
     wanted: int = 1
     available: int | None = None
     flags: tuple[str, ...] = ()
+    part: str = ""
 
 
 class PriorityClass(Struct, frozen=True):
@@ -72,9 +88,9 @@ class Installation(Struct, frozen=True):
     kinds: tuple[str, ...] = ()
     whole: bool = True
 
-    def deployment(self, name: str) -> Deployment | None:
-        """Return the Deployment of a name, None where it was not read."""
-        return next((one for one in self.deployments if one.name == name), None)
+    def deployment(self, part: str) -> Deployment | None:
+        """Return the Deployment of a part of Koordinator, None where it was not read."""
+        return next((one for one in self.deployments if part in {one.part, one.name}), None)
 
 
 class Right(Struct, frozen=True):

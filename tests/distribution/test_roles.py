@@ -59,9 +59,11 @@ WRITING: tuple[tuple[str, ...], ...] = (
 VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
-def without_an_image() -> list[Object]:
-    """Return a cluster whose scheduler's version is told by its CRDs alone."""
-    return [item for item in with_a_resource_claim() if item["kind"] != "Deployment"]
+def with_a_private_image() -> list[Object]:
+    """Return a cluster whose scheduler's version is told by its CRDs alone: the tag of its image is a private one."""
+    text = json.dumps(with_a_resource_claim()).replace("koord-scheduler:v1.8.0", "koord-scheduler:ours")
+    items: list[Object] = json.loads(text)
+    return items
 
 
 @pytest.mark.usefixtures("no_kubectl")
@@ -72,7 +74,7 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     (tmp_path / "EMPTY").write_text('{"kind": "List", "items": []}')
     (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")
     monkeypatch.chdir(tmp_path)
-    with ApiServer({"items": without_an_image()}) as api:
+    with ApiServer({"items": with_a_private_image()}) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
         api.rules.append(Rule(".*/proxy/.*", raw=b"{}"))
         asked = {words: requests_of(koord, api, words) for words in READING}

@@ -37,6 +37,7 @@ _PLAIN = {
     *("requiredTopologyScope", "requiredScope", "deviceTypes", "resourceNames", "reservedCPUs", "cpuset"),
     *(
         "command",
+        "mountPath",
         "args",
         "default",
         "defaultRequest",
@@ -161,4 +162,6 @@ class Anonymous:
 
     def _image(self, image: str) -> str:
         release = _RELEASE.search(image)
-        return f"image{release[0]}{self._rename(image[release.end() :])}" if release else self._rename(image)
+        if release is None:
+            return self._rename(image)
+        return f"{self._rename(image[: release.start()])}{release[0]}{self._rename(image[release.end() :])}"

@@ -1,20 +1,25 @@
 """What is kept of an object: of the fields that are decoded those that no answer rests on are left out once more."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import Any, TypeAlias
 
+import msgspec
+
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import events
 from kubectl_koord.cluster.recording import keys, settings
 from kubectl_koord.model import installation
 
 Tree: TypeAlias = dict[str, Any]
 
-_FLAGS = ("--feature-gates=", "--leader-elect=false", "--enable-network-topology-manager")
+_FLAGS = ("--feature-gates=", "--leader-elect", "--enable-network-topology-manager", "--config")
+_VALUED = ("--config", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
 _OTHERS = "..."
 """What stands for all other words of a command line: that there are some."""
-_PARTS = ("koord-scheduler", "koord-manager")
 _VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
@@ -108,14 +113,31 @@ def _device(tree: Tree, labels: AbstractSet[str]) -> Tree:
 
 
 def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
-    if tree["metadata"]["name"] not in _PARTS:
+    written = msgspec.convert(tree, deployments.Deployment)
+    if not any(deployments.is_part(written, part) for part in (deployments.SCHEDULER, deployments.MANAGER)):
         return None
-    for container in tree["spec"]["template"]["spec"].get("containers") or ():
+    spec = tree["spec"]["template"]["spec"]
+    spec["volumes"] = [one for one in spec.get("volumes") or () if one.get("configMap")]
+    names = {one["name"] for one in spec["volumes"]}
+    for container in spec.get("containers") or ():
+        container["volumeMounts"] = [one for one in container.get("volumeMounts") or () if one.get("name") in names]
         for name in ("command", "args"):
-            words = container.get(name) or ()
-            found = [word for word in words if word.startswith(_FLAGS)]
-            container[name] = [*found, *([_OTHERS] if len(found) < len(words) else [])] or None
+            container[name] = [*_words(container.get(name) or [])] or None
     return tree
+
+
+def _words(written: Sequence[str]) -> Iterator[str]:
+    """Yield the flags that are read, each with its value in one word, and whether there are any others."""
+    others = False
+    for word, following in pairwise([*written, ""]):
+        if word in _VALUED and following:
+            yield f"{word}={following}"
+        elif word.startswith(_FLAGS):
+            yield word
+        else:
+            others = True
+    if others:
+        yield _OTHERS
 
 
 def _webhooks(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
@@ -128,8 +150,8 @@ def _webhooks(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 
 def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
-    written = (tree.get("data") or {}).get(settings.NAME)
-    if tree["metadata"]["name"] != settings.NAME:
+    written = scheduler.text_of(msgspec.convert(tree, scheduler.ConfigMap))
+    if not written and tree["metadata"]["name"] != settings.NAME:
         return None
     tree["data"] = {settings.NAME: settings.kept(written)} if written else None
     return tree

@@ -76,6 +76,7 @@ READ = PRESENT | {
     ),
     *(f"koordinator.sh/{name}" for name in ("qosClass", "priority", "priority-class", "gpu-isolation-provider")),
     "kubernetes.io/hostname",
+    "koord-app",
     *(
         f"{domain}/{name}"
         for domain in ("topology.kubernetes.io", "failure-domain.beta.kubernetes.io")

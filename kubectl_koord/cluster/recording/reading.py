@@ -15,16 +15,19 @@ _META = RecordingMeta(name="cluster")
 
 
 def live(
-    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None
+    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None, home: str = ""
 ) -> tuple[Recorder, Recording]:
     """Return the cluster behind a transport, and how it was read; `seen` is counted up, by kind, while objects come.
+
+    `home` is as `source.read` has it.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
     recorder = Recorder(seen=seen)
-    found = source.read(transport, source.requests(RECORDED_KINDS), namespace, recorder)
+    recorder.looked_in = home
+    found = source.read(transport, source.requests(RECORDED_KINDS), namespace, recorder, home=home)
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
     for reason in REASONS:

@@ -51,7 +51,7 @@ _POINTS = (
 )
 _PLUGINS = {"Coscheduling", "DefaultPreemption", "Reservation", "*"}
 _SETTING = re.compile(r"[a-z][A-Za-z]{0,39}")
-UNREADABLE = "{"
+UNREADABLE = "{KubeSchedulerConfiguration"
 """What stands for a configuration that cannot be read."""
 
 
@@ -68,8 +68,10 @@ def read_of(text: str) -> _Tree | None:
         return None
     election = parsed.get("leaderElection")
     profiles = [one for one in _list(parsed.get("profiles")) if isinstance(one, dict)]
+    read = ("leaderElect", "resourceName", "resourceNamespace")
     return {
-        **({"leaderElection": _plain(election, ("leaderElect", "resourceName"))} if isinstance(election, dict) else {}),
+        "kind": "KubeSchedulerConfiguration",
+        **({"leaderElection": _plain(election, read)} if isinstance(election, dict) else {}),
         "profiles": [_profile(one) for one in profiles],
     }
 

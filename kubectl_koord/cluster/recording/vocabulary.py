@@ -2,7 +2,7 @@
 
 _OF_NAMES = """
 api core config koord koordinator koordlet kube kubernetes scheduler system default root quota manager metadata name
-namespace io sh com k8s v alpha beta lease mutating validating webhook configuration
+namespace app io sh com k8s v alpha beta lease mutating validating webhook configuration
 SpineLayer BlockLayer RackLayer AcceleratorLayer SuperNodeLayer NodeTopologyLayer spineLayer blockLayer rackLayer
 Coscheduling ElasticQuota DeviceShare LoadAwareScheduling NodeNUMAResource Reservation
 """

@@ -10,10 +10,8 @@ _SPEC = "Correct it with: kubectl koord annotate podgroup NAME -n NAMESPACE"
 _CHART = "Compare the ConfigMap koord-scheduler-config with that of the Helm chart, correct it, and restart the pods."
 
 _REMEDIES: Mapping[DoctorCode, str] = {
-    "deployment-missing": "Install it with Koordinator's Helm chart, in namespace koordinator-system.",
-    "deployment-unavailable": (
-        "Look at its pods and their logs: kubectl get pods -n koordinator-system -l koord-app=NAME"
-    ),
+    "deployment-missing": "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace.",
+    "deployment-unavailable": ("Look at its pods and their logs: kubectl get pods -A -l koord-app=NAME"),
     "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
     "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
     "no-scheduler": "Look at the pods of koord-scheduler and their logs.",

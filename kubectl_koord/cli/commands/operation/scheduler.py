@@ -207,7 +207,7 @@ def _answer(session: "Session", endpoint: "Endpoint", name: str, file: str, port
         return Answer(file, saved.answer(file))
     if not session.options.is_live:
         raise KoordError(_OFFLINE)
-    return ask(session.live_transport(), endpoint, name, port)
+    return ask(session.live_transport(), endpoint, name, port, session.options.home)
 
 
 def _snapshot(session: "Session") -> "Snapshot":

@@ -80,7 +80,7 @@ def _read(session: "Session") -> "tuple[Recorder, Recording]":
     with Progress(sys.stderr, seen):
         if session.options.snapshots:
             return reading.from_files(session.files(), seen)
-        return reading.live(session.live_transport(), session.namespace, seen)
+        return reading.live(session.live_transport(), session.namespace, seen, session.options.home)
 
 
 def _told(session: "Session", taken: "Taken", file: str) -> str:
