@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import coverage
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.slots import in_index_order, offer_slots
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.capacity.topo import counted_as, topo
 from kubectl_koord.model import accelerators
@@ -24,7 +24,6 @@ from kubectl_koord.wording.answers.shapes import pods_of
 from kubectl_koord.wording.basis import could_not_be_read
 
 _Domains: TypeAlias = Mapping[DomainName, int | None]
-_OF_SLOTS = ("Node", "Pod", "NodeMetric", "Reservation", "NodeResourceTopology")
 
 
 class OfGang(Struct, frozen=True):
@@ -79,14 +78,11 @@ def _name(asked: Asked | None) -> str:
 
 
 def _unread(snapshot: Snapshot, asked: Asked | None) -> Iterator[Gap]:
-    kinds = ["ClusterNetworkTopology", *(_OF_SLOTS if asked else _OF_SLOTS[:2])]
-    if asked and any(coverage.is_device(name) for pod in _pods_of(asked) for name, _ in pod.requirements.requests):
-        kinds.append("Device")
-    yield from (gap for kind in kinds if (gap := snapshot.unread(kind)) is not None)
-
-
-def _pods_of(asked: Asked) -> tuple[PendingPod, ...]:
-    return asked.pods if isinstance(asked, OfGang) else (asked.pod,)
+    yield from visibility.unread(snapshot, "tree")
+    yield from visibility.unread(snapshot, "attempt")
+    if asked:
+        subject = asked.subject if isinstance(asked, OfGang) else PodSubject(asked.pod)
+        yield from visibility.unread_for_room(subject, snapshot)
 
 
 def _side(snapshot: Snapshot, counted: str, asked: Asked | None) -> _Side:

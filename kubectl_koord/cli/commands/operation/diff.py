@@ -77,6 +77,8 @@ def _gang(session: "Session", snapshots: "Sequence[Snapshot]", name: str) -> "Of
         subject = found if isinstance(found, Subject) else subjects.find_anywhere(snapshot, name)
         if subject is not None and subject.pending:
             return OfGang(subject, subject.pending)
+    for snapshot in snapshots:
+        session.require(snapshot, "members", *subjects.homes(name, session.namespace()))
     raise KoordError(f"error: no gang or pod {name!r} with pending pods in either snapshot")
 
 
