@@ -42,6 +42,9 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "placeholder-label": "Find out why the tool that sets the labels had no data for these nodes, and label them.",
     "one-node-domains": "Leave the layer out, or use a label that several nodes have in common.",
     "renamed-labels": "List both keys in labelKey of the layer, the newer one first: the first that a node has counts.",
+    "selector-outside-tree": (
+        "Label the nodes for every layer, or remove it: kubectl koord annotate pods GANG topology-selector-"
+    ),
     "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
     "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
     "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",
