@@ -328,7 +328,9 @@ class ApiServer:
         return [
             item
             for (home, _), item in found
-            if namespace in ("", home) and _selected(item, query.get("fieldSelector", ""))
+            if namespace in ("", home)
+            and _selected(item, query.get("fieldSelector", ""))
+            and _labelled(item, query.get("labelSelector", ""))
         ]
 
     def watched(
@@ -621,6 +623,12 @@ def _as_seen(change: Change, plural: str, namespace: str, query: Mapping[str, st
     gone = copy.deepcopy(change.before or {})
     gone["metadata"]["resourceVersion"] = str(change.version)
     return "DELETED", gone
+
+
+def _labelled(item: Object, selector: str) -> bool:
+    """Tell whether an object has the label of a selector `key=value`; every object for none."""
+    key, _, value = selector.partition("=")
+    return not selector or (item["metadata"].get("labels") or {}).get(key) == value
 
 
 def status_body(status: int, reason: str, message: str, **details: object) -> Object:

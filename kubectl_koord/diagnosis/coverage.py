@@ -31,7 +31,7 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
-from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_input, not_read
+from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -55,7 +55,7 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
     if snapshot.config.assumed:
         yield Notice("assumed-config", ASSUMED_CONFIG)
     if snapshot.leases == () and snapshot.config.elects_leader:
-        yield Notice("lease-missing", LEASE_MISSING)
+        yield Notice("lease-missing", lease_missing(snapshot.config.home))
 
 
 def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.hardware.devices import DeviceStrategy
-from kubectl_koord.model.installation import Installation
+from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
@@ -47,7 +47,7 @@ class SchedulerConfig(Struct, frozen=True):
     `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
-    could not be read.
+    could not be read. `home` is where all that was looked for.
     """
 
     version: str = "1.8"
@@ -64,6 +64,7 @@ class SchedulerConfig(Struct, frozen=True):
     reservation_lacks: tuple[str, ...] = ()
     claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
+    home: Home = HOME
 
 
 class Snapshot(Memo, Struct, frozen=True, dict=True):

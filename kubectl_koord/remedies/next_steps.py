@@ -69,8 +69,8 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     yield WayOut("set-scheduler-name", sentences.set_scheduler_name(scheduler, owners))
 
 
-def _scheduler(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-scheduler", sentences.SEE_SCHEDULER, commands.SEE_SCHEDULER)
+def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    yield WayOut("see-scheduler", sentences.SEE_SCHEDULER, commands.see_scheduler(simulation.snapshot.config.home))
 
 
 def _finalizers(_simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
@@ -168,7 +168,8 @@ def _match_policy(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if isinstance(simulation.tree, Tree):
-        yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, commands.EDIT_SCHEDULER_CONFIG)
+        command = commands.edit_scheduler_config(simulation.snapshot.config.home)
+        yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, command)
         return
     yield WayOut("create-topology", sentences.name_topology(list(simulation.snapshot.topologies)))
 

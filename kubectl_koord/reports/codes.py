@@ -204,6 +204,7 @@ DoctorCode: TypeAlias = (
         "placeholder-label",
         "one-node-domains",
         "renamed-labels",
+        "selector-outside-tree",
         "device-empty",
         "device-missing",
         "device-unhealthy",

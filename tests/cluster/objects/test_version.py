@@ -3,7 +3,6 @@
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import structs
 
@@ -84,9 +83,7 @@ def test_the_best_evidence_for_the_version_wins(
 
 
 def configured(text: str | None) -> SchedulerConfig:
-    data = None if text is None else {"koord-scheduler-config": text}
-    written = msgspec.convert({"metadata": {"name": "koord-scheduler-config"}, "data": data}, scheduler.ConfigMap)
-    return scheduler.config("1.8", "asked", written)
+    return scheduler.config("1.8", "asked", scheduler.parsed(text) if text else None)
 
 
 ASSUMED = SchedulerConfig("1.8", "asked", unshareable_gpus=(("huawei", "Ascend-310P3-300I-DUO"),))
@@ -217,8 +214,9 @@ def test_odd_plugin_settings_count_as_none(plugins: str) -> None:
 def test_only_the_schedulers_own_config_map_counts() -> None:
     data = {"koord-scheduler-config": FULL}
     other, own = (thing("ConfigMap", name, data=data) for name in ("other", "koord-scheduler-config"))
-    found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (other, own)]
-    assert found == [True, False]
+    foreign = thing("ConfigMap", "other", data={"config.yaml": f"kind: KubeSchedulerConfiguration\n{FULL}"})
+    found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (foreign, other, own)]
+    assert found == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -229,10 +227,10 @@ def test_only_the_schedulers_own_config_map_counts() -> None:
         ("leaderElection: {}", True),
         ("leaderElection: {leaderElect: true, resourceName: koord-scheduler}", True),
         ("leaderElection: {leaderElect: false}", False),
-        ("leaderElection: {resourceName: mine}", False),
+        ("leaderElection: {resourceName: mine}", True),
     ],
 )
-def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
+def test_a_lease_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
     for profiles in ("", "profiles: [{schedulerName: koord-scheduler}]"):
         assert configured(f"{election}\n{profiles}").elects_leader is elects
 
