@@ -6,6 +6,7 @@ All that reads objects derives from these rows. Only of nodes and pods is more k
 from typing import Any
 
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import (
     devices,
     gangs,
@@ -18,6 +19,7 @@ from kubectl_koord.cluster.objects.koordinator import (
 )
 from kubectl_koord.cluster.objects.kubernetes import (
     admission,
+    attachments,
     disruption,
     events,
     installation,
@@ -29,10 +31,12 @@ from kubectl_koord.cluster.objects.kubernetes import (
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
+from kubectl_koord.model.installation import HOME
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
-    return written if written.metadata.name == _CONFIG else None
+    known = (scheduler.is_configuration(name, text) for name, text in (written.data or {}).items())
+    return written if written.metadata.name == scheduler.CONFIG or any(known) else None
 
 
 _CORE = "/api/v1"
@@ -42,8 +46,6 @@ _STORAGE = "/apis/storage.k8s.io/v1"
 _RESOURCE = "/apis/resource.k8s.io/v1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
-_INSTALLED_IN = "koordinator-system"
-_CONFIG = "koord-scheduler-config"
 
 
 def _only(name: str) -> str:
@@ -61,15 +63,15 @@ NETWORK_TOPOLOGY = Kind(
     "topology",
     topology.topology,
 )
-DEPLOYMENT: Kind[scheduler.Deployment, scheduler.Deployment] = Kind(
+DEPLOYMENT: Kind[deployments.Deployment, deployments.Deployment] = Kind(
     "Deployment",
-    scheduler.Deployment,
+    deployments.Deployment,
     "/apis/apps/v1",
     "deployments",
     pair,
     "topology",
-    home=_INSTALLED_IN,
-    query=_only("koord-scheduler"),
+    home=HOME.namespace,
+    query=_only(deployments.SCHEDULER),
     in_files=False,
 )
 CONFIG_MAP = Kind(
@@ -77,11 +79,11 @@ CONFIG_MAP = Kind(
     scheduler.ConfigMap,
     _CORE,
     "configmaps",
-    bare_name,
+    pair,
     "topology",
     _config_map,
-    home=_INSTALLED_IN,
-    query=_only(_CONFIG),
+    home=HOME.namespace,
+    query=_only(scheduler.CONFIG),
     is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
@@ -114,10 +116,10 @@ LEASE = Kind(
     scheduler.Lease,
     "/apis/coordination.k8s.io/v1",
     "leases",
-    bare_name,
+    pair,
     "gangs",
     scheduler.lease,
-    home=_INSTALLED_IN,
+    home=HOME.namespace,
     query=f"{_only(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
     is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
@@ -182,6 +184,15 @@ STORAGE_CAPACITY = Kind(
 )
 CSI_NODE = Kind(
     "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
+)
+VOLUME_ATTACHMENT: Kind[attachments.VolumeAttachment, attachments.VolumeAttachment] = Kind(
+    "VolumeAttachment",
+    attachments.VolumeAttachment,
+    _STORAGE,
+    "volumeattachments",
+    bare_name,
+    "volumes",
+    in_files=False,
 )
 RESOURCE_CLAIM = Kind(
     "ResourceClaim",
@@ -272,6 +283,9 @@ CLAIM_KINDS = _needed_by("claims")
 
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
+
+RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
+"""What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
 
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

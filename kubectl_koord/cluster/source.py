@@ -7,12 +7,14 @@ from functools import partial
 from typing import TypeAlias
 from urllib.parse import quote
 
-from msgspec import Struct, structs
+from msgspec import structs
 
+from kubectl_koord.cluster import elsewhere
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.elsewhere import Part, Told
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -27,6 +29,7 @@ from kubectl_koord.cluster.kinds import (
     POD_GROUP,
     VOLUME_KINDS,
 )
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
@@ -71,7 +74,7 @@ def live(
     transport: Transport,
     kinds: Sequence[str],
     namespace: Callable[[], str],
-    chosen_version: str,
+    told: Told,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
     join: Join | None = None,
@@ -86,23 +89,24 @@ def live(
 
     """
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
-    found = read(transport, requests(kinds), namespace, collector, early)
+    collector.looked_in = told.namespace
+    found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
     gaps = absorb(found, collector)
     if join:
         join(collector, now())
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
-    detect_version(transport, collector, chosen_version)
+    detect_version(transport, collector, told.version)
     narrowed = namespace() if found.namespace_only else ""
-    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
+    snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
     return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
 
 
-def lease_seen(found: "Lists[Part]") -> str | None:
+def lease_seen(found: Lists[Part]) -> str | None:
     """Return when the server listed leases (empty: it did not say), None where it did not."""
     leases = found.values.get(LEASE.name)
     return _rfc_3339(leases.date) if isinstance(leases, Part) else None
@@ -116,12 +120,10 @@ def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
     return (*volumes, *CLAIM_KINDS) if collector.has_resource_claims else volumes
 
 
-class Part(Struct, frozen=True):
-    """The objects of one list, the version of the list, and the server's date when it was sent."""
+class Reading(Lists[Part], frozen=True):
+    """What was read, and by which requests."""
 
-    objects: Collector
-    version: str
-    date: str = ""
+    requests: Mapping[str, ListRequest] = {}
 
 
 def read(
@@ -130,8 +132,12 @@ def read(
     namespace: Callable[[], str],
     collector: Collector,
     early: EarlyLook | None = None,
-) -> Lists[Part]:
+    home: str = "",
+) -> Reading:
     """Return lists as parts of the collector's cluster, which are still to be absorbed; `early` is as in `live`.
+
+    What tells how Koordinator is installed is looked for in `home`, or in the usual namespace, and else where its
+    objects say that it is.
 
     Raises:
         KoordError: as `live`.
@@ -158,11 +164,19 @@ def read(
             if len(of_tree) == len(_OF_TREE):
                 early(of_tree[NETWORK_TOPOLOGY.name].topologies, of_tree[NODE.name].nodes)
 
+    wanted = [elsewhere.in_namespace(request, home) for request in wanted]
     found = read_lists(transport, wanted, namespace, decode, arrived)
-    topology = found.values.get(NETWORK_TOPOLOGY.name)
+
+    def read_one(request: ListRequest) -> Part | Gap:
+        return read_lists(transport, [request], namespace, decode).values[request.kind]
+
+    moved = elsewhere.look(found.values, read_one, {request.kind: request for request in wanted}, home)
+    values = {**found.values, **{kind: one.value for kind, one in moved.items()}}
+    topology = values.get(NETWORK_TOPOLOGY.name)
     if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, NETWORK_TOPOLOGY.api):
-        return structs.replace(found, values={kind: _not_installed(value) for kind, value in found.values.items()})
-    return found
+        values = {kind: _not_installed(value) for kind, value in values.items()}
+    followed = {request.kind: request for request in wanted} | {kind: one.request for kind, one in moved.items()}
+    return Reading(values, found.namespace_only, followed)
 
 
 def _other_than_list(kind: str | None) -> str:
@@ -205,8 +219,9 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
-    """Look at the CRDs where neither the user nor the scheduler's Deployment shows the version."""
-    if not chosen_version and DEPLOYMENT.name not in collector.kinds:
+    """Look at the CRDs where neither the user nor the scheduler's image shows the version."""
+    own = deployments.find(collector.values(DEPLOYMENT).values(), deployments.SCHEDULER, collector.looked_in)
+    if not chosen_version and not (own and scheduler.from_image(deployments.image(own, deployments.SCHEDULER))):
         collector.crd_version = _crd_version(transport)
 
 

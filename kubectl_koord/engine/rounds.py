@@ -8,7 +8,7 @@ from msgspec import Struct
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape, triggers
 from kubectl_koord.engine.attempts.choosing import (
     USUAL,
-    Course,
+    MemberOrder,
     at_the_cost_of,
     bookable,
     fullest,
@@ -89,7 +89,7 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
                     break  # costs choose among possible victims: without any they decide nothing
 
 
-def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[Course, Attempt]]:
+def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberOrder, Attempt]]:
     """Yield the attempts with a trigger by how plain members come, and which nodes they take: no score is computed.
 
     Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
@@ -101,12 +101,12 @@ def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[Course,
         split = split or bool(first.unbookable)
         fails_at_seat = first.plan is not None and first.failed_seat is not None
         yield course, first
-    more = (Course(bookable), Course(not_bookable)) if split else ()
-    for course in (Course(failing_last=True),) if fails_at_seat and job.has_surplus else more:
+    more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
+    for course in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
         yield course, attempt(job, view, trigger, course)
 
 
-def _courses(job: Job, view: View) -> tuple[Course, ...]:
+def _courses(job: Job, view: View) -> tuple[MemberOrder, ...]:
     """Return the courses that may differ: one where no member can take the last place of another."""
     alike = {pod.requirements: pod for pod in reversed(job.tried)}
     if job.topology is not None or len(alike) == 1:
@@ -123,10 +123,10 @@ def _courses(job: Job, view: View) -> tuple[Course, ...]:
         return (USUAL,)
     return (
         USUAL,
-        Course(fullest),
-        Course(unlike_first=True),
-        Course(at_the_cost_of(kinds, most=True)),
-        Course(at_the_cost_of(kinds, most=False)),
+        MemberOrder(fullest),
+        MemberOrder(unlike_first=True),
+        MemberOrder(at_the_cost_of(kinds, most=True)),
+        MemberOrder(at_the_cost_of(kinds, most=False)),
     )
 
 
@@ -155,7 +155,7 @@ def follow(
     view: View,
     first: Attempt,
     victim_order: VictimOrder,
-    course: Course = USUAL,
+    course: MemberOrder = USUAL,
     most_rounds: int = MOST_ROUNDS,
 ) -> Iterator[Outcome]:
     """Yield the outcomes that begin with this attempt: preempt, wait until the victims have ended, try again.
@@ -186,7 +186,7 @@ def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrde
 
 
 def _continued(
-    job: Job, view: View, victim_order: VictimOrder, course: Course, most: int
+    job: Job, view: View, victim_order: VictimOrder, course: MemberOrder, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
 

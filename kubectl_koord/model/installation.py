@@ -1,5 +1,6 @@
 """How Koordinator is installed: what `doctor` alone looks at."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -7,14 +8,37 @@ from msgspec import Struct
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
 
+WEBHOOKS: Mapping[str, str] = {
+    "koordinator-mutating-webhook-configuration": "MutatingWebhookConfiguration",
+    "koordinator-validating-webhook-configuration": "ValidatingWebhookConfiguration",
+}
+"""The kinds of Koordinator's webhook configurations, by their names."""
+
+
+class Home(Struct, frozen=True):
+    """Where Koordinator is installed: the namespace, and what there tells of the scheduler; as by the Helm chart."""
+
+    namespace: str = "koordinator-system"
+    scheduler: str = "koord-scheduler"
+    config: str = "koord-scheduler-config"
+    lease: str = "koord-scheduler"
+
+
+HOME = Home()
+
+
 class Deployment(Struct, frozen=True):
-    """One Deployment; `available` is None where its status tells nothing, `flags` where no command line is shown."""
+    """One Deployment of this `part` of Koordinator.
+
+    `available` is None where its status tells nothing, `flags` where no command line is shown.
+    """
 
     name: str
     image: str = ""
     wanted: int = 1
     available: int | None = None
     flags: tuple[str, ...] = ()
+    part: str = ""
 
 
 class PriorityClass(Struct, frozen=True):
@@ -50,7 +74,11 @@ class Profile(Struct, frozen=True):
 
 
 class Installation(Struct, frozen=True):
-    """What was read of the installation. `kinds` are those of which a file holds anything."""
+    """What was read of the installation.
+
+    It is `whole` where the cluster itself was read, if only once for a snapshot: what is not there does not exist. A
+    file need not hold all: `kinds` are those of which there is anything.
+    """
 
     deployments: tuple[Deployment, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
@@ -58,10 +86,11 @@ class Installation(Struct, frozen=True):
     config: ConfigState = "absent"
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
+    whole: bool = True
 
-    def deployment(self, name: str) -> Deployment | None:
-        """Return the Deployment of a name, None where it was not read."""
-        return next((one for one in self.deployments if one.name == name), None)
+    def deployment(self, part: str) -> Deployment | None:
+        """Return the Deployment of a part of Koordinator, None where it was not read."""
+        return next((one for one in self.deployments if part in {one.part, one.name}), None)
 
 
 class Right(Struct, frozen=True):

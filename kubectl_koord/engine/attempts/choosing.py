@@ -54,7 +54,7 @@ def at_the_cost_of(kinds: Iterable[Kind], *, most: bool) -> Choice:
     return choose
 
 
-class Course(Struct, frozen=True):
+class MemberOrder(Struct, frozen=True):
     """How the members come after the trigger, and what they choose: first those like it, or those unlike it.
 
     Where more are planned for than must find a place, those whose seats fail come before enough have found theirs,
@@ -66,7 +66,7 @@ class Course(Struct, frozen=True):
     failing_last: bool = False
 
 
-USUAL = Course()
+USUAL = MemberOrder()
 
 
 def _cost(state: NodeState, pod: PendingPod, others: Iterable[tuple[Resources, Collection[str]]]) -> int:

@@ -13,7 +13,7 @@ from kubectl_koord.engine.attempts.attempt import (
     kind_of,
     may_abort,
 )
-from kubectl_koord.engine.attempts.choosing import Course
+from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
@@ -23,7 +23,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
 
 
-def pod_by_pod(job: Job, view: View, prepared: Prepared, course: Course) -> Attempt:
+def pod_by_pod(job: Job, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
     """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
     trigger = prepared.trigger
     if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
@@ -144,7 +144,7 @@ class _Asked:
         return found
 
 
-def _one_by_one(job: Job, view: View, trigger: PendingPod, course: Course) -> Attempt:
+def _one_by_one(job: Job, view: View, trigger: PendingPod, course: MemberOrder) -> Attempt:
     """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
 
     def turn(pod: PendingPod) -> tuple[bool, str, bool, str]:

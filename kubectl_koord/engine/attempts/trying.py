@@ -17,7 +17,7 @@ from kubectl_koord.engine.attempts.attempt import (
     is_enough,
     kind_of,
 )
-from kubectl_koord.engine.attempts.choosing import USUAL, Course
+from kubectl_koord.engine.attempts.choosing import USUAL, MemberOrder
 from kubectl_koord.engine.attempts.one_by_one import pod_by_pod
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.placement import gather
@@ -32,7 +32,7 @@ _Seats: TypeAlias = Mapping[str, tuple[PendingPod, ...]]
 """Members by the node that they wait on, with what is booked for them."""
 
 
-def attempt(job: Job, view: View, trigger: PendingPod, course: Course = USUAL) -> Attempt:
+def attempt(job: Job, view: View, trigger: PendingPod, course: MemberOrder = USUAL) -> Attempt:
     """Return what comes of an attempt with this trigger.
 
     Args:
@@ -72,7 +72,7 @@ def _as_placed(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> _Sea
     return seats
 
 
-def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, course: Course) -> Attempt:
+def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
     trigger = prepared.trigger
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
@@ -102,7 +102,7 @@ def _failing(
     prepared: Prepared,
     assignments: Mapping[str, str],
     in_turn: Sequence[PendingPod],
-    course: Course,
+    course: MemberOrder,
 ) -> FailedSeat | tuple[str, ...]:
     """Return the seat that fails before enough members have theirs; or whose seats do, after that ends the round.
 
