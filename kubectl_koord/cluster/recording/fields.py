@@ -13,7 +13,7 @@ from kubectl_koord.cluster.recording import keys, settings
 Tree: TypeAlias = dict[str, Any]
 
 _FLAGS = ("--feature-gates=", "--leader-elect=false")
-_VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
+_VOLUMES = ("ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
 
