@@ -9,7 +9,6 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
 from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
@@ -209,6 +208,7 @@ class Collector:
         if self.has_resource_claims:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
+        attached = joined.attached(self.values(kinds.VOLUME_ATTACHMENT).values(), volumes)
         own = self.scheduler()
         version = scheduler.version(chosen_version, own.image, self.crd_version)
         config = structs.replace(scheduler.config(*version, own.parsed, own.flags), home=own.home)
@@ -218,7 +218,10 @@ class Collector:
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
-            nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
+            nodes={
+                name: self._completed(node, config, attached.get(name, ()))
+                for name, node in sorted(self.values(kinds.NODE).items())
+            },
             running=running,
             pending=joined.by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
@@ -259,11 +262,8 @@ class Collector:
     def installation(self) -> Installation:
         """Return how Koordinator is installed, as far as it was taken."""
         own = self.scheduler()
-        every = [one for _, one in sorted(self.values(kinds.DEPLOYMENT).items())]
-        manager = deployments.find(every, deployments.MANAGER, own.home.namespace)
-        parts = ((manager, deployments.MANAGER), (own.deployment, deployments.SCHEDULER))
         return Installation(
-            deployments=tuple(deployments.installed(one, part) for one, part in parts if one is not None),
+            deployments=home.parts(own, self.values(kinds.DEPLOYMENT).values()),
             priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
             webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
             config=own.state,
@@ -271,9 +271,11 @@ class Collector:
             kinds=tuple(sorted(self.kinds)),
         )
 
-    def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
+    def _completed(
+        self, node: objects.Node, config: SchedulerConfig, attached: tuple[tuple[str, str], ...]
+    ) -> objects.Node:
         name = node.name
-        return joined.completed(
+        found = joined.completed(
             node,
             config,
             metric=self.values(kinds.NODE_METRIC).get(name),
@@ -282,6 +284,7 @@ class Collector:
             topology=self.values(kinds.NODE_TOPOLOGY).get(name),
             annotations=self._node_annotations.get(name, {}),
         )
+        return structs.replace(found, attached=attached) if attached else found
 
     def _storage(self) -> Storage:
         """Return what unbound claims may get their volumes from, the smallest free volumes first."""

@@ -14,6 +14,7 @@ from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
@@ -22,6 +23,7 @@ CONFIG = "koord-scheduler-config"
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
 _POINTS = ("preFilter", "filter", "reserve")
+_RELEASING = "DynamicResources"
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -131,6 +133,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
             unshareable_gpus=_OF_CHART,
             elects_leader=elects,
             quotas=settings({}, gates),
+            claims=_claims({}, gates),
         )
     arguments = _arguments(profiles[0], "Coscheduling")
     devices = _arguments(profiles[0], "DeviceShare")
@@ -147,8 +150,19 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         elects_leader=elects,
         quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
         reservation_lacks=_not_enabled(profiles[0], "Reservation"),
+        claims=_claims(profiles[0], gates),
         assumed=False,
     )
+
+
+def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
+    """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
+    plugins = profile.get("plugins")
+    found = plugins if isinstance(plugins, dict) else {}
+    here, off = (_names(found, "postFilter", part) for part in ("enabled", "disabled"))
+    releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
+    every = gates.get("AllAlpha", False)
+    return ClaimSettings(frozenset(gate for gate in GATES.values() if gates.get(gate, every)), releases)
 
 
 def _elects_leader(parsed: dict[str, Any]) -> bool:
