@@ -9,7 +9,6 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
 from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
@@ -263,11 +262,8 @@ class Collector:
     def installation(self) -> Installation:
         """Return how Koordinator is installed, as far as it was taken."""
         own = self.scheduler()
-        every = [one for _, one in sorted(self.values(kinds.DEPLOYMENT).items())]
-        manager = deployments.find(every, deployments.MANAGER, own.home.namespace)
-        parts = ((manager, deployments.MANAGER), (own.deployment, deployments.SCHEDULER))
         return Installation(
-            deployments=tuple(deployments.installed(one, part) for one, part in parts if one is not None),
+            deployments=home.parts(own, self.values(kinds.DEPLOYMENT).values()),
             priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
             webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
             config=own.state,
