@@ -61,8 +61,10 @@ class Session:
         early: "EarlyLook | None" = None,
         later: Sequence[str] = (),
         join: "Join | None" = None,
+        *,
+        sums: bool = False,
     ) -> "Snapshot":
-        """Return the cluster, read now: of a live one only the named kinds; `early` and `join` are as `source` says.
+        """Return the cluster, read now: of a live one only the named kinds; the rest is as `source` says.
 
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
@@ -84,7 +86,7 @@ class Session:
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
             transport, version = self.live_transport(), self.options.version
-            return source.live(transport, kinds, self.namespace, version, seen, early, join)
+            return source.live(transport, kinds, self.namespace, version, seen, early, join, sums=sums)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

@@ -1,7 +1,7 @@
 """The pods of a cluster while it is read: of one name the later counts, and all come out in name order."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -18,17 +18,19 @@ class Sorted(NamedTuple):
     finished: tuple[pods.FinishedPod, ...]
 
 
-class _Place:
-    """The pods of one node."""
+class Place:
+    """The pods of one node, and what they take up."""
 
     __slots__ = ("pods", "ports", "requested")
 
     def __init__(self) -> None:
+        """Start with none."""
         self.pods: list[pods.RunningPod] = []
         self.requested: dict[str, int] = {}
         self.ports: list[pods.HostPort] = []
 
     def append(self, pod: pods.RunningPod) -> None:
+        """Take one more."""
         self.pods.append(pod)
         requested, requirements = self.requested, pod.requirements
         for resource, amount in requirements.requests:
@@ -41,7 +43,7 @@ class _Line:
     """Pods that came in name order."""
 
     def __init__(self) -> None:
-        self.running: defaultdict[str, _Place] = defaultdict(_Place)
+        self.running: defaultdict[str, Place] = defaultdict(Place)
         self.waiting: list[pods.PendingPod] = []
         self.finished: list[pods.FinishedPod] = []
         self._namespace = self._name = ""
@@ -147,11 +149,17 @@ class PodStore:
             for key in sorted(self._by_name):
                 self._line.append(self._by_name[key])
         self._is_shared = True  # the sums of what is given away must not change any more
-        places = sorted(self._line.running.items(), key=itemgetter(0))
-        by_node = {node: pods.NodePods.of(place.pods, place.requested, place.ports) for node, place in places}
-        return Sorted(by_node, tuple(self._line.waiting), tuple(self._line.finished))
+        return Sorted(by_node(self._line.running), tuple(self._line.waiting), tuple(self._line.finished))
 
     def _indexed(self) -> dict[tuple[str, str], AnyPod]:
         if self._by_name is None:
             self._by_name = {(pod.namespace, pod.name): pod for pod in self._line.every()}
         return self._by_name
+
+
+def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
+    """Return the pods of all nodes, with the sums of what they take up."""
+    return {
+        node: pods.NodePods.of(place.pods, place.requested, place.ports)
+        for node, place in sorted(places.items(), key=itemgetter(0))
+    }

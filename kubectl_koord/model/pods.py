@@ -95,7 +95,8 @@ class RunningPod(Struct, frozen=True, gc=False):
     API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
     `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
     that the pod is itself (operating mode), empty for all but a few. `labels`, `owner`, `created` and `scheduled` are
-    empty where nothing but the topology or devices was asked for.
+    empty where nothing but the topology or devices was asked for; where nothing but sums was, there is no more than
+    its requests, in one value for all pods alike.
     """
 
     namespace: str

@@ -117,10 +117,15 @@ def _without_node(spec: PodSpec) -> bytes:
     alone.node_name = None
     if spec.volumes:
         alone.volumes = tying_volumes(spec.volumes)
+    return encoded(alone)
+
+
+def encoded(spec: object) -> bytes:
+    """Return a spec as bytes, equal for equal ones."""
     try:
-        return _encode(alone)
+        return _encode(spec)
     except OverflowError:  # an amount that is a number beyond 64 bits
-        return msgspec.json.encode(alone)
+        return msgspec.json.encode(spec)
 
 
 def _is_protected(labels: Mapping[str, str | None]) -> bool:
