@@ -12,7 +12,7 @@ from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pods.pool import PodLabels, PodPool
 from kubectl_koord.model import pods
 from kubectl_koord.model.resource_claims import PodClaim
 
@@ -62,18 +62,31 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         priority=pool.priority(written.spec),
         requirements=pool.requirements(written, said.qos),
         gang=gangs.gang_of(meta)[0],
-        job=said.job,
-        protected=said.protected,
-        terminating=meta.deletion_timestamp is not None,
-        preempted=preempted,
         created=created,
         owner=owned_by,
-        selector=(annotations.get(_SELECTOR_ANNOTATION) or "") if annotations else "",
         labels=said.labels,
         scheduled=created if scheduled == created else scheduled,
-        gone_by=meta.deletion_timestamp or "",
         allocations=pool.allocations(annotations),
-        offers=(meta.uid or meta.name) if reservations.offers(written) else "",
+        marks=_marks(written, said, preempted=preempted),
+    )
+
+
+def _marks(written: Pod, said: PodLabels, *, preempted: bool) -> pods.Marks:
+    meta = written.metadata
+    selector = (meta.annotations.get(_SELECTOR_ANNOTATION) or "") if meta.annotations else ""
+    offers = reservations.offers(written)
+    if not (preempted or offers or selector or said.job or said.protected or meta.deletion_timestamp is not None):
+        return pods.NO_MARKS
+    return shared(
+        pods.Marks(
+            job=said.job,
+            protected=said.protected,
+            terminating=meta.deletion_timestamp is not None,
+            preempted=preempted,
+            selector=selector,
+            gone_by=meta.deletion_timestamp or "",
+            offers=(meta.uid or meta.name) if offers else "",
+        )
     )
 
 
