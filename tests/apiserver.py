@@ -53,6 +53,7 @@ RESOURCES = (
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
     Resource("v1", "PersistentVolume", "persistentvolumes", namespaced=False, short=("pv",)),
     Resource("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
+    Resource("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", namespaced=False),
     Resource("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", namespaced=True),

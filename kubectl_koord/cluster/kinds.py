@@ -18,6 +18,7 @@ from kubectl_koord.cluster.objects.koordinator import (
 )
 from kubectl_koord.cluster.objects.kubernetes import (
     admission,
+    attachments,
     disruption,
     events,
     installation,
@@ -182,6 +183,15 @@ STORAGE_CAPACITY = Kind(
 )
 CSI_NODE = Kind(
     "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
+)
+VOLUME_ATTACHMENT: Kind[attachments.VolumeAttachment, attachments.VolumeAttachment] = Kind(
+    "VolumeAttachment",
+    attachments.VolumeAttachment,
+    _STORAGE,
+    "volumeattachments",
+    bare_name,
+    "volumes",
+    in_files=False,
 )
 RESOURCE_CLAIM = Kind(
     "ResourceClaim",

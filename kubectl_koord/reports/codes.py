@@ -130,6 +130,7 @@ ActionCode: TypeAlias = Literal[
     "free-quota",
     "other-quota",
     "release-reservation",
+    "supply-claims",
     "free-pods",
     "move-pod",
     "add-nodes",

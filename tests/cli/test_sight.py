@@ -22,7 +22,7 @@ KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric", "NodeResourceTopology")
-OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode")
+OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode", "VolumeAttachment")
 NONE = "--dry-run=client"
 
 

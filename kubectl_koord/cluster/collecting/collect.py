@@ -211,6 +211,7 @@ class Collector:
         if self.has_resource_claims:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
+        attached = joined.attached(self.values(kinds.VOLUME_ATTACHMENT).values(), volumes)
         config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
         deployments = list(self.values(kinds.DEPLOYMENT).values())
         config = scheduler.config(
@@ -222,7 +223,10 @@ class Collector:
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
-            nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
+            nodes={
+                name: self._completed(node, config, attached.get(name, ()))
+                for name, node in sorted(self.values(kinds.NODE).items())
+            },
             running=running,
             pending=joined.by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
@@ -262,9 +266,11 @@ class Collector:
             kinds=tuple(sorted(self.kinds)),
         )
 
-    def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
+    def _completed(
+        self, node: objects.Node, config: SchedulerConfig, attached: tuple[tuple[str, str], ...]
+    ) -> objects.Node:
         name = node.name
-        return joined.completed(
+        found = joined.completed(
             node,
             config,
             metric=self.values(kinds.NODE_METRIC).get(name),
@@ -273,6 +279,7 @@ class Collector:
             topology=self.values(kinds.NODE_TOPOLOGY).get(name),
             annotations=self._node_annotations.get(name, {}),
         )
+        return structs.replace(found, attached=attached) if attached else found
 
     def _storage(self) -> Storage:
         """Return what unbound claims may get their volumes from, the smallest free volumes first."""

@@ -128,9 +128,8 @@ def _event(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 def _claim(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     devices = tree["spec"]["devices"]
-    devices["constraints"] = [{}] if devices.get("constraints") else None
     for request in devices.get("requests") or ():
-        for asked in (request, request.get("exactly") or {}):
+        for asked in (request, request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
             asked["capacity"] = {"requests": {}} if asked.get("capacity") else None
     return tree
 

@@ -67,6 +67,7 @@ READ = PRESENT | {
     ),
     "volume.beta.kubernetes.io/storage-class",
     "volume.kubernetes.io/selected-node",
+    "pv.kubernetes.io/bind-completed",
 }
 """Labels and annotations that objects are read for; a test compares them with the modules that read objects."""
 

@@ -139,6 +139,16 @@ def patch_quota(key: str, patch: str) -> str:
     return paste("kubectl", "patch", "elasticquota", *_named(key), "--type", "merge", "-p", patch)
 
 
+def describe(kind: str, key: str) -> str:
+    """Return what shows an object with its events."""
+    return paste("kubectl", "describe", kind, *_named(key))
+
+
+def delete(kind: str, key: str) -> str:
+    """Return what deletes an object."""
+    return paste("kubectl", "delete", kind, *_named(key))
+
+
 def release(reservations: Sequence[str]) -> str:
     """Return what deletes Reservations."""
     return paste("kubectl", "delete", "reservation", *reservations)

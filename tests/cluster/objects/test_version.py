@@ -9,6 +9,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
+from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing
 
@@ -249,6 +250,33 @@ def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: s
 def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: dict[str, Any], elects: bool) -> None:  # noqa: FBT001
     written = thing("Deployment", name, spec={"template": {"spec": {"containers": [container]}}})
     assert collect(written).snapshot(moment="", source="file").config.elects_leader is elects
+
+
+@pytest.mark.parametrize(
+    ("plugins", "flag", "expected"),
+    [
+        ("{}", "", ClaimSettings()),
+        ("{postFilter: {disabled: [{name: '*'}]}}", "", ClaimSettings()),
+        ("{postFilter: {disabled: [{name: DynamicResources}]}}", "", ClaimSettings()),
+        ("{score: {}}", "", ClaimSettings(releases=True)),
+        (
+            "{postFilter: {disabled: [{name: '*'}], enabled: [{name: DynamicResources}]}}",
+            "DRADeviceTaints=true,Other=true",
+            ClaimSettings(frozenset({"DRADeviceTaints"}), releases=True),
+        ),
+        (
+            "{}",
+            "AllAlpha=true,DRAConsumableCapacity=false",
+            ClaimSettings(frozenset(GATES.values()) - {"DRAConsumableCapacity"}),
+        ),
+    ],
+)
+def test_how_resource_claims_are_treated_is_told(plugins: str, flag: str, expected: ClaimSettings) -> None:
+    container = {"image": "koord-scheduler", "args": [f"--feature-gates={flag}"] if flag else []}
+    deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
+    text = f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n"
+    written = thing("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": text})
+    assert collect(deployment, written).snapshot(moment="", source="file").config.claims == expected
 
 
 NOT_LATER = ("filter", "reserve")

@@ -12,6 +12,7 @@ from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
 from kubectl_koord.model import installation, objects
 from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
@@ -19,6 +20,7 @@ LEASE = "koord-scheduler"
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
 _POINTS = ("preFilter", "filter", "reserve")
+_RELEASING = "DynamicResources"
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
 
 
@@ -208,6 +210,7 @@ def config(
             unshareable_gpus=_OF_CHART,
             elects_leader=elects,
             quotas=settings({}, gates),
+            claims=_claims({}, gates),
         )
     arguments = _arguments(profiles[0], "Coscheduling")
     devices = _arguments(profiles[0], "DeviceShare")
@@ -224,8 +227,19 @@ def config(
         elects_leader=elects,
         quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
         reservation_lacks=_not_enabled(profiles[0], "Reservation"),
+        claims=_claims(profiles[0], gates),
         assumed=False,
     )
+
+
+def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
+    """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
+    plugins = profile.get("plugins")
+    found = plugins if isinstance(plugins, dict) else {}
+    here, off = (_names(found, "postFilter", part) for part in ("enabled", "disabled"))
+    releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
+    every = gates.get("AllAlpha", False)
+    return ClaimSettings(frozenset(gate for gate in GATES.values() if gates.get(gate, every)), releases)
 
 
 def _elects_leader(parsed: dict[str, Any]) -> bool:
