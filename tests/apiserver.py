@@ -48,6 +48,7 @@ RESOURCES = (
     ),
     Resource("scheduling.koordinator.sh/v1alpha1", "Device", "devices", namespaced=False),
     Resource("scheduling.koordinator.sh/v1alpha1", "Reservation", "reservations", namespaced=False),
+    Resource("scheduling.koordinator.sh/v1alpha1", "PodMigrationJob", "podmigrationjobs", namespaced=False),
     Resource("slo.koordinator.sh/v1alpha1", "NodeMetric", "nodemetrics", namespaced=False),
     Resource("topology.node.k8s.io/v1alpha1", "NodeResourceTopology", "noderesourcetopologies", namespaced=False),
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),

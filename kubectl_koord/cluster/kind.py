@@ -13,7 +13,9 @@ from kubectl_koord.cluster.reading.lists import ListRequest
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor", "fit"]
+Need: TypeAlias = Literal[
+    "topology", "devices", "gangs", "disruption", "volumes", "claims", "migrations", "traces", "doctor", "fit"
+]
 
 
 def bare_name(meta: Meta) -> str:
@@ -36,8 +38,8 @@ class Kind(Struct, Generic[W, V], frozen=True):
 
     Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
     where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes, claims, traces, doctor and fit, which are read on
-    their own.
+    lists the kind: each holds those before it, but for volumes, claims, migrations, traces, doctor and fit, which are
+    read on their own.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
     in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,

@@ -10,6 +10,7 @@ from kubectl_koord.cluster.objects.koordinator import (
     devices,
     gangs,
     metrics,
+    migrations,
     node_topology,
     quotas,
     reservations,
@@ -211,6 +212,16 @@ RESOURCE_SLICE = Kind(
     "claims",
     resource_claims.device_slice,
 )
+MIGRATION_JOB = Kind(
+    "PodMigrationJob",
+    migrations.PodMigrationJob,
+    _SCHEDULING,
+    "podmigrationjobs",
+    bare_name,
+    "migrations",
+    migrations.migration_job,
+    in_files=False,
+)
 LIMIT_RANGE = Kind(
     "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
 )
@@ -268,10 +279,16 @@ DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
 """What is read to find what is wrong with a cluster; of the installation all Deployments."""
 
 CLAIM_KINDS = _needed_by("claims")
-"""What is read besides where a pending pod has a resource claim; where it is not served, there are none."""
+"""What is read besides where a pending pod has a resource claim."""
+
+MIGRATION_KINDS = _needed_by("migrations")
+"""What is read besides where it is told which pods are being moved elsewhere."""
+
+OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *MIGRATION_KINDS))
+"""The kinds that a cluster need not serve: where it does not, there are none of them."""
 
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 
-REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
+REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *MIGRATION_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

@@ -15,6 +15,7 @@ _COMMANDS: Mapping[Need, tuple[str, ...]] = {
     "disruption": ("why-pending", "preempt"),
     "volumes": _PENDING,
     "claims": _PENDING,
+    "migrations": ("gangs", "why-pending", "node", "domain"),
     "traces": ("why-preempted",),
     "doctor": ("doctor",),
     "fit": ("fit",),

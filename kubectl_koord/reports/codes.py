@@ -81,6 +81,7 @@ _Odd: TypeAlias = Literal[
     "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
+    "migration-breaks-gang",
     "owners-forgotten",
     "cpus-forgotten",
     "doubly-booked",

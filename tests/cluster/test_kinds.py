@@ -63,6 +63,7 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("ResourceClaim", f"{DRA}/resourceclaims", f"{DRA}/namespaces/{{namespace}}/resourceclaims"),
         ("DeviceClass", f"{DRA}/deviceclasses", None),
         ("ResourceSlice", f"{DRA}/resourceslices", None),
+        ("PodMigrationJob", f"{KOORDINATOR}/podmigrationjobs", None),
     ]
 
 
@@ -92,6 +93,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
+    assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
 
 
 def test_only_what_configures_the_scheduler_is_no_gap() -> None:

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
+def _is_lack(gap: Gap) -> bool:
+    """Tell whether anything may be there that was not read: of what a cluster does not serve it has none."""
+    return gap.kind not in kinds.OPTIONAL_KINDS or gap.code != "missing"
+
+
 class Collector:
     """Takes objects one by one, in any order, and yields the Snapshot.
 
@@ -224,6 +229,7 @@ class Collector:
             finished=finished,
             pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
+            migrations=tuple(job for _, job in sorted(self.values(kinds.MIGRATION_JOB).items())),
             budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
             quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
             reservations=(*(one for one, _ in held), *(one for _, one in sorted(self._operating.items()))),
@@ -238,7 +244,7 @@ class Collector:
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
             dynamic_resources=self._dynamic_resources(),
-            gaps=tuple(sorted(filter(pod_claims.is_lack, gaps), key=lambda gap: gap.kind)),
+            gaps=tuple(sorted(filter(_is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,

@@ -28,7 +28,7 @@ _PLAIN = {
     *("allocatable", "capacity", "requests", "limits", "overhead", "used", "min", "max", "maximumVolumeSize"),
     *("resources", "defaultQuotaGroupMax", "systemQuotaGroupMax", "ringBusBandwidth", "resourceVersion", "options"),
     *("kind", "effect", "operator", "phase", "status", "reason", "type", "protocol", "qosClass", "priority"),
-    *("whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "restartPolicy", "preemptionPolicy"),
+    *("mode", "whenUnsatisfiable", "nodeAffinityPolicy", "nodeTaintsPolicy", "restartPolicy", "preemptionPolicy"),
     *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "updateTime", "renewTime", "acquireTime"),
     *("eventTime", "firstTimestamp", "lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"),
     *("lastObservedTime", "ttl", "expires", "duration", "allocatePolicy", "applyPolicy", "policy", "topologyPolicies"),

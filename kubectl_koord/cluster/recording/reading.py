@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from kubectl_koord.cluster import files, offline, source
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS
+from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS, MIGRATION_KINDS
 from kubectl_koord.cluster.objects.kubernetes.events import REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
@@ -24,7 +24,7 @@ def live(
 
     """
     recorder = Recorder(seen=seen)
-    found = source.read(transport, source.requests(DISRUPTION_KINDS), namespace, recorder)
+    found = source.read(transport, source.requests((*DISRUPTION_KINDS, *MIGRATION_KINDS)), namespace, recorder)
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
     more = [source.requests(kinds) for kinds in [source.more_kinds(DISRUPTION_KINDS, recorder)] if kinds]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from kubectl_koord.reports.capacity.quota import HeldBack, Share
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.migrations import GangReservation, Migration
 from kubectl_koord.reports.ways_out import WayOut
 
 
@@ -129,7 +130,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     most of it in words, `waiting_since` when the first of them was made.
     `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
     `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
-    a `PodGroup`, `pods` by their annotations, empty for none of both.
+    a `PodGroup`, `pods` by their annotations, empty for none of both. `migrations` and `reservations` are those that
+    concern any pod of the group.
     """
 
     verdict: Verdict
@@ -161,6 +163,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     node: str = ""
     quota_holders: tuple[Share, ...] = ()
     defined_by: str = ""
+    migrations: tuple[Migration, ...] = ()
+    reservations: tuple[GangReservation, ...] = ()
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):

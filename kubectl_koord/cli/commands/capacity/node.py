@@ -32,7 +32,7 @@ def command(
     session.everything = everything
     given = name_given(name)
     asked = next((given.removeprefix(prefix) for prefix in _PREFIXES if given.startswith(prefix)), given)
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
     if asked not in snapshot.nodes:
         session.unknown_name(snapshot, "nodes", "node", asked, snapshot.nodes)
     session.show(node_report(snapshot, asked))

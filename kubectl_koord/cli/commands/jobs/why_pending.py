@@ -98,7 +98,7 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.jobs.why import why, with_nodes
 
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS, later=(kinds.EVENT.name,))
+    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS), later=(kinds.EVENT.name,))
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
         homes = {pod.namespace for pod in subject.pending}
@@ -111,7 +111,7 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:
     from kubectl_koord.cluster import kinds
 
-    snapshot = session.snapshot(kinds.GANG_KINDS)
+    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.MIGRATION_KINDS))
     everywhere = every or (snapshot.source != "cluster" and not session.connection.namespace)
     wanted = "" if everywhere else session.namespace()
     listing = ask(snapshot, wanted)

@@ -14,6 +14,7 @@ from kubectl_koord.render.lines import (
     scheduler_line,
     warning_lines,
 )
+from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Notice
@@ -41,6 +42,8 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
     page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
     page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
+    page += moves.migrations(report.migrations, shown, of_one_gang=True)
+    page += moves.reservations(report.reservations, shown)
     if report.scheduler_says:
         page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)
