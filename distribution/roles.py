@@ -8,7 +8,17 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS, NETWORK_TOPOLOGY, NODE, POD, POD_GROUP, REQUESTS
+from kubectl_koord.cluster.kinds import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    DESCHEDULER_CONFIG,
+    KINDS,
+    NETWORK_TOPOLOGY,
+    NODE,
+    POD,
+    POD_GROUP,
+    REQUESTS,
+)
 from kubectl_koord.cluster.source import CRD
 
 _LISTED, _FOLLOWED = ("list",), ("list", "watch")
@@ -32,6 +42,7 @@ def viewing() -> set[Right]:
         for verb in (_FOLLOWED if name in REQUESTS else _LISTED)
     }
     found |= {Right(_group(DEPLOYMENT.api), DEPLOYMENT.plural, "list")}  # `doctor` reads those of the installation
+    found |= {Right(_group(CONFIG_MAP.api), CONFIG_MAP.plural, "list", DESCHEDULER_CONFIG)}
     found |= {Right("", "namespaces", "get"), Right("", "namespaces", "list")}
     found |= {Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME)}
     return lean(found)

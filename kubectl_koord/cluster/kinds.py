@@ -33,7 +33,7 @@ from kubectl_koord.model import objects
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
-    return written if written.metadata.name == _CONFIG else None
+    return written if written.metadata.name in CONFIG_MAPS else None
 
 
 _CORE = "/api/v1"
@@ -44,10 +44,12 @@ _RESOURCE = "/apis/resource.k8s.io/v1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 _INSTALLED_IN = "koordinator-system"
-_CONFIG = "koord-scheduler-config"
+SCHEDULER_CONFIG, DESCHEDULER_CONFIG = CONFIG_MAPS = ("koord-scheduler-config", "koord-descheduler-config")
+"""The ConfigMaps that are read; that of koord-descheduler only where it is asked how Koordinator is installed."""
 
 
-def _only(name: str) -> str:
+def only_named(name: str) -> str:
+    """Return the query of a list that holds the object of a name."""
     return f"fieldSelector=metadata.name%3D{name}"
 
 
@@ -70,7 +72,7 @@ DEPLOYMENT: Kind[scheduler.Deployment, scheduler.Deployment] = Kind(
     pair,
     "topology",
     home=_INSTALLED_IN,
-    query=_only("koord-scheduler"),
+    query=only_named("koord-scheduler"),
     in_files=False,
 )
 CONFIG_MAP = Kind(
@@ -82,7 +84,7 @@ CONFIG_MAP = Kind(
     "topology",
     _config_map,
     home=_INSTALLED_IN,
-    query=_only(_CONFIG),
+    query=only_named(SCHEDULER_CONFIG),
     is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
@@ -119,7 +121,7 @@ LEASE = Kind(
     "gangs",
     scheduler.lease,
     home=_INSTALLED_IN,
-    query=f"{_only(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
+    query=f"{only_named(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
     is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
 )

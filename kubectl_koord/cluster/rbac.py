@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.cluster.kind import Kind, Need
-from kubectl_koord.cluster.kinds import DEPLOYMENT, KINDS
+from kubectl_koord.cluster.kinds import CONFIG_MAP, CONFIG_MAPS, DEPLOYMENT, KINDS
 from kubectl_koord.model.installation import Right
 
 _ONE_NAME = "fieldSelector=metadata.name%3D"
@@ -63,6 +63,8 @@ def _group(kind: Kind[object, object]) -> str:
 
 
 def _only(kind: Kind[object, object]) -> str:
-    """Return the one object that is read of a kind, empty for all; of Deployments `doctor` reads several."""
+    """Return the objects that are read of a kind, empty for all; of Deployments `doctor` reads several."""
+    if kind is CONFIG_MAP:
+        return ", ".join(CONFIG_MAPS)
     begin = kind.query.find(_ONE_NAME)
     return "" if begin < 0 or kind is DEPLOYMENT else kind.query[begin + len(_ONE_NAME) :].partition("&")[0]

@@ -17,6 +17,7 @@ from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
     DEPLOYMENT,
+    DESCHEDULER_CONFIG,
     EVENT,
     KINDS,
     LEASE,
@@ -26,6 +27,7 @@ from kubectl_koord.cluster.kinds import (
     POD,
     POD_GROUP,
     VOLUME_KINDS,
+    only_named,
 )
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -93,6 +95,8 @@ def live(
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
+    if asks_about_installation(kinds):
+        gaps += _with_descheduler(transport, namespace, collector, gaps)
     detect_version(transport, collector, chosen_version)
     narrowed = namespace() if found.namespace_only else ""
     snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
@@ -100,6 +104,16 @@ def live(
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
     return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
+
+
+def _with_descheduler(
+    transport: Transport, namespace: Callable[[], str], collector: Collector, gaps: Iterable[Gap]
+) -> list[Gap]:
+    """Take the configuration of koord-descheduler, too; a refusal is a gap, unless ConfigMaps have one already."""
+    wanted = [CONFIG_MAP.request(only_named(DESCHEDULER_CONFIG))]
+    more = absorb(read(transport, wanted, namespace, collector), collector)
+    known = {gap.kind for gap in gaps}
+    return [gap for gap in more if gap.kind not in known]
 
 
 def lease_seen(found: "Lists[Part]") -> str | None:

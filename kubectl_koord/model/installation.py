@@ -4,6 +4,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.descheduler import Descheduler
+
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
 
@@ -50,7 +52,10 @@ class Profile(Struct, frozen=True):
 
 
 class Installation(Struct, frozen=True):
-    """What was read of the installation. `kinds` are those of which a file holds anything."""
+    """What was read of the installation. `kinds` are those of which a file holds anything.
+
+    `descheduler` is None where its configuration was not read, or there is none.
+    """
 
     deployments: tuple[Deployment, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
@@ -58,6 +63,7 @@ class Installation(Struct, frozen=True):
     config: ConfigState = "absent"
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
+    descheduler: Descheduler | None = None
 
     def deployment(self, name: str) -> Deployment | None:
         """Return the Deployment of a name, None where it was not read."""

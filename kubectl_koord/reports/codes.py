@@ -209,6 +209,9 @@ DoctorCode: TypeAlias = (
         "device-unhealthy",
         "numa-policy-ignored",
         "threshold-never-met",
+        "descheduler-unreadable",
+        "descheduler-settings",
+        "descheduler-breaks-gangs",
         "rbac-missing",
         "not-checked",
     ]

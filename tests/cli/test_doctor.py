@@ -111,7 +111,10 @@ def test_the_role_reads_exactly_the_kinds_and_is_printed_without_a_cluster(
     assert rules.keys() == named
     assert all(rule["verbs"] == ["get", "list", "watch"] for rule in rules.values())
     only = {name: rule["resourceNames"] for name, rule in rules.items() if "resourceNames" in rule}
-    assert only == {"configmaps.": ["koord-scheduler-config"], "leases.coordination.k8s.io": ["koord-scheduler"]}
+    assert only == {
+        "configmaps.": ["koord-scheduler-config", "koord-descheduler-config"],
+        "leases.coordination.k8s.io": ["koord-scheduler"],
+    }
     assert koord("doctor", "--print-rbac", "-o", "yaml") == done
 
 
@@ -136,3 +139,14 @@ def test_a_file_of_all_that_is_sound_is_sound(koord: Run, tmp_path: Path) -> Non
     assert koord("doctor", "--snapshot", str(path)) == (0, SOUND, "")
     document = json.loads(koord("doctor", "--snapshot", str(path), "-o", "json").out)
     assert (document["kind"], document["verdict"], document["findings"]) == ("Doctor", "yes", [])
+
+
+def test_the_configuration_of_the_descheduler_is_read_by_its_name(koord: Run, api: ApiServer) -> None:
+    name = "koord-descheduler-config"
+    config = "profiles: [{plugins: {balance: {enabled: [{name: LowNodeLoad}]}}}]"
+    home = {"name": name, "namespace": "koordinator-system"}
+    api.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": home, "data": {name: config}})
+    done = koord("doctor", "-o", "json")
+    assert findings(done)[-1] == ("descheduler-settings", "info", f"ConfigMap/{name}")
+    asked = [request.query["fieldSelector"] for request in api.log if request.path.endswith("/configmaps")]
+    assert asked == ["metadata.name=koord-scheduler-config", f"metadata.name={name}"]

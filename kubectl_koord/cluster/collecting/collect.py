@@ -10,7 +10,7 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
-from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
+from kubectl_koord.cluster.objects.koordinator import descheduler, metrics, node_topology, scheduler
 from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -212,7 +212,7 @@ class Collector:
         if self.has_resource_claims:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
-        config_map = next(iter(self.values(kinds.CONFIG_MAP).values()), None)
+        config_map = self.values(kinds.CONFIG_MAP).get(kinds.SCHEDULER_CONFIG)
         deployments = list(self.values(kinds.DEPLOYMENT).values())
         config = scheduler.config(
             *scheduler.version(chosen_version, deployments, self.crd_version), config_map, deployments
@@ -254,7 +254,9 @@ class Collector:
 
     def installation(self) -> Installation:
         """Return how Koordinator is installed, as far as it was taken."""
-        state, parsed = scheduler.parsed_config(next(iter(self.values(kinds.CONFIG_MAP).values()), None))
+        config_maps = self.values(kinds.CONFIG_MAP)
+        state, parsed = scheduler.parsed_config(config_maps.get(kinds.SCHEDULER_CONFIG))
+        of_descheduler = scheduler.parsed_config(config_maps.get(kinds.DESCHEDULER_CONFIG))
         return Installation(
             deployments=tuple(scheduler.installed(one) for _, one in sorted(self.values(kinds.DEPLOYMENT).items())),
             priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
@@ -262,6 +264,7 @@ class Collector:
             config=state,
             profiles=installation.profiles(parsed),
             kinds=tuple(sorted(self.kinds)),
+            descheduler=descheduler.configuration(*of_descheduler),
         )
 
     def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:

@@ -8,6 +8,7 @@ import pytest
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.cluster.objects.kubernetes.installation import profiles
+from kubectl_koord.model.descheduler import Descheduler
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
 
 
@@ -89,3 +90,14 @@ def test_all_that_is_read_of_an_installation() -> None:
 )  # fmt: skip
 def test_a_configuration_is_absent_unreadable_or_read(data: object, state: str) -> None:
     assert installation(named("ConfigMap", "koord-scheduler-config", data=data)).config == state
+
+
+def test_the_configuration_of_the_descheduler_is_taken_beside_that_of_the_scheduler() -> None:
+    both = (
+        named("ConfigMap", "koord-descheduler-config", data={"koord-descheduler-config": "dryRun: true"}),
+        named("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": "profiles: []"}),
+        named("ConfigMap", "other", data={"other": "["}),
+    )
+    found = installation(*both)
+    assert (found.config, found.descheduler) == ("read", Descheduler(dry_run=True))
+    assert installation(*both[1:]).descheduler is None

@@ -169,8 +169,8 @@ def installed(deployment: Deployment) -> installation.Deployment:
 
 
 def parsed_config(config_map: ConfigMap | None) -> tuple[installation.ConfigState, dict[str, Any]]:
-    """Return whether the configuration is there and can be read, and what it holds."""
-    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    """Return whether the configuration is there and can be read, and what it holds: its key is the ConfigMap's name."""
+    written = (config_map.data or {}).get(config_map.metadata.name) if config_map else None
     found = parsed(written) if written else None
     return "absent" if not written else "unreadable" if found is None else "read", found or {}
 
@@ -195,7 +195,7 @@ def config(
     version: str, version_from: str, config_map: ConfigMap | None, deployments: Iterable[Deployment] = ()
 ) -> SchedulerConfig:
     """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
-    written = (config_map.data or {}).get("koord-scheduler-config") if config_map else None
+    written = (config_map.data or {}).get(config_map.metadata.name) if config_map else None
     found = parsed(written) if written else None
     flags = _flags(deployments)
     elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
