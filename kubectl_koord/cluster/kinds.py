@@ -26,6 +26,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     provisioning,
     resource_claims,
     storage,
+    volcano,
 )
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
@@ -41,6 +42,7 @@ _SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _STORAGE = "/apis/storage.k8s.io/v1"
 _RESOURCE = "/apis/resource.k8s.io/v1"
+_VOLCANO = "/apis/scheduling.volcano.sh/v1beta1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 _INSTALLED_IN = "koordinator-system"
@@ -146,13 +148,7 @@ VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim]
     narrows=True,
 )
 VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
-    "PersistentVolume",
-    storage.PersistentVolume,
-    _CORE,
-    "persistentvolumes",
-    bare_name,
-    "volumes",
-    storage.lean_volume,
+    "PersistentVolume", storage.PersistentVolume, _CORE, "persistentvolumes", bare_name, "volumes", storage.lean_volume
 )
 STORAGE_CLASS = Kind(
     "StorageClass",
@@ -224,6 +220,14 @@ MIGRATION_JOB = Kind(
     migrations.migration_job,
     in_files=False,
 )
+VOLCANO_GROUP = Kind(
+    "PodGroup.scheduling.volcano.sh", volcano.VolcanoPodGroup, _VOLCANO, "podgroups", whole_name, "volcano",
+    volcano.pod_group, narrows=True, in_files=False,
+)  # fmt: skip
+VOLCANO_QUEUE = Kind(
+    "Queue.scheduling.volcano.sh", volcano.VolcanoQueue, _VOLCANO, "queues", bare_name, "volcano",
+    volcano.queue_state, in_files=False,
+)  # fmt: skip
 LIMIT_RANGE = Kind(
     "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
 )
@@ -286,11 +290,14 @@ CLAIM_KINDS = _needed_by("claims")
 MIGRATION_KINDS = _needed_by("migrations")
 """What is read besides where it is told which pods are being moved elsewhere."""
 
-OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *MIGRATION_KINDS))
+ELSEWHERE_KINDS = (*MIGRATION_KINDS, *_needed_by("volcano"))
+"""What is read besides where gangs are listed, or asked about: of pods that are moved, and of gangs of Volcano."""
+
+OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
 """The kinds that a cluster need not serve: where it does not, there are none of them."""
 
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
 
-REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *MIGRATION_KINDS)}
+REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

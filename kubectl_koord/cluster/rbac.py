@@ -16,6 +16,7 @@ _COMMANDS: Mapping[Need, tuple[str, ...]] = {
     "volumes": _PENDING,
     "claims": _PENDING,
     "migrations": ("gangs", "why-pending", "node", "domain"),
+    "volcano": ("gangs", "why-pending"),
     "traces": ("why-preempted",),
     "doctor": ("doctor",),
     "fit": ("fit",),
@@ -32,7 +33,7 @@ rules:
 def rights() -> Mapping[str, Right]:
     """Return by kind the resource to be read, as `plural.group`, and the commands that read it."""
     return {
-        name: Right(".".join(filter(None, (kind.plural, _group(kind)))), _COMMANDS[kind.needed_by])
+        name: Right(".".join(filter(None, (kind.plural, kind.group))), _COMMANDS[kind.needed_by])
         for name, kind in KINDS.items()
     }
 
@@ -44,7 +45,7 @@ def cluster_role() -> str:
     """
     found: dict[tuple[str, str], list[str]] = {}
     for kind in KINDS.values():
-        found.setdefault((_group(kind), _only(kind)), []).append(kind.plural)
+        found.setdefault((kind.group, _only(kind)), []).append(kind.plural)
     return _HEAD + "".join(line for (group, only), plurals in found.items() for line in _rule(group, only, plurals))
 
 
@@ -54,12 +55,6 @@ def _rule(group: str, only: str, plurals: list[str]) -> Iterator[str]:
     if only:
         yield f"  resourceNames: [{only}]\n"
     yield "  verbs: [get, list, watch]\n"
-
-
-def _group(kind: Kind[object, object]) -> str:
-    """Return the API group; empty for the core."""
-    _, _, rest = kind.api.partition("/apis/")
-    return rest.partition("/")[0]
 
 
 def _only(kind: Kind[object, object]) -> str:

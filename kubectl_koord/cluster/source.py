@@ -26,6 +26,8 @@ from kubectl_koord.cluster.kinds import (
     NODE,
     POD,
     POD_GROUP,
+    PRIORITY_CLASS,
+    VOLCANO_GROUP,
     VOLUME_KINDS,
     only_named,
 )
@@ -127,7 +129,9 @@ def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
     if POD_GROUP.name not in kinds:
         return ()
     volumes = VOLUME_KINDS if collector.has_claims else ()
-    return (*volumes, *CLAIM_KINDS) if collector.has_resource_claims else volumes
+    claims = CLAIM_KINDS if collector.has_resource_claims else ()
+    classes = (PRIORITY_CLASS.name,) if VOLCANO_GROUP.name in kinds and collector.has_volcano_classes else ()
+    return (*volumes, *claims, *classes)
 
 
 class Part(Struct, frozen=True):
@@ -157,7 +161,7 @@ def read(
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
             listed = read_page(page, KINDS[kind].wire_type, partial(part.add_all, kind), meter=meter)
-            if listed.kind != f"{kind}List":
+            if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta
             pages.continue_token = meta.continue_ or ""

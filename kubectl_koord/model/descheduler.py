@@ -54,7 +54,7 @@ class DeschedulerProfile(Struct, frozen=True):
 
 
 class Descheduler(Struct, frozen=True):
-    """The configuration of koord-descheduler; a `dry_run` evicts nothing. Of an unreadable one nothing else is there."""
+    """The configuration of koord-descheduler; a `dry_run` evicts nothing. Of an unreadable one there is no more."""
 
     state: DeschedulerState = "read"
     dry_run: bool = False

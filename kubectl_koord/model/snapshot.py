@@ -20,6 +20,7 @@ from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.memo import Memo
+from kubectl_koord.model.volcano import Volcano
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
@@ -72,10 +73,10 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     `reservations` hold there, in the order of their names; `reserve_pods` stand for Reservations that are not placed
     yet (those that belong to a gang are `pending`, too); `moment` is RFC 3339 and the only clock: ages are computed
     from it. `leases` holds the scheduler's leader lease, none where it has none; it is None where that was not read, as
-    of files. `migrations` are read only where a question tells of them. `namespace_only` is set when no more than one
-    namespace could be read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
-    only where a question needs it, and so `installation`, how Koordinator is installed. `dynamic_resources` is what
-    resource claims are allocated from, read only where a pending pod has one.
+    of files. `migrations` and `volcano` are read only where a question tells of them. `namespace_only` is set when no
+    more than one namespace could be read. `events` holds those of preempted pods and failed attempts; `traces` every
+    pod once more, only where a question needs it, and so `installation`, how Koordinator is installed.
+    `dynamic_resources` is what resource claims are allocated from, read only where a pending pod has one.
     """
 
     moment: str
@@ -91,6 +92,7 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reserved: tuple[ReservedRoom, ...] = ()
     reserve_pods: tuple[PendingPod, ...] = ()
     migrations: tuple[MigrationJob, ...] = ()
+    volcano: Volcano = Volcano()
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
     dynamic_resources: DynamicResources = NO_DEVICES

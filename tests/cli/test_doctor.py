@@ -15,7 +15,7 @@ from tests.apiserver import RESOURCES, ApiServer, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.world import Object
 
-RESOURCE = {resource.kind: resource for resource in RESOURCES}
+RESOURCE = {resource.row: resource for resource in RESOURCES}
 OF_KOORDINATOR = [
     kind for kind in kinds.DOCTOR_KINDS if kinds.KINDS[kind].of_koordinator or kind == "NodeResourceTopology"
 ]

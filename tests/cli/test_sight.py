@@ -17,7 +17,7 @@ from tests.apiserver import RESOURCES, ApiServer, Resource, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.world import GATHER, Object, pod, pod_group, world
 
-RESOURCE = {resource.kind: resource for resource in RESOURCES}
+RESOURCE = {resource.row: resource for resource in RESOURCES}
 KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")

@@ -66,7 +66,7 @@ def test_a_configuration_that_cannot_be_read_is_a_warning() -> None:
 def test_plugins_limits_and_namespaces_are_told() -> None:
     restricted = Evictable(Namespaces(("default", "team")), 9000, having(app="a"))
     assert settings(profile(evictable=restricted)) == (
-        "koord-descheduler runs every 2m0s: LowNodeLoad (balance) chooses pods, MigrationController evicts them;"
+        "the descheduler runs every 2m0s: LowNodeLoad (balance) chooses pods, MigrationController evicts them;"
         " limits: maxMigratingGlobally 5 and maxMigratingPerNode 2; only in default and team; LowNodeLoad not in"
         " kube-system; only of a priority below 9000; only with labels that match its labelSelector."
     )
@@ -74,8 +74,8 @@ def test_plugins_limits_and_namespaces_are_told() -> None:
 
 def test_what_evicts_nothing_is_told() -> None:
     none = "no plugin chooses pods; PodMigrationJobs that others make are carried out"
-    assert settings(profile(plugins=())) == f"koord-descheduler runs every 2m0s: {none}."
-    assert settings(Descheduler()) == "koord-descheduler runs: no profile is configured."
+    assert settings(profile(plugins=())) == f"the descheduler runs every 2m0s: {none}."
+    assert settings(Descheduler()) == "the descheduler runs: no profile is configured."
     assert settings(profile(evictors=(), plugins=(LOAD, LOAD))).endswith(
         "LowNodeLoad (balance) and LowNodeLoad (balance) choose pods, and none is evicted."
     )
@@ -84,7 +84,7 @@ def test_what_evicts_nothing_is_told() -> None:
     off = settings(DESCHEDULER, Deployment("koord-descheduler", wanted=0))
     assert off.endswith("; its Deployment has no replicas.")
     two = Descheduler(profiles=(PROFILE, structs.replace(PROFILE, name="other", plugins=())))
-    assert settings(two).startswith("koord-descheduler runs: in profile koord-descheduler LowNodeLoad (balance)")
+    assert settings(two).startswith("the descheduler runs: in profile koord-descheduler LowNodeLoad (balance)")
     assert settings(two).endswith(f"; in profile other {none}.")
 
 

@@ -25,17 +25,13 @@ from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.values import quantity
+from kubectl_koord.model.volcano import Volcano
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.recorded import Recording
     from kubectl_koord.model.reservations import Reservation
 
 V = TypeVar("V")
-
-
-def _is_lack(gap: Gap) -> bool:
-    """Tell whether anything may be there that was not read: of what a cluster does not serve it has none."""
-    return gap.kind not in kinds.OPTIONAL_KINDS or gap.code != "missing"
 
 
 class Collector:
@@ -193,6 +189,11 @@ class Collector:
         """Whether any pending pod uses a resource claim."""
         return any(pod.resource_claims for pod in self._pods.waiting())
 
+    @property
+    def has_volcano_classes(self) -> bool:
+        """Whether any PodGroup of Volcano names a PriorityClass."""
+        return any(group.priority_class for group in self.values(kinds.VOLCANO_GROUP).values())
+
     def snapshot(
         self,
         *,
@@ -230,6 +231,11 @@ class Collector:
             pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
             migrations=tuple(job for _, job in sorted(self.values(kinds.MIGRATION_JOB).items())),
+            volcano=Volcano(
+                groups=dict(sorted(self.values(kinds.VOLCANO_GROUP).items())),
+                queues=dict(sorted(self.values(kinds.VOLCANO_QUEUE).items())),
+                policies={name: one.preemption_policy for name, one in self.values(kinds.PRIORITY_CLASS).items()},
+            ),
             budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
             quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
             reservations=(*(one for one, _ in held), *(one for _, one in sorted(self._operating.items()))),
@@ -244,7 +250,7 @@ class Collector:
             if lease_seen is None
             else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
             dynamic_resources=self._dynamic_resources(),
-            gaps=tuple(sorted(filter(_is_lack, gaps), key=lambda gap: gap.kind)),
+            gaps=tuple(sorted(filter(joined.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,

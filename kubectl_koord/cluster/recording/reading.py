@@ -5,12 +5,13 @@ from urllib.parse import quote
 
 from kubectl_koord.cluster import files, offline, source
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, EVENT, KINDS, MIGRATION_KINDS
+from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, ELSEWHERE_KINDS, EVENT, KINDS
 from kubectl_koord.cluster.objects.kubernetes.events import REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording.recorder import Recorder
 
+_KINDS = (*DISRUPTION_KINDS, *ELSEWHERE_KINDS)
 _META = RecordingMeta(name="cluster")
 
 
@@ -24,7 +25,7 @@ def live(
 
     """
     recorder = Recorder(seen=seen)
-    found = source.read(transport, source.requests((*DISRUPTION_KINDS, *MIGRATION_KINDS)), namespace, recorder)
+    found = source.read(transport, source.requests(_KINDS), namespace, recorder)
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
     more = [source.requests(kinds) for kinds in [source.more_kinds(DISRUPTION_KINDS, recorder)] if kinds]

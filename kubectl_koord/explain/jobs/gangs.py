@@ -9,6 +9,7 @@ from kubectl_koord.diagnosis import coverage, migrations, visibility
 from kubectl_koord.engine.gangs import Gang, all_gangs, topology_requirements
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -59,6 +60,7 @@ def gangs(
         ),
         items=rows,
         message=could_not_be_read(unread) if unread else "",
+        volcano=volcano.gangs(snapshot, namespace, only_waiting=only_pending) if selector == EVERYTHING else (),
     )
 
 

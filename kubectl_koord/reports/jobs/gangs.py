@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.reports.migrations import GangReservation, Migration
 
 StaleFault: TypeAlias = Literal["more-bound", "fewer-bound", "used-again"]
@@ -62,10 +63,14 @@ class GangRow(Struct, frozen=True, rename="camel"):
 
 
 class GangsReport(Struct, frozen=True, rename="camel"):
-    """All gangs, in name order. `message` names what could not be read where the list may therefore lack some."""
+    """All gangs, in name order. `message` names what could not be read where the list may therefore lack some.
+
+    `volcano` are those that Volcano schedules: nothing of them is computed.
+    """
 
     verdict: Verdict
     basis: Basis
     warnings: tuple[Notice, ...]
     items: tuple[GangRow, ...]
     message: str = ""
+    volcano: tuple[VolcanoGang, ...] = ()

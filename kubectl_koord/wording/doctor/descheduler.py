@@ -16,7 +16,7 @@ def settings(configured: Descheduler, *, is_off: bool) -> str:
     profiles = [f"{_named(one, configured)}{_profile(one)}" for one in configured.profiles] or [
         "no profile is configured"
     ]
-    return f"koord-descheduler runs{every}: {'; '.join(filter(None, [*profiles, off]))}."
+    return f"the descheduler runs{every}: {'; '.join(filter(None, [*profiles, off]))}."
 
 
 def _named(one: DeschedulerProfile, configured: Descheduler) -> str:

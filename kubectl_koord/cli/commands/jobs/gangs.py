@@ -45,7 +45,7 @@ def command(
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
     wanted = parsed(selector)
-    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.MIGRATION_KINDS))
+    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
     everywhere = every or (snapshot.source != "cluster" and not session.connection.namespace)
     namespace = "" if everywhere else session.namespace()
     report = gangs(snapshot, namespace, wanted, only_pending=pending)

@@ -16,6 +16,7 @@ from kubectl_koord.render.lines import (
 )
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.capacity.nodes import by_node
+from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
@@ -34,6 +35,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     page += [Line(text) for text in sentences.remarks(report)]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label="Details: "))
+    page += volcano.details(report.volcano) if report.volcano is not None else ()
     if report.domains:
         page += [Gap(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
     if report.placement:
