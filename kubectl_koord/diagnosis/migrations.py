@@ -1,5 +1,6 @@
 """PodMigrationJobs and Reservations that concern a gang's pods, or a place."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -33,13 +34,12 @@ def reservations_of(snapshot: Snapshot, view: View, pods: Pods) -> tuple[GangRes
     every = tuple(pods)
     members = {pod.key for pod in every}
     drawing: dict[str, list[str]] = {}
-    may_draw: dict[str, list[str]] = {}
     for pod in every:
         if isinstance(pod, RunningPod) and pod.allocations.reservation:
             drawing.setdefault(pod.allocations.reservation, []).append(pod.key)
-        elif isinstance(pod, PendingPod):
-            for uid in drawable(view, pod).uids:
-                may_draw.setdefault(uid, []).append(pod.key)
+    may_draw = _may_draw(view, every)
+    if not (drawing or may_draw or members & _stand_ins_and_moved(snapshot)):
+        return ()
     jobs = _jobs_by_reservation(snapshot)
     found = []
     for one, stand_in in _every_reservation(snapshot):
@@ -51,13 +51,41 @@ def reservations_of(snapshot: Snapshot, view: View, pods: Pods) -> tuple[GangRes
                     reservation=one.name,
                     node=one.node or None,
                     drawing=tuple(drawing.get(one.uid, ())),
-                    may_draw=tuple(may_draw.get(one.uid, ())),
+                    may_draw=may_draw[one.uid],
                     is_member=stand_in in members,
                     job=job.name if job is not None else None,
                     expires=one.expires or None,
                 )
             )
     return tuple(found)
+
+
+def _may_draw(view: View, pods: Pods) -> Counter[str]:
+    """Return how many pending pods may draw on each Reservation, by its uid; pods that are alike are asked for once."""
+    named = _named_owners(view.snapshot)
+    alike: dict[object, list[PendingPod]] = {}
+    for pod in pods:
+        if isinstance(pod, PendingPod):
+            kind = (pod.namespace, id(pod.labels), id(pod.requirements), pod.owners)
+            alike.setdefault(pod.key if {pod.name, pod.uid} & named else kind, []).append(pod)
+    found = Counter[str]()
+    for same in alike.values():
+        found.update(dict.fromkeys(drawable(view, same[0]).uids, len(same)))
+    return found
+
+
+@memoised
+def _stand_ins_and_moved(snapshot: Snapshot) -> frozenset[str]:
+    """Return the pods that stand for Reservations, and those that jobs move or bring: most gangs have none of them."""
+    moved = (name for job in _active(snapshot) for name in (job.pod, job.replacement))
+    return frozenset((*(pod.key for pod in snapshot.reserve_pods), *moved))
+
+
+@memoised
+def _named_owners(snapshot: Snapshot) -> frozenset[str]:
+    """Return the names and uids of pods that Reservations are for, each by itself."""
+    objects = (owner.object for one in snapshot.reservations for owner in one.owners if owner.object is not None)
+    return frozenset(name for one in objects for name in (one.name, one.uid) if name)
 
 
 def _every_reservation(snapshot: Snapshot) -> Iterator[tuple[Reservation, str]]:

@@ -31,14 +31,14 @@ class GangReservation(Struct, frozen=True, rename="camel"):
     """A Reservation that concerns a gang, or a pod without one.
 
     `node` is where it holds room, None for one that is still to be placed. `drawing` are the pods that draw on it,
-    `may_draw` the pending ones that may. `is_member` tells that it counts as a pod of the gang, `job` names the
+    `may_draw` how many pending ones may. `is_member` tells that it counts as a pod of the gang, `job` names the
     PodMigrationJob that it was made for.
     """
 
     reservation: str
     node: str | None
     drawing: tuple[str, ...] = ()
-    may_draw: tuple[str, ...] = ()
+    may_draw: int = 0
     is_member: bool = False
     job: str | None = None
     expires: str | None = None

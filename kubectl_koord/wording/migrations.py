@@ -46,7 +46,7 @@ def _replaced(one: Migration) -> str:
 def concerns(one: GangReservation) -> str:
     """Return what a Reservation is to a gang."""
     parts = [f"used by {listed(one.drawing)}"] if one.drawing else []
-    parts += [f"{count(len(one.may_draw), 'pending pod')} may use it"] if one.may_draw else []
+    parts += [f"{count(one.may_draw, 'pending pod')} may use it"] if one.may_draw else []
     parts += ["counts as a member"] if one.is_member else []
     parts += [f"made for PodMigrationJob {one.job}"] if one.job is not None else []
     return "; ".join(parts)

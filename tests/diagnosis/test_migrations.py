@@ -5,6 +5,7 @@ from kubectl_koord.engine.view import of
 from kubectl_koord.explain.jobs.gangs import gangs
 from kubectl_koord.explain.place.report import node_report
 from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.reservations import OwnerObject, ReservationOwner
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.migrations import GangReservation, Migration
@@ -93,11 +94,21 @@ def test_reservations_concern_a_gang_that_draws_may_draw_or_counts_them() -> Non
     drawn = drawn.with_reserve_pod("member", gang="default/job", needs_pod_group=True, app="other")
     assert concerning(drawn) == (
         GangReservation("drawn", "n3", drawing=("default/job-2",)),
-        GangReservation("free", "n2", may_draw=("default/job-3",), expires="2027-01-01T00:00:00Z"),
+        GangReservation("free", "n2", may_draw=1, expires="2027-01-01T00:00:00Z"),
         GangReservation("member", None, is_member=True),
     )
     assert concerning(drawn.with_pod("alone", labels=(("app", "job"),)), "pod/alone") == (
-        GangReservation("free", "n2", may_draw=("default/alone",), expires="2027-01-01T00:00:00Z"),
+        GangReservation("free", "n2", may_draw=1, expires="2027-01-01T00:00:00Z"),
+    )
+
+
+def test_alike_pods_are_counted_and_a_reservation_for_one_pod_by_name_is_for_it_alone() -> None:
+    drawn = cluster("s0: b0[n1]").with_gang("job", 3, labels=(("app", "job"),))
+    drawn = drawn.with_reservation("all", "n1").with_reservation("foreign", "n1", app="foreign")
+    by_name = ReservationOwner(object=OwnerObject(name="job-1"))
+    assert concerning(drawn.with_reservation("one", "n1", owners=(by_name,))) == (
+        GangReservation("all", "n1", may_draw=3),
+        GangReservation("one", "n1", may_draw=1),
     )
 
 
