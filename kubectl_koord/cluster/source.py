@@ -36,6 +36,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
 from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.reading.stream import read_page
+from kubectl_koord.cluster.served import told_apart
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -177,28 +178,11 @@ def read(
                 early(of_tree[NETWORK_TOPOLOGY.name].topologies, of_tree[NODE.name].nodes)
 
     found = read_lists(transport, wanted, namespace, decode, arrived)
-    topology = found.values.get(NETWORK_TOPOLOGY.name)
-    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, NETWORK_TOPOLOGY.api):
-        return structs.replace(found, values={kind: _not_installed(value) for kind, value in found.values.items()})
-    return found
+    return structs.replace(found, values=told_apart(found.values, transport))
 
 
 def _other_than_list(kind: str | None) -> str:
     return f"it is a {kind}" if kind else "it has no kind"
-
-
-def _not_installed(value: Part | Gap) -> Part | Gap:
-    """Return a missing kind of Koordinator's with that as the reason: its API group is not there at all."""
-    if isinstance(value, Gap) and value.code == "missing" and KINDS[value.kind].of_koordinator:
-        return structs.replace(value, message="Koordinator's CRDs are not installed")
-    return value
-
-
-def _is_missing(transport: Transport, path: str) -> bool:
-    """Tell whether the server answers a path with 404."""
-    body = transport.open(path)
-    body.close()
-    return body.status == _NOT_FOUND
 
 
 def no_namespace(transport: Transport, namespace: str) -> KoordError | None:
