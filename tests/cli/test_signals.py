@@ -84,6 +84,7 @@ def test_the_first_module_takes_care_of_signals_before_anything_else_is_imported
         "kubectl_koord",
         "kubectl_koord.cli",
         "kubectl_koord.cli.entry",
+        "kubectl_koord.cli.verb",
         "kubectl_koord.cli.verbs",
         "kubectl_koord.leaving",
     ]

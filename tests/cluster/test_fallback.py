@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api.connect import current_namespace
 from kubectl_koord.cluster.api.connection import Connection, take_connection
 from kubectl_koord.cluster.api.direct import kubeconfig
 from kubectl_koord.errors import KoordError
@@ -162,12 +161,12 @@ def test_a_pod_uses_its_service_account(
             beaten.open(PODS).close()
             assert (len(other.requests(PODS)), beaten.namespace()) == (1, "theirs")
         monkeypatch.setenv("POD_NAMESPACE", "stated")
-        assert current_namespace(Connection()) == "stated"
+        assert kubeconfig.namespace(Connection()) == "stated"
 
 
 def test_without_any_configuration_one_line_says_so(reach: Reach) -> None:
     assert refusal(reach) == "error: no configuration has been provided: no kubeconfig, no pod, no --server"
-    assert current_namespace(Connection()) == "default"
+    assert kubeconfig.namespace(Connection()) == "default"
 
 
 @pytest.mark.parametrize("text", ["- a\n", "a: [\n", "\t\n: x\n", "!!python/object:os.system {}\n"])

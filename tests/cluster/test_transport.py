@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kubectl_koord.cluster.api.connect import connect, current_namespace, target
+from kubectl_koord.cluster.api.connect import connect, target
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.context import Target
 from kubectl_koord.cluster.api.replies import failure
@@ -266,8 +266,6 @@ def test_the_namespace_is_the_flags_then_the_contexts_then_default(
     assert reach("-n", "given").namespace() == "given"
     assert reach().namespace() == "red"
     assert reach(f"--kubeconfig={without}").namespace() == "default"
-    assert current_namespace(Connection()) == "red"
-    assert current_namespace(Connection((f"--kubeconfig={without}",))) == "default"
 
 
 @pytest.mark.usefixtures("server")

@@ -4,7 +4,7 @@ import os
 
 from kubectl_koord.cluster.api import context
 from kubectl_koord.cluster.api.connection import Connection
-from kubectl_koord.cluster.api.context import NamespaceLookup, Target
+from kubectl_koord.cluster.api.context import Target
 from kubectl_koord.cluster.api.kubectl import proxy
 from kubectl_koord.cluster.api.limits import Notify
 from kubectl_koord.cluster.api.transport import Transport
@@ -27,30 +27,6 @@ def connect(connection: Connection, *, writes: bool, notify: Notify | None = Non
     from kubectl_koord.cluster.api.direct import client  # noqa: PLC0415 - start-up time
 
     return client.start(connection, writes=writes, notify=notify)
-
-
-def current_namespace(connection: Connection, transport: Transport | None = None) -> str:
-    """Return the namespace flag, else the context's, else the pod's own, else `default`.
-
-    Ask with the open transport where there is one: the answer is then already under way.
-
-    Raises:
-        KoordError: when the kubeconfig cannot be read.
-
-    """
-    if connection.namespace:
-        return connection.namespace
-    if transport is not None:
-        return transport.namespace()
-    if kubectl := find_kubectl():
-        lookup = NamespaceLookup(kubectl, connection)
-        try:
-            return lookup.namespace()
-        finally:
-            lookup.close()
-    from kubectl_koord.cluster.api.direct import kubeconfig  # noqa: PLC0415 - start-up time
-
-    return kubeconfig.namespace(connection)
 
 
 def target(connection: Connection) -> Target:

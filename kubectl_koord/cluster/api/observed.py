@@ -4,10 +4,10 @@ import re
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from kubectl_koord.cluster.api.transport import Body, Reply, Stream, Transport
+from kubectl_koord.cluster.closing import Closing
 
 B = TypeVar("B", bound=Body)
 
@@ -17,7 +17,7 @@ _WARNING = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"')
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 
-class ObservedTransport:
+class ObservedTransport(Closing):
     """A `Transport` whose requests are told when their status is known, and whose servers' warnings are passed on.
 
     Neither headers nor bodies are ever told: there are tokens in them.
@@ -62,16 +62,6 @@ class ObservedTransport:
     def close(self) -> None:
         """Give everything back."""
         self._transport.close()
-
-    def __enter__(self) -> Self:
-        """Return the transport, to be closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        """Close."""
-        self.close()
 
     def _seen(self, method: str, path: str, send: Callable[[], B]) -> B:
         begin = time.monotonic()

@@ -3,14 +3,13 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
 
 from msgspec import structs
 
 from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import not_read
 from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.closing import Closing
 from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.reading.lists import ListRequest, in_namespace
 from kubectl_koord.cluster.watching.follower import Backoff, Follower
@@ -24,7 +23,7 @@ BACKOFF = Backoff()
 """About three quarters of a minute: long enough for an API server to restart."""
 
 
-class ClusterWatch:
+class ClusterWatch(Closing):
     """The cluster behind a transport, followed from the first `snapshot()` to `close()`."""
 
     def __init__(
@@ -45,16 +44,6 @@ class ClusterWatch:
         self._streams = Streams()
         self._listed: set[str] = set()
         self._threads: list[threading.Thread] = []
-
-    def __enter__(self) -> Self:
-        """Return the watch, to be closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        """Close."""
-        self.close()
 
     def fileno(self) -> int:
         """Return a descriptor that is readable when something has changed since the last snapshot."""

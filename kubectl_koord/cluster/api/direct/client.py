@@ -2,8 +2,7 @@
 
 import io
 import threading
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import urllib3
 from urllib3.exceptions import HTTPError
@@ -15,6 +14,7 @@ from kubectl_koord.cluster.api.direct.credentials import Credentials
 from kubectl_koord.cluster.api.limits import NOTICE, Deadline, Limits, Notify, TimedReader
 from kubectl_koord.cluster.api.transport import USER_AGENT, Reply, checked
 from kubectl_koord.cluster.bounds import BOUNDS
+from kubectl_koord.cluster.closing import Closing
 
 _READS = frozenset({"GET"})
 _WRITES = frozenset({"GET", "PATCH", "POST"})
@@ -22,7 +22,7 @@ _DIAL_SECONDS = 30.0
 _CONNECTIONS = 64
 
 
-class ClientTransport:
+class ClientTransport(Closing):
     """A `Transport` over the `kubernetes` client's pool of connections."""
 
     def __init__(
@@ -99,16 +99,6 @@ class ClientTransport:
     def close(self) -> None:
         """Close the connections."""
         self._pool.clear()
-
-    def __enter__(self) -> Self:
-        """Return the transport, to be closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        """Close."""
-        self.close()
 
     def _request(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> ClientBody:
         deadline = self._current.deadline = Deadline(self._limits, path)

@@ -4,8 +4,6 @@ import os
 import re
 import socket
 import threading
-from types import TracebackType
-from typing import Self
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster.api.connection import Connection
@@ -24,6 +22,7 @@ from kubectl_koord.cluster.api.transport import (
     unable,
 )
 from kubectl_koord.cluster.bounds import BOUNDS
+from kubectl_koord.cluster.closing import Closing
 from kubectl_koord.errors import KoordError
 
 # The proxy answers no other host name.
@@ -40,7 +39,7 @@ _REFUSED = re.compile(r"dial tcp (?P<address>\S+): connect(?:ex)?: connection re
 _PROXY_FAULT = 500
 
 
-class KubectlProxy:
+class KubectlProxy(Closing):
     """A `Transport` over the socket of a `kubectl proxy` of our own."""
 
     def __init__(
@@ -132,16 +131,6 @@ class KubectlProxy:
                 os.close(child.errors)
             else:
                 self._relay.join()
-
-    def __enter__(self) -> Self:
-        """Return the transport, to be closed at the end of the block."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
-    ) -> None:
-        """Close."""
-        self.close()
 
     def _request(self, method: str, path: str, headers: dict[str, str], body: bytes) -> SocketBody:
         target = (method, checked(path))
