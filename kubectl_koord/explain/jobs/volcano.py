@@ -1,6 +1,6 @@
 """Gangs of Volcano: their state and their own conditions. What its scheduler will do is not computed."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -108,9 +108,9 @@ def _gang(snapshot: Snapshot, group: VolcanoGroup) -> VolcanoGang:
 
 
 @memoised
-def _pending(snapshot: Snapshot) -> Mapping[str, tuple[PendingPod, ...]]:
-    found: dict[str, tuple[PendingPod, ...]] = {}
+def _pending(snapshot: Snapshot) -> Mapping[str, Sequence[PendingPod]]:
+    found: dict[str, list[PendingPod]] = {}
     for pod in snapshot.pending:
         if pod.volcano_group and pod.scheduler not in snapshot.config.profiles:
-            found[pod.volcano_group] = (*found.get(pod.volcano_group, ()), pod)
+            found.setdefault(pod.volcano_group, []).append(pod)
     return found
