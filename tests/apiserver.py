@@ -68,6 +68,7 @@ RESOURCES = (
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
     Resource("v1", "PersistentVolume", "persistentvolumes", namespaced=False, short=("pv",)),
     Resource("storage.k8s.io/v1", "CSINode", "csinodes", namespaced=False),
+    Resource("storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", namespaced=False),
     Resource("storage.k8s.io/v1", "StorageClass", "storageclasses", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIDriver", "csidrivers", namespaced=False),
     Resource("storage.k8s.io/v1", "CSIStorageCapacity", "csistoragecapacities", namespaced=True),
@@ -342,7 +343,9 @@ class ApiServer:
         return [
             item
             for (home, _), item in found
-            if namespace in ("", home) and _selected(item, query.get("fieldSelector", ""))
+            if namespace in ("", home)
+            and _selected(item, query.get("fieldSelector", ""))
+            and _labelled(item, query.get("labelSelector", ""))
         ]
 
     def watched(
@@ -635,6 +638,12 @@ def _as_seen(change: Change, plural: str, namespace: str, query: Mapping[str, st
     gone = copy.deepcopy(change.before or {})
     gone["metadata"]["resourceVersion"] = str(change.version)
     return "DELETED", gone
+
+
+def _labelled(item: Object, selector: str) -> bool:
+    """Tell whether an object has the label of a selector `key=value`; every object for none."""
+    key, _, value = selector.partition("=")
+    return not selector or (item["metadata"].get("labels") or {}).get(key) == value
 
 
 def status_body(status: int, reason: str, message: str, **details: object) -> Object:

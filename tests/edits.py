@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -162,7 +162,45 @@ def _release_reservation(items: list[Json], edit: Json) -> None:
     items.remove(_named(items, "Reservation", edit["reservation"]))
 
 
+def _supply_claims(items: list[Json], edit: Json) -> None:
+    """Bind volume claims to volumes without node affinity; allocate no device, which is as good, for the others."""
+    for name in edit.get("volumeClaims", ()):
+        namespace, _, short = name.partition("/")
+        items[:] = [item for item in items if not _is(item, "PersistentVolumeClaim", namespace, short)]
+        meta: Json = {"name": short, "namespace": namespace, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        meta["ownerReferences"] = [owner for item in items for owner in _owning(item, namespace, short)]
+        volume = {"kind": "PersistentVolume", "metadata": {"name": f"supplied-{short}"}, "spec": {}}
+        claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": {"volumeName": f"supplied-{short}"}}
+        items += [{"apiVersion": "v1", **volume}, {"apiVersion": "v1", **claim}]
+    for name in edit.get("resourceClaims", ()):
+        namespace, _, short = name.partition("/")
+        items[:] = [item for item in items if not _is(item, "ResourceClaim", namespace, short)]
+        claim = {"kind": "ResourceClaim", "metadata": {"name": short, "namespace": namespace}}
+        items.append({"apiVersion": "resource.k8s.io/v1", **claim, "spec": {}, "status": {"allocation": {}}})
+
+
+def _owning(item: Json, namespace: str, claim: str) -> Iterator[Json]:
+    """Yield the pod that a claim is made for, as the owner that it must be."""
+    meta = item["metadata"]
+    if item["kind"] == "Pod" and meta.get("namespace", "default") == namespace:
+        for volume in item["spec"].get("volumes", ()):
+            if "ephemeral" in volume and f"{meta['name']}-{volume['name']}" == claim:
+                yield {
+                    "apiVersion": "v1",
+                    "kind": "Pod",
+                    "controller": True,
+                    "name": meta["name"],
+                    "uid": meta.get("uid", ""),
+                }
+
+
+def _is(item: Json, kind: str, namespace: str, name: str) -> bool:
+    meta = item["metadata"]
+    return (item["kind"], meta["name"], meta.get("namespace", "default")) == (kind, name, namespace)
+
+
 _MAKERS = {
+    "supply-claims": _supply_claims,
     "set-quota": _set_quota,
     "use-quota": _use_quota,
     "release-reservation": _release_reservation,

@@ -17,6 +17,7 @@ from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.topology import propose, topology_plan
 from kubectl_koord.changes.values import Wanted
 from kubectl_koord.cli.commands.explain import shipped_manual
+from kubectl_koord.cli.verbs import reading
 from kubectl_koord.cluster import offline, rbac
 from kubectl_koord.cluster.manifests.read import Manifests, Overrides
 from kubectl_koord.cluster.objects.koordinator import summaries
@@ -34,11 +35,14 @@ from kubectl_koord.explain.jobs.gangs import gangs
 from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why, with_nodes
 from kubectl_koord.explain.jobs.why_preempted import why_preempted
+from kubectl_koord.explain.operation.diff import OfGang, diff
 from kubectl_koord.explain.operation.doctor import doctor
 from kubectl_koord.explain.operation.scheduler.gangs import gangs as remembered
 from kubectl_koord.explain.operation.scheduler.log import log
 from kubectl_koord.explain.place.report import domain_report, domains_named, node_report
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.render.pages.operation.snapshot import blocks
+from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.explanation import Explanation
@@ -96,7 +100,8 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     yield "gangs --demo", gangs(snapshot), plain
     yield from ((line, report, plain) for line, report in _of_scheduler(snapshot))
     yield from ((line, report, plain) for line, report in _fits())
-    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.rights()), plain
+    yield from ((line, report, plain) for line, report in _diffs(snapshot))
+    yield "doctor --demo", doctor(offline.demo("1.8", installed=True), rbac.needed(reading())), plain
     yield "topo --for train/one-short --demo", topo(snapshot, job), plain
     yield "why-pending --demo", every_pending(snapshot), plain
     for subject in subjects.pending_subjects(snapshot):
@@ -154,6 +159,18 @@ def _fits() -> Iterator[tuple[str, Report]]:
         yield f"fit {flags} --demo", fit(snapshot, manifests.submitted(), count=True)
 
 
+def _diffs(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
+    """Yield what differs between the demo and the same with a node cordoned and a pod gone."""
+    node = structs.replace(snapshot.nodes["node-2"], unschedulable=True)
+    running = {name: pods for name, pods in snapshot.running.items() if name != "node-5"}
+    later = structs.replace(snapshot, nodes={**snapshot.nodes, "node-2": node}, running=running)
+    files = "demo.json.gz later.json.gz"
+    yield f"diff {files}", diff(snapshot, later)
+    yield f"diff {files} --shape 8gpu", diff(snapshot, later, parsed(later, "8gpu", before=snapshot))
+    job = _subject(later, "train/one-short")
+    yield f"diff {files} --for {job.key}", diff(snapshot, later, OfGang(job, job.pending))
+
+
 def _places(snapshot: Snapshot) -> Iterator[tuple[str, Report]]:
     yield "topo --shape 8gpu --members 2 --demo", with_shape(topo(snapshot), snapshot, parsed(snapshot, "8gpu", 2))
     yield "node node-1 --demo", node_report(snapshot, "node-1")
@@ -182,7 +199,7 @@ def _elsewhere() -> Iterator[tuple[str, Report]]:
         yield "why-pending train/resnet", why(snapshot, moved)
     yield f"why-pending {theirs.gang}", volcano.why(snapshot, theirs)
     yield "node n1", node_report(snapshot, "n1")
-    yield "doctor", doctor(snapshot, rbac.rights())
+    yield "doctor", doctor(snapshot, rbac.needed(reading()))
 
 
 def _subject(snapshot: Snapshot, key: str) -> Subject:
@@ -200,9 +217,20 @@ def golden() -> dict[Path, str]:
             files[path] = files.get(path, "") + screen
     demo = offline.demo("1.8")
     job = _subject(demo, "train/one-short")
+    files[GOLDEN / "snapshot.txt"] = f"$ kubectl koord snapshot -o cluster.json.gz\n{_of_snapshot()}"
     files[GOLDEN / "one-short.html"] = to_hand_on(why(demo, job), "html")
     files[GOLDEN / "one-short.svg"] = to_hand_on(topo(demo, job), "svg", topo_options=TopoOptions(nodes=True))
     return files
+
+
+def _of_snapshot() -> str:
+    """Return what `snapshot` prints: the sizes are made up, as packing need not be the same everywhere."""
+    objects = {"Node": (12, 6200), "Pod": (26, 14_500), "PodGroup": (5, 900)}
+    unread = [
+        Gap("PodDisruptionBudget", "forbidden", "poddisruptionbudgets is forbidden"),
+        Gap("LimitRange", "not-in-input", "none"),
+    ]
+    return to_plain(blocks("cluster.json.gz", 3900, objects, unread, anonymized=False))
 
 
 def page(files: Mapping[Path, str]) -> str:

@@ -25,6 +25,7 @@ Options of every command, before or after the verb:
   -R, --recursive            with the folders within a folder
   --demo                     read the embedded demo cluster
   --koordinator-version V    evaluate as 1.7, 1.8 or main (default: detected)
+  --koordinator-namespace N  where Koordinator is installed (default: found)
   -o, --output FORMAT        json|yaml|wide|name|jsonpath=|custom-columns=|
                              html, and for topo svg
   --color auto|always|never  when to use colour

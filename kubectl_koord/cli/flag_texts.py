@@ -14,6 +14,7 @@ OF_EVERY_VERB: Mapping[str, tuple[str, str]] = {
     "--demo": ("", "Read the embedded demo cluster."),
     "--recursive": ("", "Read the folders within a folder, too."),
     "--koordinator-version": ("1.7|1.8|main", "Evaluate as this version (default: detected)."),
+    "--koordinator-namespace": ("NAME", "Where Koordinator is installed (default: found)."),
     "--output": ("FORMAT", "Output format: json, yaml, wide, name, jsonpath=... or custom-columns=..."),
     "--color": ("auto|always|never", "When to use colour."),
     "--help": ("", "Show help."),

@@ -14,6 +14,7 @@ SHELLS = ("bash", "zsh", "fish")
 _WITH_VALUE = {
     "--snapshot": "snapshot",
     "--koordinator-version": "version",
+    "--koordinator-namespace": "home",
     "--output": "output",
     "-o": "output",
     "--color": "colour",
@@ -21,6 +22,10 @@ _WITH_VALUE = {
 _DRY_RUN = "--dry-run"
 _RECURSIVE = ("-R", "--recursive")
 _TYPE_AND_NAME = 2
+NODE = ("node", "nodes", "no")
+PODGROUP = ("podgroup", "podgroups", "pg")
+QUOTA = ("elasticquota", "elasticquotas", "eq")
+"""What may stand before the slash of a name, as kubectl has it."""
 ALL_HELP = "Show everything, also on a terminal (in a pipe nothing is left out)."
 GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 
@@ -28,7 +33,8 @@ GANG_HELP = "NAME, NAMESPACE/NAME, KIND/NAME, KIND NAME or KIND/NAMESPACE/NAME."
 class Globals(NamedTuple):
     """Where to read from, whose behaviour to reproduce, how to print. Empty means not given.
 
-    `file` is where a verb writes to that writes a file: `-o` names that, then, and no format.
+    `home` is the namespace in which Koordinator is installed. `file` is where a verb writes to that writes a file: `-o`
+    names that, then, and no format.
     """
 
     snapshots: tuple[str, ...] = ()
@@ -38,6 +44,7 @@ class Globals(NamedTuple):
     colour: str = "auto"
     recursive: bool = False
     file: str = ""
+    home: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -62,7 +69,7 @@ def take_globals(argv: Sequence[str]) -> tuple[Globals, list[str]]:
         KoordError: when a value is missing or not one of those allowed.
 
     """
-    found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": []}
+    found: dict[str, list[str]] = {"snapshot": [], "version": [], "output": [], "colour": [], "home": []}
     demo = recursive = False
     rest: list[str] = []
     words = iter(argv)
@@ -104,6 +111,18 @@ def name_given(name: str | None) -> str:
     if name == "":
         raise KoordError("error: resource name may not be empty")
     return name or ""
+
+
+def without_type(name: str | None, types: Sequence[str]) -> str:
+    """Return a name without the type that may stand before it, "" for none.
+
+    Raises:
+        KoordError: for a name that is there and empty.
+
+    """
+    given = name_given(name)
+    kind, slash, bare = given.partition("/")
+    return bare if slash and kind in types else given
 
 
 def one_name(words: Sequence[str] | None) -> str:
@@ -169,7 +188,7 @@ def _checked(found: dict[str, list[str]], *, demo: bool) -> Globals:
         raise KoordError(f"error: --color {colour!r} is not one of {', '.join(COLOURS)}")
     if demo and found["snapshot"]:
         raise KoordError("error: --demo and --snapshot cannot be used together")
-    return Globals(tuple(found["snapshot"]), demo, version, output, colour)
+    return Globals(tuple(found["snapshot"]), demo, version, output, colour, home=_last(found["home"]))
 
 
 def _last(values: list[str]) -> str:

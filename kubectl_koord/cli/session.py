@@ -4,8 +4,8 @@ import gc
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NoReturn, TextIO, TypeVar
 
 from kubectl_koord.cli.options import DOCUMENTS, Globals
 from kubectl_koord.cli.output.listing import WHOLE
@@ -14,6 +14,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
+    from kubectl_koord.cluster.elsewhere import Told
     from kubectl_koord.cluster.source import EarlyLook, Join
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from kubectl_koord.render.document import Columns
     from kubectl_koord.render.show import OutputStyle, TopoOptions
     from kubectl_koord.render.structured import Report
+    from kubectl_koord.reports.jobs.gangs import GangsReport
+    from kubectl_koord.reports.jobs.pending import PendingGangsReport
 
+L = TypeVar("L", "PendingGangsReport", "GangsReport")
 EXIT_CODES = {"yes": 0, "no": 1, "unknown": 2}
 
 
@@ -48,6 +52,12 @@ class Session:
         if self.transport is None:
             raise KoordError("error: this needs a live cluster")
         return self.transport
+
+    def told(self) -> "Told":
+        """Return what the user says of Koordinator."""
+        from kubectl_koord.cluster.elsewhere import Told
+
+        return Told(self.options.version, self.options.home)
 
     def namespace(self) -> str:
         """Return the namespace that names without one belong to."""
@@ -83,8 +93,7 @@ class Session:
                 )
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            transport, version = self.live_transport(), self.options.version
-            return source.live(transport, kinds, self.namespace, version, seen, early, join)
+            return source.live(self.live_transport(), kinds, self.namespace, self.told(), seen, early, join)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.
@@ -95,7 +104,7 @@ class Session:
         """
         from kubectl_koord.cluster.watching.watch import ClusterWatch
 
-        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.options.version)
+        return ClusterWatch(self.live_transport(), kinds, self.namespace, self.told())
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
@@ -188,6 +197,20 @@ class Session:
             if snapshot.holds(namespace)
             else KoordError(f"error: the snapshot contains nothing in namespace {namespace!r}")
         )
+
+    def listed(self, snapshot: "Snapshot", ask: "Callable[[Snapshot, str], L]", *, every: bool) -> "L":
+        """Return what is asked of the user's namespace, or of every (""): of a file too, unless one was named.
+
+        Raises:
+            KoordError: when there is nothing to list as there is no such namespace.
+
+        """
+        everywhere = every or (snapshot.source != "cluster" and not self.connection.namespace)
+        namespace = "" if everywhere else self.namespace()
+        report = ask(snapshot, namespace)
+        if namespace and not report.items and (nowhere := self.no_namespace(snapshot, namespace)):
+            raise nowhere
+        return report
 
     def show(self, report: "Report", topo: "TopoOptions | None" = None, *, more_follow: bool = False) -> None:
         """Print a report on standard output and let its verdict be the exit code.

@@ -10,21 +10,21 @@ class Verb:
     """One verb, or one that stands behind another, such as `annotate pods`.
 
     `about` is a line of help. `module` in `cli.commands` holds `command`, or `app` where more verbs stand behind it.
-    One that is `live` reads the cluster, unless a file is given. `flags` tell whether each takes a value, `words` what
-    completion offers in the place of each; where it `repeats`, the last of them may be given again. `sends` holds those
-    values of `--dry-run` with which it sends requests other than GET, an empty one for no such flag, and it sends
-    none without the flag `only_with`. With a flag of `offline` it reads no cluster. Where it `writes` a file, `-o`
-    names that.
+    `reads` are the readings of `cluster.rbac` that it makes at most, of the cluster unless a file is given. `flags`
+    tell whether each takes a value, `words` what completion offers in the place of each; where it `repeats`, the last
+    of them may be given again. `sends` holds those values of `--dry-run` with which it sends requests other than GET,
+    an empty one for no such flag, and it sends none without the flag `only_with`. With a flag of `offline` it reads no
+    cluster. Where it `writes` a file, `-o` names that.
     """
 
     __slots__ = (
         "about",
         "dry_runs",
         "flags",
-        "live",
         "module",
         "offline",
         "only_with",
+        "reads",
         "repeats",
         "sends",
         "words",
@@ -36,7 +36,6 @@ class Verb:
         about: str,
         *,
         module: str = "",
-        live: bool = False,
         flags: "Mapping[str, bool] | None" = None,
         words: tuple[str, ...] = (),
         repeats: bool = False,
@@ -45,11 +44,11 @@ class Verb:
         writes: bool = False,
         only_with: str = "",
         offline: tuple[str, ...] = (),
+        reads: tuple[str, ...] = (),
     ) -> None:
         """Keep the row."""
         self.about = about
         self.module = module
-        self.live = live
         self.flags = flags or {}
         self.words = words
         self.repeats = repeats
@@ -58,3 +57,9 @@ class Verb:
         self.writes = writes
         self.only_with = only_with
         self.offline = offline
+        self.reads = reads
+
+    @property
+    def live(self) -> bool:
+        """Whether it reads the cluster, unless a file is given."""
+        return bool(self.reads)

@@ -29,6 +29,8 @@ _OF_GANGS = {
     "--min-member": True,
 }
 _ALL = {"--all": False}
+_BY_NAME = ("gangs", "namespace")
+_ASKS_LEADER = ("gangs", "leader")
 _OF_ENDPOINTS = {"--endpoint": True, "--port": True}
 _OF_LOGS = {"--log": True, **_ALL}
 
@@ -36,7 +38,7 @@ VERBS: "Mapping[str, Verb]" = {
     "topo": Verb(
         "show the topology tree and its free resources",
         module="capacity.topo",
-        live=True,
+        reads=_BY_NAME,
         flags={
             "--for": True,
             "--depth": True,
@@ -50,7 +52,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "topo init": Verb(
         "propose a ClusterNetworkTopology from the labels of the nodes",
-        live=True,
+        reads=("gangs",),
         flags={"--diff": False, "--apply": False, "--dry-run": True, **_YES, "--field-manager": True},
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
@@ -58,7 +60,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "topo label": Verb(
         "give nodes the labels of their layers, out of a file",
-        live=True,
+        reads=("topology",),
         flags={"--filename": True, "-f": True, **_OF_CHANGES},
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
@@ -66,7 +68,7 @@ VERBS: "Mapping[str, Verb]" = {
     "devices": Verb(
         "show the GPUs and other devices of nodes, and who has them",
         module="capacity.devices",
-        live=True,
+        reads=("devices",),
         flags={"--domain": True, **_OF_LISTS, "--all": False},
         words=("node",),
         repeats=True,
@@ -74,28 +76,28 @@ VERBS: "Mapping[str, Verb]" = {
     "node": Verb(
         "show what runs on a node, what is free, who could use it, what a drain would do",
         module="capacity.node",
-        live=True,
+        reads=("disruption", "moved"),
         flags={"--all": False},
         words=("node",),
     ),
     "domain": Verb(
         "show the same of a domain of the topology",
         module="capacity.domain",
-        live=True,
+        reads=("disruption", "moved"),
         flags={"--all": False},
         words=("domain",),
     ),
     "quota": Verb(
         "show elastic quotas, who lends and borrows, and what they hold back",
         module="capacity.quota",
-        live=True,
+        reads=_BY_NAME,
         flags={"--all-namespaces": False, "-A": False, "--for": True, "--resource": True, "--all": False},
         words=("quota",),
     ),
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
         module="jobs.why_pending",
-        live=True,
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace"),
         flags={
             "--all-namespaces": False,
             "-A": False,
@@ -116,7 +118,7 @@ VERBS: "Mapping[str, Verb]" = {
     "gangs": Verb(
         "list gangs: what is wanted, bound and pending, and how far they are spread",
         module="jobs.gangs",
-        live=True,
+        reads=(*_BY_NAME, "elsewhere"),
         flags={
             "--all-namespaces": False,
             "-A": False,
@@ -130,7 +132,7 @@ VERBS: "Mapping[str, Verb]" = {
     "preempt": Verb(
         "show which pods the scheduler would preempt",
         module="jobs.preempt",
-        live=True,
+        reads=("disruption", "namespace"),
         flags={"--dry-run": True, "--all": False},
         words=("gang",),
         dry_runs=("client", "server"),
@@ -139,7 +141,7 @@ VERBS: "Mapping[str, Verb]" = {
     "fit": Verb(
         "show whether a job would be placed before it is submitted",
         module="jobs.fit",
-        live=True,
+        reads=("disruption", "fit", "namespace"),
         flags={
             "--filename": True,
             "-f": True,
@@ -155,53 +157,83 @@ VERBS: "Mapping[str, Verb]" = {
         },
     ),
     "why-preempted": Verb(
-        "show who preempted a pod", module="jobs.why_preempted", live=True, flags={"--all": False}, words=("gang",)
+        "show who preempted a pod",
+        module="jobs.why_preempted",
+        reads=("traces", "namespace"),
+        flags={"--all": False},
+        words=("gang",),
     ),
     "scheduler": Verb(
         "show what the scheduler remembers beside the objects, and read its log",
         module="operation.scheduler",
         words=("target",),
     ),
-    "scheduler gangs": Verb("show every gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler gangs": Verb(
+        "show every gang as the scheduler remembers it",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS | _ALL,
+    ),
     "scheduler gang": Verb(
-        "show one gang as the scheduler remembers it", live=True, flags=_OF_ENDPOINTS, words=("gang",)
+        "show one gang as the scheduler remembers it",
+        reads=(*_BY_NAME, "leader"),
+        flags=_OF_ENDPOINTS,
+        words=("gang",),
     ),
     "scheduler node": Verb(
-        "show the pods of a node as the scheduler counts them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+        "show the pods of a node as the scheduler counts them",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS,
+        words=("node",),
     ),
     "scheduler quotas": Verb(
-        "show the quotas as the scheduler counts them", live=True, flags=_OF_ENDPOINTS | _ALL, words=("quota",)
+        "show the quotas as the scheduler counts them",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS | _ALL,
+        words=("quota",),
     ),
     "scheduler devices": Verb(
-        "show the devices as the scheduler's books say", live=True, flags=_OF_ENDPOINTS | _ALL, words=("node",)
+        "show the devices as the scheduler's books say",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS | _ALL,
+        words=("node",),
     ),
-    "scheduler numa": Verb("show who has bound which CPUs of a node", live=True, flags=_OF_ENDPOINTS, words=("node",)),
+    "scheduler numa": Verb(
+        "show who has bound which CPUs of a node",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS,
+        words=("node",),
+    ),
     "scheduler reservations": Verb(
-        "show the Reservations on a node, and who draws on them", live=True, flags=_OF_ENDPOINTS, words=("node",)
+        "show the Reservations on a node, and who draws on them",
+        reads=_ASKS_LEADER,
+        flags=_OF_ENDPOINTS,
+        words=("node",),
     ),
-    "scheduler services": Verb("show which paths the scheduler answers", live=True, flags=_OF_ENDPOINTS | _ALL),
+    "scheduler services": Verb(
+        "show which paths the scheduler answers", reads=_ASKS_LEADER, flags=_OF_ENDPOINTS | _ALL
+    ),
     "scheduler scores": Verb("show out of a log how nodes scored", flags=_OF_LOGS, words=("pod",)),
     "scheduler filters": Verb("show out of a log which plugin refused a node", flags=_OF_LOGS, words=("pod",)),
     "scheduler diagnosis": Verb("show out of a log what was noted of attempts", flags=_OF_LOGS, words=("pod",)),
     "snapshot": Verb(
         "write what the commands read to a file, without secrets",
         module="operation.snapshot",
-        live=True,
+        reads=("recorded",),
         flags={"--anonymize": False, "--label": True},
         writes=True,
     ),
     "diff": Verb(
         "show which domains, nodes and pods differ between two snapshots",
         module="operation.diff",
-        live=True,
-        flags={"--for": True, "--request": True, "--all": False},
+        reads=("gangs",),
+        flags={"--for": True, "--shape": True, "--request": True, "--all": False},
         words=("file", "file"),
     ),
     "doctor": Verb(
         "find what is wrong with the installation, topology, devices and gangs",
         module="operation.doctor",
-        live=True,
-        flags={"--print-rbac": False},
+        reads=("doctor",),
+        flags={"--print-rbac": False, "--command": True},
         offline=("--print-rbac",),
     ),
     "explain": Verb("explain a code from an answer", module="explain", words=("code",)),
@@ -211,16 +243,10 @@ VERBS: "Mapping[str, Verb]" = {
     "completion zsh": Verb("print the script for zsh"),
     "completion fish": Verb("print the script for fish"),
     "completion install": Verb("write the script to the home folder", words=("shell",)),
-    "annotate": Verb(
-        "set gang and topology annotations",
-        module="annotate",
-        live=True,
-        words=("target",),
-        sends=_SENDS,
-    ),
+    "annotate": Verb("set gang and topology annotations", module="annotate", words=("target",), sends=_SENDS),
     "annotate podgroup": Verb(
         "set the settings of a PodGroup, or of manifests",
-        live=True,
+        reads=_BY_NAME,
         flags={**_OF_GANGS, "--filename": True, "-f": True, **_OF_CHANGES},
         words=("podgroup",),
         dry_runs=_DRY_RUNS,
@@ -229,7 +255,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "annotate gang": Verb(
         "set the settings of a gang's whole group, or of pods without a PodGroup",
-        live=True,
+        reads=_BY_NAME,
         flags={**_OF_GANGS, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
@@ -237,7 +263,7 @@ VERBS: "Mapping[str, Verb]" = {
     ),
     "annotate pods": Verb(
         "set the topology index and selector of pods",
-        live=True,
+        reads=_BY_NAME,
         flags={"--index": False, "--index-order": True, "--topology-selector": True, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
@@ -245,6 +271,16 @@ VERBS: "Mapping[str, Verb]" = {
     ),
 }
 """In the order in which help shows them."""
+
+
+def reading() -> "Mapping[str, tuple[str, ...]]":
+    """Return what each verb that reads a cluster reads at most, with those that stand behind it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, row in VERBS.items():
+        if row.reads:
+            verb = name.partition(" ")[0]
+            found[verb] = (*found.get(verb, ()), *row.reads)
+    return found
 
 
 def has_more(verb: str) -> bool:

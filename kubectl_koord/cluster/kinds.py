@@ -6,7 +6,9 @@ All that reads objects derives from these rows. Only of nodes and pods is more k
 from typing import Any
 
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import (
+    descheduler,
     devices,
     gangs,
     metrics,
@@ -19,6 +21,7 @@ from kubectl_koord.cluster.objects.koordinator import (
 )
 from kubectl_koord.cluster.objects.kubernetes import (
     admission,
+    attachments,
     disruption,
     events,
     installation,
@@ -31,10 +34,12 @@ from kubectl_koord.cluster.objects.kubernetes import (
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
 from kubectl_koord.model import objects
+from kubectl_koord.model.installation import HOME
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
-    return written if written.metadata.name in CONFIG_MAPS else None
+    known = (scheduler.is_configuration(name, text) for name, text in (written.data or {}).items())
+    return written if written.metadata.name in {scheduler.CONFIG, descheduler.CONFIG} or any(known) else None
 
 
 _CORE = "/api/v1"
@@ -45,13 +50,9 @@ _RESOURCE = "/apis/resource.k8s.io/v1"
 _VOLCANO = "/apis/scheduling.volcano.sh/v1beta1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
-_INSTALLED_IN = "koordinator-system"
-SCHEDULER_CONFIG, DESCHEDULER_CONFIG = CONFIG_MAPS = ("koord-scheduler-config", "koord-descheduler-config")
-"""The ConfigMaps that are read; that of koord-descheduler only where it is asked how Koordinator is installed."""
 
 
-def only_named(name: str) -> str:
-    """Return the query of a list that holds the object of a name."""
+def _only(name: str) -> str:
     return f"fieldSelector=metadata.name%3D{name}"
 
 
@@ -66,15 +67,15 @@ NETWORK_TOPOLOGY = Kind(
     "topology",
     topology.topology,
 )
-DEPLOYMENT: Kind[scheduler.Deployment, scheduler.Deployment] = Kind(
+DEPLOYMENT: Kind[deployments.Deployment, deployments.Deployment] = Kind(
     "Deployment",
-    scheduler.Deployment,
+    deployments.Deployment,
     "/apis/apps/v1",
     "deployments",
     pair,
     "topology",
-    home=_INSTALLED_IN,
-    query=only_named("koord-scheduler"),
+    home=HOME.namespace,
+    query=_only(deployments.SCHEDULER),
     in_files=False,
 )
 CONFIG_MAP = Kind(
@@ -82,11 +83,11 @@ CONFIG_MAP = Kind(
     scheduler.ConfigMap,
     _CORE,
     "configmaps",
-    bare_name,
+    pair,
     "topology",
     _config_map,
-    home=_INSTALLED_IN,
-    query=only_named(SCHEDULER_CONFIG),
+    home=HOME.namespace,
+    query=_only(scheduler.CONFIG),
     is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
@@ -119,11 +120,11 @@ LEASE = Kind(
     scheduler.Lease,
     "/apis/coordination.k8s.io/v1",
     "leases",
-    bare_name,
+    pair,
     "gangs",
     scheduler.lease,
-    home=_INSTALLED_IN,
-    query=f"{only_named(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
+    home=HOME.namespace,
+    query=f"{_only(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
     is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
 )
@@ -181,6 +182,15 @@ STORAGE_CAPACITY = Kind(
 )
 CSI_NODE = Kind(
     "CSINode", storage.CSINode, _STORAGE, "csinodes", bare_name, "volumes", storage.volume_limits, in_files=False
+)
+VOLUME_ATTACHMENT: Kind[attachments.VolumeAttachment, attachments.VolumeAttachment] = Kind(
+    "VolumeAttachment",
+    attachments.VolumeAttachment,
+    _STORAGE,
+    "volumeattachments",
+    bare_name,
+    "volumes",
+    in_files=False,
 )
 RESOURCE_CLAIM = Kind(
     "ResourceClaim",
@@ -298,6 +308,9 @@ OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
 
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
+
+RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
+"""What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
 
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

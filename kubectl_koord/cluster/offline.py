@@ -10,7 +10,6 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, LEASE
 from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.source import Join, more_kinds, now
-from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 MOMENT_OF_DEMO = "2026-11-01T10:00:00Z"
@@ -39,29 +38,43 @@ def from_files(
     collector = Collector(seen=seen, traced=traced)
     files.read(names, collector)
     if collector.recording is not None:
-        if installed:
-            raise KoordError("error: a snapshot does not hold what tells how Koordinator is installed")
-        return _recorded(collector, collector.recording, kinds, chosen_version, join)
+        return _recorded(collector, collector.recording, kinds, chosen_version, installed=installed, join=join)
     return _whole(collector, now(), "file", chosen_version, installed=installed, join=join)
 
 
 def _recorded(
-    collector: Collector, recording: Recording, kinds: Sequence[str], chosen_version: str, join: Join | None
+    collector: Collector,
+    recording: Recording,
+    kinds: Sequence[str],
+    chosen_version: str,
+    *,
+    installed: bool,
+    join: Join | None,
 ) -> Snapshot:
+    if join:
+        join(collector, recording.moment)
     wanted = {*kinds, *more_kinds(kinds, collector)}
     for kind in KINDS.keys() - wanted:
         collector.forget(kind)
-    if join:
-        join(collector, recording.moment)
     collector.crd_version = recording.crd_version
-    return collector.snapshot(
+    gaps = [gap for gap in recording.gaps if gap.kind in wanted]
+    gaps += [_not_held(kind) for kind in KINDS if kind in wanted.difference(recording.kinds or wanted)]
+    snapshot = collector.snapshot(
         moment=recording.moment,
         source="file",
-        gaps=[gap for gap in recording.gaps if gap.kind in wanted],
+        gaps=[gap for gap in gaps if KINDS[gap.kind].is_gap],
         chosen_version=chosen_version,
         namespace_only=recording.namespace_only,
         lease_seen=recording.lease_seen if LEASE.name in wanted else None,
     )
+    if not installed:
+        return snapshot
+    installation = structs.replace(collector.installation(), whole=recording.kinds is not None)
+    return structs.replace(snapshot, gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)), installation=installation)
+
+
+def _not_held(kind: str) -> Gap:
+    return Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
 
 
 def demo(chosen_version: str, *, traced: bool = False, installed: bool = False, join: Join | None = None) -> Snapshot:
@@ -83,15 +96,13 @@ def _whole(
     if join:
         join(collector, moment)
     snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
-    return structs.replace(snapshot, installation=collector.installation()) if installed else snapshot
+    installation = structs.replace(collector.installation(), whole=False)
+    return structs.replace(snapshot, installation=installation) if installed else snapshot
 
 
 def not_in_input(collector: Collector) -> list[Gap]:
     """Return a gap for each kind of which a file holds nothing."""
-    return [
-        Gap(kind, "not-in-input", f"snapshot contains no {kind}; assuming none exist")
-        for kind in missing_kinds(collector)
-    ]
+    return [_not_held(kind) for kind in missing_kinds(collector)]
 
 
 def missing_kinds(collector: Collector) -> tuple[str, ...]:

@@ -1,65 +1,143 @@
-"""What one must be allowed to read, derived from the kinds: which commands rest on each, and a role for all of them."""
+"""What one must be allowed, derived from the kinds and from what each command reads of them: rights, and roles of them.
 
-from collections.abc import Iterator, Mapping
-
-from kubectl_koord.cluster.kind import Kind, Need
-from kubectl_koord.cluster.kinds import CONFIG_MAP, CONFIG_MAPS, DEPLOYMENT, KINDS
-from kubectl_koord.model.installation import Right
-
-_ONE_NAME = "fieldSelector=metadata.name%3D"
-_PENDING = ("gangs", "quota", "why-pending", "preempt", "annotate", "doctor")
-_COMMANDS: Mapping[Need, tuple[str, ...]] = {
-    "topology": ("topo", "devices", *_PENDING),
-    "devices": ("devices", *_PENDING),
-    "gangs": _PENDING,
-    "disruption": ("why-pending", "preempt"),
-    "volumes": _PENDING,
-    "claims": _PENDING,
-    "migrations": ("gangs", "why-pending", "node", "domain"),
-    "volcano": ("gangs", "why-pending"),
-    "traces": ("why-preempted",),
-    "doctor": ("doctor",),
-    "fit": ("fit",),
-}
-_HEAD = """\
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: kubectl-koord
-rules:
+No Secret is read, and nothing is granted for all of a group. What is asked for by name is granted by name.
 """
 
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+from urllib.parse import unquote
 
-def rights() -> Mapping[str, Right]:
-    """Return by kind the resource to be read, as `plural.group`, and the commands that read it."""
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects.koordinator import descheduler
+from kubectl_koord.cluster.source import CRD, TRACED
+from kubectl_koord.model import installation
+from kubectl_koord.model.installation import HOME
+
+_USED = (*kinds.VOLUME_KINDS, *kinds.CLAIM_KINDS)
+_LISTED: Mapping[str, tuple[str, ...]] = {
+    "topology": kinds.TOPOLOGY_KINDS,
+    "devices": kinds.DEVICE_KINDS,
+    "gangs": (*kinds.GANG_KINDS, *_USED),
+    "disruption": (*kinds.DISRUPTION_KINDS, *_USED),
+    "doctor": (*kinds.DOCTOR_KINDS, *_USED),
+    "recorded": (*kinds.RECORDED_KINDS, kinds.EVENT.name),
+    "fit": kinds.FIT_KINDS,
+    "moved": kinds.MIGRATION_KINDS,
+    "elsewhere": (*kinds.ELSEWHERE_KINDS, kinds.PRIORITY_CLASS.name),
+    "traces": TRACED,
+}
+"""By reading, as the rows of the verbs name them, the kinds that it lists at most."""
+_OF_ANY_VERSION = {"fit", "moved", "elsewhere", "traces"}
+_OF_ALL_DEPLOYMENTS = {"doctor", "recorded"}
+_CRDS, _CRD_NAME = CRD.rsplit("/", 1)
+_CHANGED = (kinds.POD, kinds.POD_GROUP, kinds.NODE, kinds.NETWORK_TOPOLOGY)
+VIEW, OPERATE, LEADER = "kubectl-koord-view", "kubectl-koord-operate", "kubectl-koord-scheduler"
+
+
+class Right(NamedTuple):
+    """What may be done with the objects of a resource, with those of a name only unless it is empty."""
+
+    group: str
+    resource: str
+    verb: str
+    name: str = ""
+
+
+def reading(reads: Collection[str]) -> set[Right]:
+    """Return what a command needs in the whole cluster that reads this, whatever its flags; without pods/proxy."""
+    found = {_right(name, "list") for one in reads for name in _LISTED.get(one, ())}
+    if _OF_ALL_DEPLOYMENTS.intersection(reads):
+        found.add(_right(kinds.DEPLOYMENT.name, "list")._replace(name=""))
+    if "doctor" in reads:
+        found.add(_right(kinds.CONFIG_MAP.name, "list")._replace(name=descheduler.CONFIG))
+    if _LISTED.keys() & set(reads) - _OF_ANY_VERSION:
+        found.add(Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME))
+    if "watched" in reads:
+        found |= {_right(name, "watch") for name in (*kinds.REQUESTS, kinds.PRIORITY_CLASS.name)}
+    if "namespace" in reads:
+        found.add(Right("", "namespaces", "get"))
+    return lean(found)
+
+
+def viewing(reads: Iterable[Collection[str]]) -> set[Right]:
+    """Return what those need who only look, with all commands that read this, and complete names."""
+    return lean({Right("", "namespaces", "list")}.union(*map(reading, reads)))
+
+
+def operating(reads: Iterable[Collection[str]]) -> set[Right]:
+    """Return what those need who also set annotations, or ask the server whether a pod may be evicted."""
+    changed = {Right(_group(kind.api), kind.plural, verb) for kind in _CHANGED for verb in ("get", "patch")}
+    changed.add(Right(_group(kinds.NETWORK_TOPOLOGY.api), kinds.NETWORK_TOPOLOGY.plural, "create"))
+    return viewing(reads) | changed | {Right("", "pods/eviction", "create")}
+
+
+def asking_leader() -> set[Right]:
+    """Return what it takes, where the scheduler runs, to ask the leading one what it remembers."""
+    lease = kinds.LEASE
+    return {Right(_group(lease.api), lease.plural, "get", _only(lease.query)), Right("", "pods/proxy", "get")}
+
+
+def lean(rights: Iterable[Right]) -> set[Right]:
+    """Return the rights without those by name to what is granted whatever its name."""
+    found = set(rights)
+    return {right for right in found if not right.name or right._replace(name="") not in found}
+
+
+def needed(reads: Mapping[str, Collection[str]]) -> Mapping[str, installation.Right]:
+    """Return by kind the resource to be read, as `plural.group`, and those of the commands that read it."""
     return {
-        name: Right(".".join(filter(None, (kind.plural, kind.group))), _COMMANDS[kind.needed_by])
-        for name, kind in KINDS.items()
+        name: installation.Right(
+            ".".join(filter(None, (kind.plural, _group(kind.api)))),
+            tuple(verb for verb, some in reads.items() if any(name in _LISTED.get(one, ()) for one in some)),
+        )
+        for name, kind in kinds.KINDS.items()
     }
 
 
-def cluster_role() -> str:
-    """Return the smallest ClusterRole with which every command can read all objects that it reads, as YAML.
+def cluster_role(name: str, rights: Iterable[Right]) -> str:
+    """Return a ClusterRole as YAML."""
+    return _written("ClusterRole", [f"  name: {name}"], rights)
 
-    Without pods/proxy, which `scheduler` asks the leader through: in a ClusterRole it would reach every pod.
+
+def leader_role() -> str:
+    """Return the Role for `scheduler`, as YAML.
+
+    In a ClusterRole pods/proxy would reach every pod; here it reaches those beside the scheduler.
     """
-    found: dict[tuple[str, str], list[str]] = {}
-    for kind in KINDS.values():
-        found.setdefault((kind.group, _only(kind)), []).append(kind.plural)
-    return _HEAD + "".join(line for (group, only), plurals in found.items() for line in _rule(group, only, plurals))
+    return _written("Role", [f"  name: {LEADER}", f"  namespace: {HOME.namespace}"], asking_leader())
 
 
-def _rule(group: str, only: str, plurals: list[str]) -> Iterator[str]:
-    yield f'- apiGroups: ["{group}"]\n'
-    yield f"  resources: [{', '.join(plurals)}]\n"
-    if only:
-        yield f"  resourceNames: [{only}]\n"
-    yield "  verbs: [get, list, watch]\n"
+def _right(kind: str, verb: str) -> Right:
+    row = kinds.KINDS[kind]
+    return Right(_group(row.api), row.plural, verb, _only(row.query))
 
 
-def _only(kind: Kind[object, object]) -> str:
-    """Return the objects that are read of a kind, empty for all; of Deployments `doctor` reads several."""
-    if kind is CONFIG_MAP:
-        return ", ".join(CONFIG_MAPS)
-    begin = kind.query.find(_ONE_NAME)
-    return "" if begin < 0 or kind is DEPLOYMENT else kind.query[begin + len(_ONE_NAME) :].partition("&")[0]
+def _group(api: str) -> str:
+    return api.split("/")[2] if api.startswith("/apis/") else ""
+
+
+def _only(query: str) -> str:
+    """Return the one name that a list is limited to: RBAC grants such a list by that name."""
+    found = re.search(r"metadata\.name=([^&,]+)", unquote(query))
+    return found[1] if found else ""
+
+
+def _written(kind: str, meta: list[str], rights: Iterable[Right]) -> str:
+    rules: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (group, resource, limit), verbs in sorted(_verbs(rights).items()):
+        rules.setdefault((group, limit, verbs), []).append(resource)
+    lines = ["apiVersion: rbac.authorization.k8s.io/v1", f"kind: {kind}", "metadata:", *meta, "rules:"]
+    for (group, limit, verbs), resources in rules.items():
+        own = group or '""'
+        lines += [f"- apiGroups: [{own}]", f"  resources: [{', '.join(resources)}]"]
+        lines += [f"  resourceNames: [{limit}]"] if limit else []
+        lines.append(f"  verbs: [{', '.join(verbs)}]")
+    return "\n".join(lines) + "\n"
+
+
+def _verbs(rights: Iterable[Right]) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for right in sorted(rights):
+        found.setdefault((right.group, right.resource, right.name), []).append(right.verb)
+    return {where: tuple(verbs) for where, verbs in found.items()}

@@ -17,12 +17,14 @@ class RecordingMeta(Struct, gc=False):
 class Recording(Struct, rename="camel", kw_only=True):
     """How a cluster was read: whoever reads the file again reaches the same answers by this.
 
-    `moment` is when; `lease_seen` and `crd_version` are as the collector has them, `namespace_only` and `gaps` as the
-    snapshot. `anonymized` tells whether names stand for others.
+    `moment` is when; `kinds` are those that were read of the cluster itself, None where it was made of files, which
+    need not hold all; `lease_seen` and `crd_version` are as the collector has them, `namespace_only` and `gaps` as
+    the snapshot. `anonymized` tells whether names stand for others.
     """
 
     metadata: RecordingMeta
     moment: str = ""
+    kinds: list[str] | None = None
     crd_version: str | None = None
     lease_seen: str | None = None
     namespace_only: str = ""

@@ -11,8 +11,10 @@ import msgspec
 
 from kubectl_koord.cluster.api.replies import message_of, status_of
 from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.kinds import LEASE
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.errors import KoordError
+from kubectl_koord.model.installation import HOME
 
 Endpoint: TypeAlias = Literal[
     "gangs", "gang", "node", "quotas", "quota", "devices", "devices-of-node", "numa", "reservations", "services"
@@ -32,8 +34,7 @@ PATHS: dict[Endpoint, str] = {
 PORT = 10251
 LONGEST = 64 << 20
 
-_NAMESPACE = "koordinator-system"
-_LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{_NAMESPACE}/leases/koord-scheduler"
+_OF_NAME = f"fieldSelector=metadata.name%3D{HOME.lease}"
 _OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
 _NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
 _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")
@@ -44,6 +45,10 @@ class _Message(msgspec.Struct):
     message: str = ""
 
 
+class _Items(msgspec.Struct):
+    items: list[msgspec.Raw] = []
+
+
 class Answer(msgspec.Struct, frozen=True):
     """Who answered, and what: None for a gang, quota or node that the scheduler does not know."""
 
@@ -51,7 +56,7 @@ class Answer(msgspec.Struct, frozen=True):
     body: bytes | None
 
 
-def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PORT) -> Answer:
+def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PORT, home: str = "") -> Answer:
     """Return the answer of the leading scheduler.
 
     Args:
@@ -59,6 +64,7 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
         endpoint: what to ask for.
         name: of the gang (`namespace/name`), quota or node, where there is one.
         port: on which the scheduler answers plain HTTP.
+        home: the namespace that it runs in, empty where that is to be found out.
 
     Raises:
         KoordError: saying what keeps it from being seen: no leader, no permission, an endpoint that is off.
@@ -67,47 +73,65 @@ def ask(transport: Transport, endpoint: Endpoint, name: str = "", port: int = PO
     segments = name.split("/") if name else []
     if not all(map(_NAME.fullmatch, segments)):
         raise KoordError(f"error: {name!r} is not a name that an object can have")
-    pod = leader(transport)
+    namespace, pod = leader(transport, home)
     asked = f"http:{pod}:{port}"
-    path = f"/api/v1/namespaces/{_NAMESPACE}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
+    path = f"/api/v1/namespaces/{namespace}/pods/{asked}/proxy/apis/v1/{PATHS[endpoint].format(name)}"
     status, body = _get(transport, path)
     if status == _OK:
         return Answer(pod, body)
     own = _own_message(body)
     if status == _NOT_FOUND and _NONE_OF_IT.match(own):
         return Answer(pod, None)
-    raise KoordError(f"{_UNSEEN}: {_why(status, body, path, pod, own)}")
+    raise KoordError(f"{_UNSEEN}: {_why(status, body, path, (namespace, pod), own)}")
 
 
-def leader(transport: Transport) -> str:
-    """Return the pod that holds the leader lease.
+def leader(transport: Transport, home: str = "") -> tuple[str, str]:
+    """Return the namespace and name of the pod that holds the leader lease.
+
+    It is looked for in `home`, or in the usual namespace and, where it is not there, in all.
 
     Raises:
         KoordError: when the lease cannot be read, or nobody holds it.
 
     """
-    status, body = _get(transport, _LEASE)
+    path = f"{LEASE.path(home or HOME.namespace)}/{HOME.lease}"
+    status, body = _get(transport, path)
+    if status == _NOT_FOUND and not home:
+        every = f"{LEASE.path()}?{_OF_NAME}"
+        found = _first(*_get(transport, every))
+        status, body = (_OK, found) if found else (status, body)
     if status != _OK:
-        raise KoordError(f"{_UNSEEN}: its leader is not known: {message_of(status, body, _LEASE)}")
+        raise KoordError(f"{_UNSEEN}: its leader is not known: {message_of(status, body, path)}")
     try:
-        lease = scheduler.lease(msgspec.json.decode(body, type=scheduler.Lease))
+        written = msgspec.json.decode(body, type=scheduler.Lease)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
-        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler cannot be read: {problem}") from None
-    pod = lease.holder.partition("_")[0]
+        raise KoordError(f"{_UNSEEN}: Lease {home or HOME.namespace}/{HOME.lease} cannot be read: {problem}") from None
+    namespace = written.metadata.namespace or home or HOME.namespace
+    lease, pod = f"Lease {namespace}/{HOME.lease}", (written.spec.holder_identity or "").partition("_")[0]
     if not pod:
-        raise KoordError(f"{_UNSEEN}: no scheduler leads: Lease {_NAMESPACE}/koord-scheduler has no holder")
-    if not _NAME.fullmatch(pod):
-        raise KoordError(f"{_UNSEEN}: Lease {_NAMESPACE}/koord-scheduler is held by {lease.holder!r}, which is no pod")
-    return pod
+        raise KoordError(f"{_UNSEEN}: no scheduler leads: {lease} has no holder")
+    if not (_NAME.fullmatch(pod) and _NAME.fullmatch(namespace)):
+        raise KoordError(f"{_UNSEEN}: {lease} is held by {written.spec.holder_identity!r}, which is no pod")
+    return namespace, pod
 
 
-def _why(status: int, body: bytes, path: str, pod: str, own: str) -> str:
+def _first(status: int, body: bytes) -> bytes | None:
+    """Return the first object of a list, None where there is none or it cannot be read."""
+    try:
+        items = msgspec.json.decode(body, type=_Items).items if status == _OK else []
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return bytes(items[0]) if items else None
+
+
+def _why(status: int, body: bytes, path: str, leading: tuple[str, str], own: str) -> str:
+    namespace, pod = leading
     if own:
         again = "; it may have lost the lease just now: try again" if status == _UNAVAILABLE else ""
         return f"{pod} answers: {own}{again}"
     said = message_of(status, body, path)
     if status == _FORBIDDEN:
-        return f"{said} (it takes get of pods/proxy in {_NAMESPACE})"
+        return f"{said} (it takes get of pods/proxy in {namespace})"
     if status_of(body) is None and status == _NOT_FOUND:
         return f"{pod} does not serve {path.partition('/proxy')[2]}: its plugin is off, or the version has no such path"
     if status >= _UNAVAILABLE:
@@ -126,7 +150,7 @@ def _own_message(body: bytes) -> str:
 
 
 def _get(transport: Transport, path: str) -> tuple[int, bytes]:
-    body = transport.open(quote(path, safe="/:_"))
+    body = transport.open(quote(path, safe="/:_?=%"))
     try:
         text = body.read(LONGEST + 1)
     finally:

@@ -7,17 +7,18 @@ from functools import partial
 from typing import TypeAlias
 from urllib.parse import quote
 
-from msgspec import Struct, structs
+from msgspec import structs
 
+from kubectl_koord.cluster import elsewhere
 from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.elsewhere import Part, Told
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
     DEPLOYMENT,
-    DESCHEDULER_CONFIG,
     EVENT,
     KINDS,
     LEASE,
@@ -29,8 +30,8 @@ from kubectl_koord.cluster.kinds import (
     PRIORITY_CLASS,
     VOLCANO_GROUP,
     VOLUME_KINDS,
-    only_named,
 )
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
@@ -76,7 +77,7 @@ def live(
     transport: Transport,
     kinds: Sequence[str],
     namespace: Callable[[], str],
-    chosen_version: str,
+    told: Told,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
     join: Join | None = None,
@@ -91,7 +92,8 @@ def live(
 
     """
     collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
-    found = read(transport, requests(kinds), namespace, collector, early)
+    collector.looked_in = told.namespace
+    found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
     gaps = absorb(found, collector)
     if join:
         join(collector, now())
@@ -100,9 +102,9 @@ def live(
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     if asks_about_installation(kinds):
         gaps += _with_descheduler(transport, namespace, collector, gaps)
-    detect_version(transport, collector, chosen_version)
+    detect_version(transport, collector, told.version)
     narrowed = namespace() if found.namespace_only else ""
-    snapshot = at_this_moment(collector, gaps, chosen_version, narrowed, lease_seen(found))
+    snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
@@ -113,13 +115,12 @@ def _with_descheduler(
     transport: Transport, namespace: Callable[[], str], collector: Collector, gaps: Iterable[Gap]
 ) -> list[Gap]:
     """Take the configuration of koord-descheduler, too; a refusal is a gap, unless ConfigMaps have one already."""
-    wanted = [CONFIG_MAP.request(only_named(DESCHEDULER_CONFIG))]
-    more = absorb(read(transport, wanted, namespace, collector), collector)
     known = {gap.kind for gap in gaps}
-    return [gap for gap in more if gap.kind not in known]
+    more = read(transport, [elsewhere.at(CONFIG_MAP, *collector.descheduler_config())], namespace, collector)
+    return [gap for gap in absorb(more, collector) if gap.kind not in known]
 
 
-def lease_seen(found: "Lists[Part]") -> str | None:
+def lease_seen(found: Lists[Part]) -> str | None:
     """Return when the server listed leases (empty: it did not say), None where it did not."""
     leases = found.values.get(LEASE.name)
     return _rfc_3339(leases.date) if isinstance(leases, Part) else None
@@ -135,12 +136,10 @@ def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
     return (*volumes, *claims, *classes)
 
 
-class Part(Struct, frozen=True):
-    """The objects of one list, the version of the list, and the server's date when it was sent."""
+class Reading(Lists[Part], frozen=True):
+    """What was read, and by which requests."""
 
-    objects: Collector
-    version: str
-    date: str = ""
+    requests: Mapping[str, ListRequest] = {}
 
 
 def read(
@@ -149,8 +148,12 @@ def read(
     namespace: Callable[[], str],
     collector: Collector,
     early: EarlyLook | None = None,
-) -> Lists[Part]:
+    home: str = "",
+) -> Reading:
     """Return lists as parts of the collector's cluster, which are still to be absorbed; `early` is as in `live`.
+
+    What tells how Koordinator is installed is looked for in `home`, or in the usual namespace, and else where its
+    objects say that it is.
 
     Raises:
         KoordError: as `live`.
@@ -177,8 +180,16 @@ def read(
             if len(of_tree) == len(_OF_TREE):
                 early(of_tree[NETWORK_TOPOLOGY.name].topologies, of_tree[NODE.name].nodes)
 
+    wanted = [elsewhere.in_namespace(request, home) for request in wanted]
     found = read_lists(transport, wanted, namespace, decode, arrived)
-    return structs.replace(found, values=told_apart(found.values, transport))
+
+    def read_one(request: ListRequest) -> Part | Gap:
+        return read_lists(transport, [request], namespace, decode).values[request.kind]
+
+    moved = elsewhere.look(found.values, read_one, {request.kind: request for request in wanted}, home)
+    values = {**found.values, **{kind: one.value for kind, one in moved.items()}}
+    followed = {request.kind: request for request in wanted} | {kind: one.request for kind, one in moved.items()}
+    return Reading(told_apart(values, transport), found.namespace_only, followed)
 
 
 def _other_than_list(kind: str | None) -> str:
@@ -207,8 +218,9 @@ def absorb(found: Lists[Part], collector: Collector) -> list[Gap]:
 
 
 def detect_version(transport: Transport, collector: Collector, chosen_version: str) -> None:
-    """Look at the CRDs where neither the user nor the scheduler's Deployment shows the version."""
-    if not chosen_version and DEPLOYMENT.name not in collector.kinds:
+    """Look at the CRDs where neither the user nor the scheduler's image shows the version."""
+    own = deployments.find(collector.values(DEPLOYMENT).values(), deployments.SCHEDULER, collector.looked_in)
+    if not chosen_version and not (own and scheduler.from_image(deployments.image(own, deployments.SCHEDULER))):
         collector.crd_version = _crd_version(transport)
 
 

@@ -4,6 +4,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.elsewhere import Told
 from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, KINDS, POD, POD_GROUP
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.source import absorb, events_request, now, read, requests
@@ -16,11 +17,12 @@ class Traces:
     Pods of every phase are read, finished victims carry their condition too.
     """
 
-    def __init__(self, transport: Transport, chosen_version: str) -> None:
+    def __init__(self, transport: Transport, told: Told) -> None:
         """Read nothing yet."""
         self._transport = transport
-        self._version = chosen_version
+        self._told = told
         self._collector = Collector(traced=True)
+        self._collector.looked_in = told.namespace
         self._gaps: list[Gap] = []
         self._read: set[str] = set()
 
@@ -36,9 +38,12 @@ class Traces:
         if not self._read:
             wanted += requests((DEPLOYMENT.name, CONFIG_MAP.name))
         self._read.add(namespace)
-        gaps = absorb(read(self._transport, wanted, lambda: namespace, self._collector), self._collector)
+        found = read(self._transport, wanted, lambda: namespace, self._collector, home=self._told.namespace)
+        gaps = absorb(found, self._collector)
         self._gaps += [structs.replace(gap, namespace=namespace) for gap in gaps if KINDS[gap.kind].is_gap]
 
     def snapshot(self) -> Snapshot:
         """Return all that was read so far."""
-        return self._collector.snapshot(moment=now(), source="cluster", gaps=self._gaps, chosen_version=self._version)
+        return self._collector.snapshot(
+            moment=now(), source="cluster", gaps=self._gaps, chosen_version=self._told.version
+        )

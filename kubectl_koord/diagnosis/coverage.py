@@ -7,6 +7,7 @@ from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.model.hardware.numa import NO_NUMA
 from kubectl_koord.model.pods import PendingPod, claim_names
@@ -16,6 +17,7 @@ from kubectl_koord.model.unevaluated import (
     PodSetting,
     QuotaSetting,
     Unevaluated,
+    UnreadAttachments,
     UnreadCards,
     UnreadClaims,
     UnreadLoad,
@@ -29,7 +31,7 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
-from kubectl_koord.wording.basis import ASSUMED_CONFIG, LEASE_MISSING, none_in_input, not_read
+from kubectl_koord.wording.basis import ASSUMED_CONFIG, lease_missing, none_in_input, not_read
 
 _DEVICE_PREFIXES = ("koordinator.sh/gpu", "koordinator.sh/rdma", "koordinator.sh/fpga", "huawei.com/npu")
 _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
@@ -53,7 +55,7 @@ def general(snapshot: Snapshot) -> Iterator[Notice]:
     if snapshot.config.assumed:
         yield Notice("assumed-config", ASSUMED_CONFIG)
     if snapshot.leases == () and snapshot.config.elects_leader:
-        yield Notice("lease-missing", LEASE_MISSING)
+        yield Notice("lease-missing", lease_missing(snapshot.config.home))
 
 
 def absent(snapshot: Snapshot, kinds: Iterable[str]) -> Iterator[Notice]:
@@ -85,8 +87,9 @@ def volume_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
     if not names:
         return ()
     claims = [snapshot.claims[name] for name in sorted(names) if name in snapshot.claims]
+    attachments = ("VolumeAttachment",) if rules(snapshot.config.version).counts_attachments else ()
     unbound = _OF_UNBOUND if any(not claim.volume for claim in claims) else ()
-    return tuple(dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume", "CSINode", *unbound)))
+    return tuple(dict.fromkeys(("PersistentVolumeClaim", "PersistentVolume", "CSINode", *attachments, *unbound)))
 
 
 def claim_kinds(subject: Subject, snapshot: Snapshot) -> tuple[str, ...]:
@@ -151,10 +154,16 @@ def _volumes(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
         elif not claim.known and not snapshot.sees("PersistentVolume"):
             yield UnreadVolume(bare)
         if claim is not None and (claim.driver or not claim.volume):
-            if not snapshot.sees("CSINode"):
-                yield UnreadVolumeLimits()
-            elif not snapshot.sees("PersistentVolumeClaim"):
-                yield UnreadClaims()
+            yield from _limits(snapshot)
+
+
+def _limits(snapshot: Snapshot) -> Iterator[Unevaluated]:
+    if not snapshot.sees("CSINode"):
+        yield UnreadVolumeLimits()
+    elif not snapshot.sees("PersistentVolumeClaim"):
+        yield UnreadClaims()
+    elif rules(snapshot.config.version).counts_attachments and not snapshot.sees("VolumeAttachment"):
+        yield UnreadAttachments()
 
 
 def _quotas(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator[Unevaluated]:

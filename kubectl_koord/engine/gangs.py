@@ -204,13 +204,16 @@ def _defined_by_group(group: PodGroup) -> _Definition:
 
 
 def _defined_by_pods(pending: tuple[PendingPod, ...]) -> _Definition:
-    """Return what the pod says that the scheduler saw first: the oldest, then the first by name."""
+    """Return what the pod says that the scheduler saw first of those with a minimum: the oldest, the first by name.
+
+    Each pod may initialise the gang until one does (`tryInitByPodConfig`).
+    """
     if not pending:
         return _Definition("pods", 0)  # its pods run: their gang annotations are not kept, and decide nothing more
     if all(pod.needs_pod_group for pod in pending):
         return _Definition("", None)
-    first = min((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
-    own = first.gang_terms
+    seen = sorted((pod for pod in pending if not pod.needs_pod_group), key=lambda pod: (pod.created, pod.name))
+    own = next((pod for pod in seen if _int32(pod.gang_terms.minimum) is not None), seen[0]).gang_terms
     written = "" if own.minimum is None else own.minimum
     return _Definition("pods", _int32(own.minimum), own.mode, own.match_policy, own.groups, own.topology, written)
 

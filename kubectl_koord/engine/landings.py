@@ -3,15 +3,14 @@
 Which of the nodes that take one it lands on is decided by scores, and is in no object: several are tried.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Job
-from kubectl_koord.engine.attempts.one_by_one import emptiest, fullest
+from kubectl_koord.engine.attempts.choosing import Choice, emptiest, fullest
 from kubectl_koord.engine.attempts.trying import attempt
-from kubectl_koord.engine.fit import rejection
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.fit import placed
 from kubectl_koord.engine.preemption.preempt import preempt
 from kubectl_koord.engine.reservations import landed
 from kubectl_koord.engine.rules import Rules
@@ -48,16 +47,17 @@ def landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
 def _landings(view: View, own: int, rules: Rules) -> tuple[Landing, ...]:
     waiting = _before(view, own)
     if len(waiting) == 1:
-        states = _taking(waiting[0], view, rules)
-        first = emptiest(states).node.name if states else ""
-        nodes = sorted((state.node.name for state in states), key=lambda name: (name != first, name))[:_MOST_NODES]
-        return tuple(_landed(Landing(view), waiting[0], node) for node in nodes) or (Landing(view),)
+        taking = _taking(waiting[0], view, rules)
+        first = _chosen(waiting[0], taking, view, emptiest)
+        nodes = sorted(taking, key=lambda name: (name != first, name))[:_MOST_NODES]
+        return tuple(_landed(Landing(view), taking[node], node) for node in nodes) or (Landing(view),)
     found = []
     for choose in (emptiest, fullest):
         landing = Landing(view)
         for pod in waiting:
-            states = _taking(pod, landing.view, rules)
-            landing = _landed(landing, pod, choose(states).node.name if states else "")
+            taking = _taking(pod, landing.view, rules)
+            node = _chosen(pod, taking, landing.view, choose)
+            landing = _landed(landing, taking.get(node, pod), node)
         found.append(landing)
     return tuple({landing.nodes: landing for landing in reversed(found)}.values())[::-1]
 
@@ -87,11 +87,15 @@ def _job(pod: PendingPod, view: View, rules: Rules) -> Job:
     return Job((pod,), {"": 1}, None, rules, snapshot.nominated, claims=snapshot.claims_asked_for)
 
 
-def _taking(pod: PendingPod, view: View, rules: Rules) -> list[NodeState]:
+def _taking(pod: PendingPod, view: View, rules: Rules) -> Mapping[str, PendingPod]:
+    """Return the nodes that take the pod by name, and the pod as it is placed there, with what is booked for it."""
     prepared = _job(pod, view, rules).prepared(pod, view)
-    if prepared.refusal is not None:
-        return []
-    return [state for name in view.names() if rejection(pod, state := view.state(name), prepared) is None]
+    found = ((name, placed(pod, view.state(name), prepared)) for name in view.names())
+    return {name: one for name, one in found if isinstance(one, PendingPod)}
+
+
+def _chosen(pod: PendingPod, names: Collection[str], view: View, choose: Choice) -> str:
+    return choose([view.state(name) for name in names], pod, ()).node.name if names else ""
 
 
 def _landed(landing: Landing, pod: PendingPod, node: str) -> Landing:

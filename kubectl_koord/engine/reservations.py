@@ -11,9 +11,9 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod
+from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -129,7 +129,12 @@ def one_of_each_owner(snapshot: Snapshot) -> tuple[Reservation, ...]:
 
 
 def _is_object(pod: PendingPod, wanted: OwnerObject) -> bool:
-    return wanted.uid in {"", pod.uid} and wanted.name in {"", pod.name} and wanted.namespace in {"", pod.namespace}
+    return (
+        not wanted.api_version
+        and wanted.uid in {"", pod.uid}
+        and wanted.name in {"", pod.name}
+        and wanted.namespace in {"", pod.namespace}
+    )
 
 
 def _is_controlled(pod: PendingPod, wanted: OwnerController) -> bool:
@@ -178,19 +183,29 @@ def _is_exact(pod: PendingPod, reservation: Reservation, resources: Iterable[str
 
 
 def landed(pod: PendingPod, reserves: Reservation, node: str) -> tuple[Reservation, ReservedRoom]:
-    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there."""
+    """Return a Reservation once the pod that stands for it is placed on a node, and what it takes up there.
+
+    What plugins have booked for the pod is held by the Reservation, for its owners.
+    """
+    booked = pod.allocations or NOTHING
     placed = structs.replace(reserves, node=node)
-    requests = structs.replace(PodRequirements(), requests=pod.requirements.requests, ports=pod.requirements.ports)
     room = ReservedRoom(
         name=placed.name,
         node=node,
-        requirements=requests,
+        requirements=standing(pod.requirements, pod.requirements.requests),
+        namespace=pod.namespace,
+        labels=pod.labels,
         priority=pod.priority,
-        allocations=Allocations(reservation=placed.uid),
+        allocations=Allocations(booked.devices, booked.cpus, placed.uid),
         resources=placed.resources,
         job=pod.job,
     )
     return placed, room
+
+
+def standing(template: PodRequirements, requests: Resources) -> PodRequirements:
+    """Return what others see of the pod that stands for a Reservation on its node."""
+    return PodRequirements(requests, ports=template.ports, pod_anti_affinity=template.pod_anti_affinity)
 
 
 class Matched(Struct, frozen=True):

@@ -6,7 +6,14 @@ from itertools import islice
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, shape, triggers
-from kubectl_koord.engine.attempts.one_by_one import Choice, bookable, emptiest, fullest, not_bookable
+from kubectl_koord.engine.attempts.choosing import (
+    USUAL,
+    MemberOrder,
+    at_the_cost_of,
+    bookable,
+    fullest,
+    not_bookable,
+)
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.preemption.costs import (
     VICTIM_ORDERS,
@@ -18,6 +25,7 @@ from kubectl_koord.engine.preemption.costs import (
 )
 from kubectl_koord.engine.preemption.preempt import Preemption, preempt
 from kubectl_koord.engine.preemption.quota import preempt_within_quota
+from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 
@@ -69,35 +77,57 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
         else tuple({shape(pod, job.claims): pod for pod in reversed(triggers(job))}.values())[::-1]
     )
     for trigger in kinds:
-        for choose, first in _firsts(job, view, trigger):
+        for course, first in _firsts(job, view, trigger):
             if first.placement is not None or not preemption:
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
             for victim_order in _victim_orders(view, first):
                 outcome = None
-                for outcome in islice(follow(job, view, first, victim_order, choose, most_rounds), MOST_BRANCHES):
+                for outcome in islice(follow(job, view, first, victim_order, course, most_rounds), MOST_BRANCHES):
                     yield outcome
                 if outcome is not None and not outcome.rounds:
                     break  # costs choose among possible victims: without any they decide nothing
 
 
-def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[Choice, Attempt]]:
-    """Yield the attempts with a trigger by which node plain members take; which one scores best is not computed.
+def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberOrder, Attempt]]:
+    """Yield the attempts with a trigger by how plain members come, and which nodes they take: no score is computed.
 
-    Where some of the nodes cannot be booked, one of them may be taken, or one of the others.
+    Where some of the nodes cannot be booked, one of them may be taken, or one of the others. Where seats of a plan
+    fail, enough members may have theirs before.
     """
-    split = False
-    for choose in _choices(job):
-        first = attempt(job, view, trigger, choose)
+    split = fails_at_seat = False
+    for course in _courses(job, view):
+        first = attempt(job, view, trigger, course)
         split = split or bool(first.unbookable)
-        yield choose, first
-    for choose in (bookable, not_bookable) if split else ():
-        yield choose, attempt(job, view, trigger, choose)
+        fails_at_seat = first.plan is not None and first.failed_seat is not None
+        yield course, first
+    more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
+    for course in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
+        yield course, attempt(job, view, trigger, course)
 
 
-def _choices(job: Job) -> tuple[Choice, ...]:
-    alike = len({pod.requirements for pod in job.tried}) == 1
-    return (emptiest,) if job.topology is not None or alike else (emptiest, fullest)
+def _courses(job: Job, view: View) -> tuple[MemberOrder, ...]:
+    """Return the courses that may differ: one where no member can take the last place of another."""
+    alike = {pod.requirements: pod for pod in reversed(job.tried)}
+    if job.topology is not None or len(alike) == 1:
+        return (USUAL,)
+    kinds = []
+    is_roomy = True
+    for requirements, pod in alike.items():
+        prepared = job.prepared(pod, view)
+        taking = offer_slots(view, view.names(), (pod,), prepared).counts.keys()
+        kinds.append((requirements, taking))
+        only_there = not (prepared.follows_members_elsewhere or prepared.may_fail_to_reserve or prepared.reservations)
+        is_roomy = is_roomy and only_there and len(taking) >= len(job.tried)
+    if is_roomy:
+        return (USUAL,)
+    return (
+        USUAL,
+        MemberOrder(fullest),
+        MemberOrder(unlike_first=True),
+        MemberOrder(at_the_cost_of(kinds, most=True)),
+        MemberOrder(at_the_cost_of(kinds, most=False)),
+    )
 
 
 def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
@@ -125,7 +155,7 @@ def follow(
     view: View,
     first: Attempt,
     victim_order: VictimOrder,
-    choose: Choice = emptiest,
+    course: MemberOrder = USUAL,
     most_rounds: int = MOST_ROUNDS,
 ) -> Iterator[Outcome]:
     """Yield the outcomes that begin with this attempt: preempt, wait until the victims have ended, try again.
@@ -137,7 +167,7 @@ def follow(
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
         return
-    for rounds, last, end in _continued(job, view.without(preemption.gone), victim_order, choose, most_rounds):
+    for rounds, last, end in _continued(job, view.without(preemption.gone), victim_order, course, most_rounds):
         runs = _runs(job, end) if end is not None else None
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
 
@@ -156,13 +186,13 @@ def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrde
 
 
 def _continued(
-    job: Job, view: View, victim_order: VictimOrder, choose: Choice, most: int
+    job: Job, view: View, victim_order: VictimOrder, course: MemberOrder, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
 
     There is no such attempt where it was not followed to the end.
     """
-    tried = [attempt(job, view, trigger, choose) for trigger in triggers(job)]
+    tried = [attempt(job, view, trigger, course) for trigger in triggers(job)]
     placed = next((one for one in tried if one.placement is not None), None)
     if placed is not None:
         yield (), None, placed
@@ -175,5 +205,5 @@ def _continued(
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, end in _continued(job, view.without(one.gone), victim_order, choose, most - 1):
+        for rounds, last, end in _continued(job, view.without(one.gone), victim_order, course, most - 1):
             yield (one, *rounds), last, end

@@ -32,6 +32,10 @@ class Rules(Struct, frozen=True):
         draws on the rest of the node; and one that lacks CPUs or zones for a pod is not taken.
     forgets_cpus: a scheduler that starts may read a running pod before its node's NodeResourceTopology, and then takes
         its CPUs and its part of zones for free.
+    counts_attachments: volumes that are attached to a node count towards its limits, though no pod there uses them
+        (Kubernetes 1.35).
+    finds_newer_zones: a volume's zone label of the older name is held against the newer one of a node, too
+        (Kubernetes 1.35).
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
     """
 
@@ -51,6 +55,8 @@ class Rules(Struct, frozen=True):
     forgets_cpus: bool
     looks_up_reservations: bool
     returns_owners_of_zones: bool
+    counts_attachments: bool
+    finds_newer_zones: bool
 
 
 _RULES = {
@@ -71,6 +77,8 @@ _RULES = {
         forgets_cpus=False,
         looks_up_reservations=False,
         returns_owners_of_zones=False,
+        counts_attachments=False,
+        finds_newer_zones=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -89,6 +97,8 @@ _RULES = {
         forgets_cpus=False,
         looks_up_reservations=False,
         returns_owners_of_zones=False,
+        counts_attachments=True,
+        finds_newer_zones=True,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -107,6 +117,8 @@ _RULES = {
         forgets_cpus=True,
         looks_up_reservations=True,
         returns_owners_of_zones=True,
+        counts_attachments=True,
+        finds_newer_zones=True,
     ),
 }
 

@@ -1,5 +1,6 @@
 """How Koordinator is installed: what `doctor` alone looks at."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -9,14 +10,37 @@ from kubectl_koord.model.descheduler import Descheduler
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
 
+WEBHOOKS: Mapping[str, str] = {
+    "koordinator-mutating-webhook-configuration": "MutatingWebhookConfiguration",
+    "koordinator-validating-webhook-configuration": "ValidatingWebhookConfiguration",
+}
+"""The kinds of Koordinator's webhook configurations, by their names."""
+
+
+class Home(Struct, frozen=True):
+    """Where Koordinator is installed: the namespace, and what there tells of the scheduler; as by the Helm chart."""
+
+    namespace: str = "koordinator-system"
+    scheduler: str = "koord-scheduler"
+    config: str = "koord-scheduler-config"
+    lease: str = "koord-scheduler"
+
+
+HOME = Home()
+
+
 class Deployment(Struct, frozen=True):
-    """One Deployment; `available` is None where its status tells nothing, `flags` where no command line is shown."""
+    """One Deployment of this `part` of Koordinator.
+
+    `available` is None where its status tells nothing, `flags` where no command line is shown.
+    """
 
     name: str
     image: str = ""
     wanted: int = 1
     available: int | None = None
     flags: tuple[str, ...] = ()
+    part: str = ""
 
 
 class PriorityClass(Struct, frozen=True):
@@ -52,9 +76,11 @@ class Profile(Struct, frozen=True):
 
 
 class Installation(Struct, frozen=True):
-    """What was read of the installation. `kinds` are those of which a file holds anything.
+    """What was read of the installation.
 
-    `descheduler` is None where its configuration was not read, or there is none.
+    It is `whole` where the cluster itself was read, if only once for a snapshot: what is not there does not exist. A
+    file need not hold all: `kinds` are those of which there is anything. `descheduler` is None where its configuration
+    was not read, or there is none.
     """
 
     deployments: tuple[Deployment, ...] = ()
@@ -64,10 +90,11 @@ class Installation(Struct, frozen=True):
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
     descheduler: Descheduler | None = None
+    whole: bool = True
 
-    def deployment(self, name: str) -> Deployment | None:
-        """Return the Deployment of a name, None where it was not read."""
-        return next((one for one in self.deployments if one.name == name), None)
+    def deployment(self, part: str) -> Deployment | None:
+        """Return the Deployment of a part of Koordinator, None where it was not read."""
+        return next((one for one in self.deployments if part in {one.part, one.name}), None)
 
 
 class Right(Struct, frozen=True):

@@ -15,7 +15,8 @@ class Node(Struct, frozen=True, gc=False):
 
     `unevaluated` holds settings that decide about pods and are not evaluated, such as a NUMA policy.
     `metric` is None where nothing was measured, `devices` where there is no Device object, `numa` where nothing is
-    known of its CPUs and NUMA zones; `volume_limits` holds attachable volumes by CSI driver.
+    known of its CPUs and NUMA zones; `volume_limits` holds attachable volumes by CSI driver, `attached` the drivers and
+    handles of volumes that are.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Node(Struct, frozen=True, gc=False):
     unevaluated: tuple[NodeSetting, ...] = ()
     metric: NodeMetric | None = None
     volume_limits: Resources = ()
+    attached: tuple[tuple[str, str], ...] = ()
     devices: NodeDevices | None = None
     numa: NodeNUMA | None = None
 

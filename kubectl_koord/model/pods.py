@@ -144,9 +144,9 @@ class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots
 class ReservedRoom(Struct, frozen=True, gc=False):
     """What a Reservation holds of a node: a place, and these requests, of which its owners draw `resources`.
 
-    The scheduler counts it as a pod of its own making. `name` is the Reservation's; with the priority that
-    such a pod has by default nobody preempts it. `allocations` is what plugins have booked for it, with its own uid;
-    `job` and `protected` are the victim's, as of running pods.
+    The scheduler counts it as a pod of its own making, of a `namespace` and with `labels`. `name` is the Reservation's;
+    with the priority that such a pod has by default nobody preempts it. `allocations` is what plugins have booked for
+    it, with its own uid; `job` and `protected` are the victim's, as of running pods.
     """
 
     name: str
@@ -157,6 +157,8 @@ class ReservedRoom(Struct, frozen=True, gc=False):
     resources: tuple[str, ...] = ()
     job: str = ""
     protected: bool = False
+    namespace: str = "default"
+    labels: Labels = ()
 
     @property
     def uid(self) -> str:

@@ -9,6 +9,9 @@ from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, 
 
 AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
 
+OPERATING_MODE = "scheduling.koordinator.sh/operating-mode"
+"""The label of a pod that is a reservation itself, once it runs: with the value `Reservation`."""
+
 
 class OwnerReference(Struct, frozen=True, gc=False):
     """One of an object's ownerReferences."""
@@ -21,11 +24,15 @@ class OwnerReference(Struct, frozen=True, gc=False):
 
 
 class OwnerObject(Struct, frozen=True, gc=False):
-    """A pod by name, namespace or uid; what is empty matches every pod."""
+    """A pod by name, namespace or uid; what is empty matches every pod.
+
+    With an `api_version` it matches none: the pods that the scheduler compares do not tell theirs.
+    """
 
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    api_version: str = ""
 
 
 class OwnerController(Struct, frozen=True, gc=False):
@@ -96,9 +103,11 @@ class ReservationUse(Struct, frozen=True, gc=False):
     """What a pod says about reservations.
 
     With an `affinity` it must use one; one that `ignores` them takes all reserved room as free; `exact` names the
-    resources of which it asks for just as much as the reservation holds.
+    resources of which it asks for just as much as the reservation holds. `unreadable` is the annotation, if any, that
+    is neither.
     """
 
     affinity: ReservationAffinity | None = None
     ignores: bool = False
     exact: tuple[str, ...] = ()
+    unreadable: str = ""

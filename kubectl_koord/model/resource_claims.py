@@ -16,6 +16,32 @@ AttributeValue: TypeAlias = tuple[str, str | int | bool]
 """The type of an attribute, as the API names it, and its value."""
 
 
+GATES: Mapping[ClaimFeature, str] = {
+    "taints": "DRADeviceTaints",
+    "counters": "DRAPartitionableDevices",
+    "node-selection": "DRAPartitionableDevices",
+    "binding-conditions": "DRADeviceBindingConditions",
+    "shared-device": "DRAConsumableCapacity",
+    "capacity": "DRAConsumableCapacity",
+}
+"""The feature gates of the scheduler, off by default, without which it does not know what a claim or device uses."""
+
+
+class ClaimSettings(Struct, frozen=True):
+    """How the scheduler is told to treat resource claims: the `gates` of `GATES` that are on.
+
+    It `releases` those that are allocated and that no other pod uses where its profile has plugin DynamicResources at
+    postFilter, which the chart's does not.
+    """
+
+    gates: frozenset[str] = frozenset()
+    releases: bool = False
+
+    def knows(self, feature: ClaimFeature) -> bool:
+        """Tell whether the scheduler knows what a claim or a device uses; all that has no gate of its own it does."""
+        return feature not in GATES or GATES[feature] in self.gates
+
+
 class DeviceTest(Struct, frozen=True, gc=False):
     """One equality that a selector asks for: of an attribute of the device, of its driver where none is named."""
 
@@ -33,8 +59,9 @@ class DeviceSelector(Struct, frozen=True, gc=False):
 class DeviceRequest(Struct, frozen=True, gc=False):
     """One request of a claim: so many devices of a class, or `every` one that the selectors match.
 
-    `classes` are the DeviceClasses that must exist, several where there are alternatives. `open` is what the request
-    uses that is not evaluated.
+    `classes` are the DeviceClasses that must exist, several where there are `alternatives`, of which the first that can
+    be served is taken. With `admin` access devices need not be free. `open` is what the request uses that is not
+    evaluated.
     """
 
     name: str
@@ -42,7 +69,16 @@ class DeviceRequest(Struct, frozen=True, gc=False):
     selectors: tuple[DeviceSelector, ...] = ()
     count: int = 1
     every: bool = False
+    admin: bool = False
+    alternatives: tuple["DeviceRequest", ...] = ()
     open: tuple[ClaimFeature, ...] = ()
+
+
+class SameAttribute(Struct, frozen=True, gc=False):
+    """One constraint of a claim: the devices of these `requests`, of all for none, have one value of an attribute."""
+
+    attribute: tuple[str, str]
+    requests: tuple[str, ...] = ()
 
 
 class ResourceClaim(Struct, frozen=True, gc=False):
@@ -50,7 +86,8 @@ class ResourceClaim(Struct, frozen=True, gc=False):
 
     `name` is `namespace/name`, `uid` that of the object. Once `allocated`, it can be used on nodes that match one of
     its `terms` (None: on any). `reserved` are the uids of the pods that may use it. `owner` is the pod that it was
-    made for, by uid and name (empty for none). `open` is what it uses that is not evaluated.
+    made for, by uid and name (empty for none). `constraints` hold between its devices; `open` is what it uses that is
+    not evaluated.
     """
 
     name: str
@@ -60,6 +97,7 @@ class ResourceClaim(Struct, frozen=True, gc=False):
     reserved: tuple[str, ...] = ()
     owner: tuple[str, str] = ("", "")
     terminating: bool = False
+    constraints: tuple[SameAttribute, ...] = ()
     open: tuple[ClaimFeature, ...] = ()
 
 
@@ -84,7 +122,7 @@ class DevicePlace(Struct, frozen=True, gc=False):
 
 
 class ClaimableDevice(Struct, frozen=True, gc=False):
-    """One device of a ResourceSlice; `open` is what bears on it and is not evaluated."""
+    """One device of a ResourceSlice; `open` is what bears on it besides: it counts where the scheduler knows it."""
 
     id: DeviceId
     place: DevicePlace = DevicePlace()

@@ -8,14 +8,14 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.model.hardware.devices import DeviceStrategy
-from kubectl_koord.model.installation import Installation
+from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
 from kubectl_koord.model.migrations import MigrationJob
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import Reservation
-from kubectl_koord.model.resource_claims import NO_DEVICES, DynamicResources
+from kubectl_koord.model.resource_claims import NO_DEVICES, ClaimSettings, DynamicResources
 from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
@@ -46,9 +46,10 @@ class SchedulerConfig(Struct, frozen=True):
     `unshareable_gpus` holds the vendors and models of GPUs that cannot be shared.
     `reservation_lacks` are the points of preFilter, filter and reserve at which the profile does not enable
     plugin Reservation.
+    `claims` is how resource claims are treated.
     `elects_leader` is false where replicas do not agree on one by a
     Lease. `assumed` is true where the Helm chart's settings stand in for what
-    could not be read.
+    could not be read. `home` is where all that was looked for.
     """
 
     version: str = "1.8"
@@ -63,7 +64,9 @@ class SchedulerConfig(Struct, frozen=True):
     elects_leader: bool = True
     quotas: QuotaSettings = QuotaSettings()
     reservation_lacks: tuple[str, ...] = ()
+    claims: ClaimSettings = ClaimSettings()
     assumed: bool = True
+    home: Home = HOME
 
 
 class Snapshot(Memo, Struct, frozen=True, dict=True):

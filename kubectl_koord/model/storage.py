@@ -1,10 +1,13 @@
 """Volumes: claims, the volumes that they may be bound to, and how new ones are made."""
 
 from collections.abc import Mapping
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.model.values.selectors import Labels, NodeTerm, Requirement, Selector
+
+Binding: TypeAlias = Literal["complete", "begun", "lost"]
 
 
 class VolumeRequest(Struct, frozen=True, gc=False):
@@ -19,10 +22,11 @@ class VolumeRequest(Struct, frozen=True, gc=False):
 class Claim(Struct, frozen=True, gc=False):
     """One PersistentVolumeClaim with the volume it is bound to.
 
-    `volume` is empty while it is unbound; `terms` the volume's required node affinity (None: any
-    node), `labels` its zone labels; `single_pod` is ReadWriteOncePod; `known` tells whether the
-    volume itself was read, `is_read` whether the claim was. `class_name` is its StorageClass; `selected` the node
-    for which its volume is being made; `owner` the pod that owns it, by uid and name (empty for none).
+    `volume` is empty while it is unbound; `binding` tells whether the claim is bound to it, is to be, or has lost it.
+    `terms` are the volume's required node affinity (None: any node), `labels` its zone labels, `driver` and `handle`
+    what attaches it, and calls it so. `single_pod` is ReadWriteOncePod; `known` tells whether the volume itself was
+    read, `is_read` whether the claim was. `class_name` is its StorageClass; `selected` the node for which its volume is
+    being made; `owner` the pod that owns it, by uid and name (empty for none).
     """
 
     name: str
@@ -30,8 +34,10 @@ class Claim(Struct, frozen=True, gc=False):
     terms: tuple[NodeTerm, ...] | None = None
     labels: Labels = ()
     driver: str = ""
+    handle: str = ""
     single_pod: bool = False
     known: bool = False
+    binding: Binding = "complete"
     is_read: bool = True
     class_name: str = ""
     request: VolumeRequest = VolumeRequest()

@@ -77,6 +77,10 @@ class UnreadVolumeLimits(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes can attach, where CSINodes could not be read."""
 
 
+class UnreadAttachments(_Unevaluated, frozen=True, gc=False):
+    """Which volumes are attached to nodes, where VolumeAttachments could not be read."""
+
+
 class UnreadClaims(_Unevaluated, frozen=True, gc=False):
     """How many volumes of a driver nodes hold already, where not all claims could be read."""
 
@@ -85,14 +89,13 @@ ClaimFeature: TypeAlias = Literal[
     "selector",
     "attribute",
     "constraints",
-    "admin-access",
     "prioritized-list",
     "capacity",
     "shared-device",
     "counters",
     "taints",
     "binding-conditions",
-    "users",
+    "node-selection",
 ]
 """What a resource claim, or a device that it may get, uses beyond classes, counts and plain selectors."""
 
@@ -177,6 +180,7 @@ Unevaluated: TypeAlias = (
     | UnreadStorage
     | UnreadVolume
     | UnreadVolumeLimits
+    | UnreadAttachments
     | UnreadClaims
     | OpenClaim
     | IdleClaim

@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
+from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
 from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.codes import CauseCode
-from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology
+from kubectl_koord.reports.edits import CreatePodGroup, SetMinimum, SetTopology, SupplyClaims
 from kubectl_koord.reports.jobs.pending import Cause
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import Simulation
-from kubectl_koord.wording.remedies import commands
+from kubectl_koord.wording.remedies import claims, commands
 from kubectl_koord.wording.remedies import next_steps as sentences
 
 _SIZE = {"Job": "parallelism"}
@@ -68,8 +69,8 @@ def _scheduler_name(simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
     yield WayOut("set-scheduler-name", sentences.set_scheduler_name(scheduler, owners))
 
 
-def _scheduler(_simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
-    yield WayOut("see-scheduler", sentences.SEE_SCHEDULER, commands.SEE_SCHEDULER)
+def _scheduler(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    yield WayOut("see-scheduler", sentences.SEE_SCHEDULER, commands.see_scheduler(simulation.snapshot.config.home))
 
 
 def _finalizers(_simulation: Simulation, cause: Cause) -> Iterator[WayOut]:
@@ -167,7 +168,8 @@ def _match_policy(group: GangGroup, _cause: Cause) -> Iterator[WayOut]:
 
 def _topology(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
     if isinstance(simulation.tree, Tree):
-        yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, commands.EDIT_SCHEDULER_CONFIG)
+        command = commands.edit_scheduler_config(simulation.snapshot.config.home)
+        yield WayOut("set-topology-aware", sentences.SET_TOPOLOGY_AWARE, command)
         return
     yield WayOut("create-topology", sentences.name_topology(list(simulation.snapshot.topologies)))
 
@@ -187,6 +189,14 @@ def _nearest_layer(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
         yield WayOut("use-layer", sentences.use_layer(layer, owners), command, edits)
 
 
+def _claims(simulation: Simulation, _cause: Cause) -> Iterator[WayOut]:
+    snapshot = simulation.snapshot
+    found = (unready_claim(pod, snapshot) for pod in simulation.subject.pending)
+    for claim in dict.fromkeys(one for one in found if one is not None):
+        edits = () if claim.fault == "not-made" else (SupplyClaims(resource_claims=(claim.name,)),)
+        yield WayOut("supply-claims", claims.make_ready(claim), claims.show_unready(claim), edits)
+
+
 _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "other-scheduler": _scheduler_name,
     "mixed-schedulers": _scheduler_name,
@@ -196,6 +206,7 @@ _STEPS: Mapping[CauseCode, Callable[[Simulation, Cause], Iterable[WayOut]]] = {
     "no-topology": _topology,
     "broken-layer-chain": _layers,
     "unknown-layer": _nearest_layer,
+    "claims-unallocated": _claims,
 }
 
 _GANG_STEPS: Mapping[CauseCode, Callable[[GangGroup, Cause], Iterable[WayOut]]] = {

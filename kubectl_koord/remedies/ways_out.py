@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import coverage, disruption, evidence, visibility
 from kubectl_koord.engine.rounds import Outcome
 from kubectl_koord.remedies.search import Search, SearchBudget, is_placed
-from kubectl_koord.remedies.ways import cluster, gang, moves, pods, quotas, reservations
+from kubectl_koord.remedies.ways import claims, cluster, gang, moves, pods, quotas, reservations
 from kubectl_koord.reports.edits import Edit, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed, deleted
@@ -18,6 +18,7 @@ from kubectl_koord.wording.remedies import ways_out as sentences
 _FAMILIES: tuple[Callable[[Search], Iterator[WayOut]], ...] = (
     cluster.wait_for_terminating,
     cluster.wait_for_preemption,
+    claims.supply,
     cluster.uncordon,
     cluster.tolerate,
     gang.other_layer,
@@ -127,6 +128,8 @@ def _halves(search: Search) -> Iterator[tuple[int, WayOut]]:
     if quotas.refuse(search):
         yield from ((_rank(quotas.raise_quota), way) for way in quotas.raising(search))
         return
+    for way in claims.supplying(search):
+        yield _rank(claims.supply), way
     for way in cluster.tolerating(search):
         yield _rank(cluster.tolerate), way
     for way in gang.other_layers(search):

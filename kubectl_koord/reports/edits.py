@@ -100,6 +100,13 @@ class ReleaseReservation(_Edit, frozen=True, tag="release-reservation"):
     reservation: str
 
 
+class SupplyClaims(_Edit, frozen=True, tag="supply-claims"):
+    """Claims (`namespace/name`) are bound to volumes, or have devices allocated, that any node can reach."""
+
+    volume_claims: tuple[str, ...] = ()
+    resource_claims: tuple[str, ...] = ()
+
+
 Edit: TypeAlias = (
     DeletePod
     | MovePod
@@ -113,4 +120,5 @@ Edit: TypeAlias = (
     | SetQuota
     | UseQuota
     | ReleaseReservation
+    | SupplyClaims
 )

@@ -14,7 +14,9 @@ from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, RunningPod
 from kubectl_koord.model.quotas import NAME_LABEL, Quota
+from kubectl_koord.model.resource_claims import ResourceClaim
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.selectors import Toleration
 from kubectl_koord.reports.edits import (
@@ -28,6 +30,7 @@ from kubectl_koord.reports.edits import (
     SetQuota,
     SetRequest,
     SetTopology,
+    SupplyClaims,
     Tolerate,
     Uncordon,
     UseQuota,
@@ -86,6 +89,8 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
             return structs.replace(simulation, view=view.with_pods({to: [moved]}))
         case Tolerate() | SetRequest() | UseQuota():
             return _with_pods(simulation, set(edit.pods), partial(_altered, edit=edit))
+        case SupplyClaims():
+            return _supplied(simulation, edit)
         case SetTopology() | SetMinimum() | CreatePodGroup():
             return _with_gang(simulation, edit)
         case _:
@@ -126,6 +131,28 @@ def _altered(pod: PendingPod, edit: Tolerate | SetRequest | UseQuota) -> Pending
     more = Toleration(edit.key, "Equal", edit.value, edit.effect)
     return structs.replace(
         pod, requirements=structs.replace(pod.requirements, tolerations=(*pod.requirements.tolerations, more))
+    )
+
+
+def _supplied(simulation: Simulation, edit: SupplyClaims) -> Simulation:
+    """Return the simulation with claims that no node is held against."""
+    served = {name: Claim(name, is_read=False) for name in edit.volume_claims}
+    snapshot = structs.replace(simulation.snapshot, claims={**simulation.snapshot.claims, **served})
+    keys = {pod.key for pod in simulation.subject.pending} if edit.resource_claims else set()
+    simulation = structs.replace(simulation, snapshot=snapshot)
+    return _with_pods(simulation, keys, partial(_allocated, names=edit.resource_claims))
+
+
+def _allocated(pod: PendingPod, names: Collection[str]) -> PendingPod:
+    owner = pod.uid, pod.name
+    return structs.replace(
+        pod,
+        resource_claims=tuple(
+            structs.replace(one, found=ResourceClaim(one.claim, allocated=True, owner=owner))
+            if one.claim in names
+            else one
+            for one in pod.resource_claims
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -11,6 +11,7 @@ from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.subjects import PodSubject
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
@@ -48,31 +49,54 @@ class Room(Struct, frozen=True):
     refusal: PreFilterRefusal | None = None
 
 
-def parsed(snapshot: Snapshot, text: str, members: int = 0) -> Shape:
+def parsed(snapshot: Snapshot, text: str, members: int = 0, before: Snapshot | None = None) -> Shape:
     """Return the shape of `8gpu`, `16cpu`, `8gpu,64cpu`, `nvidia.com/gpu=8,memory=64Gi`.
 
-    A resource may be named by what is behind its slash. GPUs are those of the vendor that most nodes have, or
-    Koordinator's shares where nodes have no other, or a part of one is asked for.
+    Its resources are those of the snapshot's nodes, or of an earlier one's; see `requested`.
 
     Raises:
         ShapeError: when it cannot be read, or no node has such a resource.
 
     """
-    requests: dict[str, int] = {}
-    for part in text.split(","):
-        for resource, amount in _requested(snapshot, part.strip()):
-            if resource in requests:
-                raise ShapeError(words.twice(resource))
-            requests[resource] = amount
+    nodes = (*snapshot.nodes.values(), *(before.nodes.values() if before else ()))
+    requests = requested(nodes, text)
     expected = tuple(ExpectedUse(name, requests.get(name, 0), least=least) for name, least in _LEAST_USE.items())
     requirements = PodRequirements(tuple(sorted(requests.items())), expected=expected)
     profile = next(iter(snapshot.config.profiles), "")
     return Shape(text, PendingPod("", text, 0, requirements, profile), members)
 
 
-def _requested(snapshot: Snapshot, part: str) -> Iterator[tuple[str, int]]:
+def requested(nodes: Iterable[Node], text: str, *, known: bool = True) -> Mapping[str, int]:
+    """Return by resource what is requested: `8gpu` or `NAME=AMOUNT`, several with commas between them.
+
+    A resource may be named by what is behind its slash. GPUs are those of the vendor that most nodes have, or
+    Koordinator's shares where nodes have no other, or a part of one is asked for. Unless it must be `known`, one that
+    no node has is taken by the name that is written.
+
+    Raises:
+        ShapeError: when a text cannot be read, or no node has such a resource.
+
+    """
+    names = Counter(resource for node in nodes for resource, _ in node.allocatable)
+    found: dict[str, int] = {}
+    for part in map(str.strip, text.split(",")):
+        name, nano = _amount(part)
+        try:
+            resolved = dict(_of_gpus(names, nano)) if name.lower() == accelerators.GPU else _of_name(names, name, nano)
+        except ShapeError as problem:
+            if known or not problem.resource:
+                raise
+            resolved = {name: quantity.amount(name, nano)}
+        for resource, amount in resolved.items():
+            if resource in found:
+                raise ShapeError(words.twice(resource))
+            found[resource] = amount
+    return found
+
+
+def _amount(part: str) -> tuple[str, int]:
     name, equals, amount = part.partition("=")
-    if not equals:
+    if not (equals and name):
         counted = _COUNTED.fullmatch(part)
         if counted is None:
             raise ShapeError(words.unreadable(part))
@@ -83,12 +107,12 @@ def _requested(snapshot: Snapshot, part: str) -> Iterator[tuple[str, int]]:
         raise ShapeError(words.no_quantity(part, str(problem))) from None
     if nano <= 0:
         raise ShapeError(words.nothing(part))
-    names = Counter(resource for node in snapshot.nodes.values() for resource, _ in node.allocatable)
-    if name.lower() == accelerators.GPU:
-        yield from _of_gpus(names, nano)
-    else:
-        resource = _named(names, name)
-        yield resource, quantity.amount(resource, nano)
+    return name, nano
+
+
+def _of_name(names: Counter[str], name: str, nano: int) -> Mapping[str, int]:
+    resource = _named(names, name)
+    return {resource: quantity.amount(resource, nano)}
 
 
 def _named(names: Counter[str], name: str) -> str:

@@ -126,11 +126,13 @@ def open_outcomes(
 
     Attempts go on with changing triggers until one has an effect: where any outcome has one, those without
     are dropped, but for one that fails on the node that scores best, and will again; with `idle_too` only
-    where one places the job.
+    where one places the job. In versions that do not try again at once, none is dropped.
     """
     landed: dict[object, list[Outcome]] = {}
     for outcome in every_outcome(simulation, view, preemption=preemption, alone=alone):
         landed.setdefault(outcome.landing, []).append(outcome)
+    if not rules(simulation.snapshot.config.version).retries_failed_plans:
+        return _distinct([outcome for every in landed.values() for outcome in every])
     return _distinct([outcome for every in landed.values() for outcome in _with_effect(every, idle_too=idle_too)])
 
 

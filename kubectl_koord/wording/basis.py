@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable
 
+from kubectl_koord.model.installation import Home
 from kubectl_koord.model.snapshot import Gap
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.words import listed
 
 ASSUMED_CONFIG = "the scheduler's configuration was not read; assuming Helm chart defaults."
-LEASE_MISSING = (
-    "lease koord-scheduler does not exist in koordinator-system: the scheduler has never been active, runs"
-    " elsewhere, or runs without leader election."
-)
+
+
+def lease_missing(home: Home) -> str:
+    """Return that there is no leader lease."""
+    return (
+        f"lease {home.lease} does not exist in {home.namespace}: the scheduler has never been active, runs elsewhere"
+        " (--koordinator-namespace), or runs without leader election."
+    )
 
 
 def could_not_be_read(gaps: Iterable[Gap]) -> str:

@@ -17,6 +17,7 @@ from kubectl_koord.model.unevaluated import (
     QuotaFault,
     QuotaSetting,
     Unevaluated,
+    UnreadAttachments,
     UnreadCards,
     UnreadClaims,
     UnreadDevices,
@@ -44,14 +45,13 @@ _CLAIM_FEATURES: Mapping[ClaimFeature, str] = {
     "selector": "CEL selector",
     "attribute": "devices that lack an attribute which it selects by",
     "constraints": "constraints between devices",
-    "admin-access": "administrative access",
     "prioritized-list": "requests with alternatives",
     "capacity": "capacity requests",
     "shared-device": "devices that several claims may share",
     "counters": "partitionable devices",
     "taints": "device taints",
     "binding-conditions": "devices with binding conditions",
-    "users": "as many pods use it as may",
+    "node-selection": "devices that nodes share",
 }
 _QUOTA_FAULTS: Mapping[QuotaFault, str] = {
     "no-parent": "its parent does not exist",
@@ -96,6 +96,8 @@ def _name(item: Unevaluated) -> str:
             return f"volume claim {name} (its volume could not be read)"
         case UnreadVolumeLimits():
             return "how many volumes the nodes can hold (CSINode objects could not be read)"
+        case UnreadAttachments():
+            return "which volumes are attached to the nodes (VolumeAttachment objects could not be read)"
         case UnreadClaims():
             return "how many volumes the nodes hold already (PersistentVolumeClaim objects could not all be read)"
         case OpenClaim(name, feature, detail):

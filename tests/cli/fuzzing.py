@@ -4,6 +4,7 @@ import copy
 import gzip
 import json
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
@@ -56,6 +57,9 @@ _COMMANDS = (
     ("preempt", "job", "--dry-run", "-o", "json"),
     ("why-preempted", "job"),
     ("fit", "--pods", "2", "--request", "cpu=1", "--count"),
+    ("scheduler", "gangs", "--endpoint", str(Path(__file__).parents[1] / "endpoints" / "gangs.json")),
+    ("snapshot", "-o", "-"),
+    ("snapshot", "-o", "-", "--anonymize"),
 )
 _ANCHORED = (
     b"&a [*a]",

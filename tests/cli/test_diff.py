@@ -40,7 +40,12 @@ def test_it_tells_which_domains_nodes_and_pods_differ(koord: Run, before: str, a
 
 
 @pytest.mark.parametrize(
-    ("words", "asked"), [(("--for", "job"), "default/job"), (("--request", "cpu=8"), "pods of 8 CPU")]
+    ("words", "asked"),
+    [
+        (("--for", "job"), "default/job"),
+        (("--request", "cpu=8"), "pods of 8 CPU"),
+        (("--shape", "8cpu"), "pods of 8 CPU"),
+    ],
 )
 def test_slots_are_compared_for_a_gang_or_a_request(
     koord: Run, before: str, after: str, words: tuple[str, ...], asked: str
@@ -71,13 +76,13 @@ def test_two_files_need_no_cluster(koord: Run, server: ApiServer, before: str, a
             ("--demo", "x", "y"),
             "error: diff takes the names of two snapshots; --snapshot and --demo are for other commands",
         ),
-        (("x", "y", "--for", "job", "--request", "cpu=1"), "error: give --for or --request, not both"),
+        (("x", "y", "--for", "job", "--shape", "1cpu"), "error: --for and --shape cannot be used together"),
         (("BEFORE", "AFTER", "--for", "nobody"), "error: no gang or pod 'nobody' with pending pods in either snapshot"),
         (
             ("BEFORE", "AFTER", "--request", "cards=1"),
-            "error: --request 'cards=1' is not of the form RESOURCE=AMOUNT with a resource of the nodes",
+            "error: --shape: no node has the resource 'cards'",
         ),
-        (("BEFORE", "AFTER", "--request", "cpu=x"), "error: --request: cpu: 'x' is not a quantity"),
+        (("BEFORE", "AFTER", "--request", "cpu=x"), "error: --shape: 'cpu=x': 'x' is not a quantity"),
         (("BEFORE", "/nowhere.json"), "error: the path '/nowhere.json' cannot be read: No such file or directory"),
     ],
 )

@@ -1,15 +1,14 @@
 """`doctor` at a cluster that is served: what is read, what may not be read, and the role that it takes."""
 
 import json
-import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from distribution.generated import ROOT
 from kubectl_koord.cluster import kinds
 from tests.apiserver import RESOURCES, ApiServer, Rule
 from tests.cli.conftest import Done, Run
@@ -91,46 +90,35 @@ def test_another_kind_that_is_not_served_was_not_checked(koord: Run, api: ApiSer
     assert (done.code, findings(done)) == (2, [("not-checked", "info", "PriorityClass")])
 
 
-def rules_of(printed: str) -> dict[str, Any]:
-    role = yaml.safe_load(printed)
-    assert (role["apiVersion"], role["kind"]) == ("rbac.authorization.k8s.io/v1", "ClusterRole")
-    return {f"{plural}.{rule['apiGroups'][0]}": rule for rule in role["rules"] for plural in rule["resources"]}
-
-
-def test_the_role_reads_exactly_the_kinds_and_is_printed_without_a_cluster(
-    koord: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_role_that_is_printed_is_the_one_that_is_delivered(koord: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
-    done = koord("doctor", "--print-rbac")
-    assert (done.code, done.err) == (0, "")
-    rules = rules_of(done.out)
-    named = {
-        f"{kind.plural}.{kind.api.removeprefix('/api/v1').removeprefix('/apis/').partition('/')[0]}"
-        for kind in kinds.KINDS.values()
-    }
-    assert rules.keys() == named
-    assert all(rule["verbs"] == ["get", "list", "watch"] for rule in rules.values())
-    only = {name: rule["resourceNames"] for name, rule in rules.items() if "resourceNames" in rule}
-    assert only == {
-        "configmaps.": ["koord-scheduler-config", "koord-descheduler-config"],
-        "leases.coordination.k8s.io": ["koord-scheduler"],
-    }
-    assert koord("doctor", "--print-rbac", "-o", "yaml") == done
+    delivered = (ROOT / "deploy/clusterrole-view.yaml").read_text("utf-8")
+    for words in ((), ("-o", "yaml")):
+        assert koord("doctor", "--print-rbac", *words) == (0, delivered, "")
 
 
-def test_the_role_is_yaml_and_nothing_else(koord: Run) -> None:
-    expected = "error: --print-rbac prints YAML: use it without -o, or with -o yaml\n"
-    assert koord("doctor", "--print-rbac", "-o", "json") == (2, "", expected)
+def test_the_role_for_some_commands_is_smaller(koord: Run) -> None:
+    done = koord("doctor", "--print-rbac", "--command", "devices")
+    role = yaml.safe_load(done.out)
+    assert (done.code, role["metadata"]["name"]) == (0, "kubectl-koord-devices")
+    lists = [name for rule in role["rules"] if rule["verbs"] == ["list"] for name in rule["resources"]]
+    assert sorted(lists) == sorted(kinds.KINDS[kind].plural for kind in kinds.DEVICE_KINDS)
+    both = koord("doctor", "--print-rbac", "--command", "devices", "--command", "why-preempted").out
+    assert "name: kubectl-koord-devices-why-preempted\n" in both
+    assert "resources: [events]" in both
 
 
-def test_the_requests_of_a_run_are_within_the_role(koord: Run, api: ApiServer) -> None:
-    rules = rules_of(koord("doctor", "--print-rbac").out)
-    koord("doctor")
-    koord("preempt", "train/one-short", "--dry-run")
-    read = {request.path for request in api.log if not re.fullmatch(r"/apis?(/[^/]+){0,2}|/version", request.path)}
-    for path in read:
-        group = "" if path.startswith("/api/v1") else path.split("/")[2]
-        assert f"{path.rpartition('/')[2]}.{group}" in rules, path
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--print-rbac", "-o", "json"), "error: --print-rbac prints YAML: use it without -o, or with -o yaml"),
+        (("--command", "topo"), "error: --command is for --print-rbac"),
+        (("--print-rbac", "--command", "explain"), "error: --command 'explain' is not one of topo, devices, node, "),
+    ],
+)
+def test_what_is_no_role_is_one_line(koord: Run, words: tuple[str, ...], error: str) -> None:
+    done = koord("doctor", "--demo", *words)
+    assert (done.code, done.out, done.err.startswith(error), done.err.count("\n")) == (2, "", True, 1)
 
 
 def test_a_file_of_all_that_is_sound_is_sound(koord: Run, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class Ran:
         try:
             code = run(argv)
             out.flush()
-            return Done(code, out.buffer.getvalue().decode(), err.getvalue())
+            return Done(code, out.buffer.getvalue().decode(errors="replace"), err.getvalue())  # a snapshot is packed
         finally:
             sys.stdin, sys.stdout, sys.stderr = kept
 

@@ -76,12 +76,15 @@ def test_standard_input_is_a_dash(koord: Run, expected: Object, monkeypatch: pyt
     ("words", "said"),
     [
         (["topo", "--snapshot", "-"], "error: standard input is closed\n"),
+        (["scheduler", "scores", "--log", "-"], "error: standard input is closed\n"),
+        (["scheduler", "gangs", "--demo", "--endpoint", "-"], "error: standard input is closed\n"),
+        (["annotate", "podgroup", "-f", "-", "--mode=Strict"], "error: standard input is closed\n"),
         (
             ["annotate", "podgroup", "job", "--mode=NonStrict"],
             "error: stdin is not a terminal; use --yes, or --dry-run=client to preview\n",
         ),
     ],
-    ids=["file", "question"],
+    ids=["file", "log", "endpoint", "manifest", "question"],
 )
 def test_standard_input_that_is_closed_is_told(
     koord: Run, monkeypatch: pytest.MonkeyPatch, words: list[str], said: str

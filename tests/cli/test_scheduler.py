@@ -1,5 +1,6 @@
 """`scheduler` as a whole: live through the API server, with saved answers, and with logs."""
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,9 @@ def test_names_that_mean_nothing_are_told(koord: Run, cluster: str, tmp_path: Pa
     given = ("--snapshot", cluster, "--endpoint", str(file))
     assert koord("scheduler", "node", "a9", *given).err.startswith("error: no node 'a9', did you mean ")
     assert koord("scheduler", "gang", "nobody", *given).err.startswith("error: no gang, pod or owner 'default/nobody'")
-    known = koord("scheduler", "gang", "job", *given)
+    assert koord("scheduler", "quotas", "", *given).err == "error: resource name may not be empty\n"
+    assert koord("scheduler", "numa", "nodes/a0", *given).code == 0
+    known = koord("scheduler", "gang", "podgroup/job", *given)
     assert (known.code, "default/job: the scheduler does not know it" in known.out) == (0, True)
 
 
@@ -116,7 +119,7 @@ def test_names_that_mean_nothing_are_told(koord: Run, cluster: str, tmp_path: Pa
 def test_a_file_that_is_not_there_is_named(koord: Run, flag: str) -> None:
     verb = "gangs" if flag == "--endpoint" else "scores"
     done = koord("scheduler", verb, flag, "nowhere.json", "--demo")
-    assert (done.code, done.err) == (2, "error: nowhere.json: No such file or directory\n")
+    assert (done.code, done.err) == (2, "error: the path 'nowhere.json' cannot be read: No such file or directory\n")
 
 
 def refusal(pod: str) -> str:
@@ -137,6 +140,16 @@ def test_a_log_comes_from_standard_input(installed: Run) -> None:
     assert (done.code, "default/a" in done.out) == (0, True)
 
 
+def test_a_log_and_an_answer_may_be_packed(koord: Run, tmp_path: Path) -> None:
+    file = tmp_path / "packed.gz"
+    file.write_bytes(gzip.compress(refusal("a").encode()))
+    assert "default/a" in koord("scheduler", "filters", "--log", str(file)).out
+    file.write_bytes(gzip.compress(json.dumps({"default/tiny": TINY}).encode()))
+    assert koord("scheduler", "gangs", "--demo", "--endpoint", str(file)).code == 0
+    file.write_bytes(gzip.compress(refusal("a").encode())[:-9])
+    assert koord("scheduler", "filters", "--log", str(file)).err.startswith(f"error: {file}: broken gzip: ")
+
+
 def test_a_line_that_is_too_long_is_cut_and_the_next_is_read(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,4 +168,4 @@ def test_a_saved_answer_beyond_the_bound_is_refused(
     file = tmp_path / "large"
     file.write_bytes(b" " * ((1 << 20) + 1))
     done = koord("scheduler", "gangs", "--demo", "--endpoint", str(file))
-    assert done.err == f"error: {file}: the answer is larger than 1 MiB\n"
+    assert done.err == f"error: {file}: more than 1 MiB\n"

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import kubectl_koord
 from kubectl_koord.cluster import kinds
 from tests.apiserver import RESOURCES, ApiServer, Resource, Rule
 from tests.cli.conftest import Done, Run
@@ -22,8 +23,10 @@ KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
 MAY_REFUSE = ("ElasticQuota", "Reservation", "NodeMetric", "NodeResourceTopology")
-OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode")
+OF_HEAVY = ("Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode", "VolumeAttachment")
 NONE = "--dry-run=client"
+DEMO = str(Path(kubectl_koord.__file__).parent / "cluster" / "demo.json")
+SAVED = str(Path(__file__).parents[1] / "endpoints" / "gangs.json")
 
 
 class Verb(NamedTuple):
@@ -90,6 +93,10 @@ VERBS = (
     Verb(("annotate", "pods", "job", "--index", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
     Verb(("annotate", "gang", "job", "--mode=NonStrict", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
     Verb(("annotate", "pods", "job", "--topology-selector=x", NONE), (0, "yes"), (), ("Pod", "PodGroup")),
+    Verb(
+        ("diff", "-", DEMO, "--for", "job"), (0, "yes"), ("Node", *ATTEMPT[3:], "Reservation", "NodeMetric"), ("Pod",)
+    ),
+    Verb(("scheduler", "gangs", "--endpoint", SAVED), (0, "yes"), ("Node", "Pod", "PodGroup")),
     Verb(("why-preempted", "filler-a"), (1, "no"), ("Pod", "Event")),
     Verb(("why-preempted", "nobody"), FAILED, ("Pod", "Event"), ("PodGroup",)),
 )

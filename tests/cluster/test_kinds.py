@@ -61,6 +61,7 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("CSIDriver", f"{STORAGE}/csidrivers", None),
         ("CSIStorageCapacity", f"{STORAGE}/csistoragecapacities", None),
         ("CSINode", f"{STORAGE}/csinodes", None),
+        ("VolumeAttachment", f"{STORAGE}/volumeattachments", None),
         ("ResourceClaim", f"{DRA}/resourceclaims", f"{DRA}/namespaces/{{namespace}}/resourceclaims"),
         ("DeviceClass", f"{DRA}/deviceclasses", None),
         ("ResourceSlice", f"{DRA}/resourceslices", None),
@@ -92,7 +93,7 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     disruption = (*gangs, "PodDisruptionBudget")
     assert (topology, devices) == (kinds.TOPOLOGY_KINDS, kinds.DEVICE_KINDS)
     assert (gangs, disruption) == (kinds.GANG_KINDS, kinds.DISRUPTION_KINDS)
-    volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode")
+    volumes = ("StorageClass", "CSIDriver", "CSIStorageCapacity", "CSINode", "VolumeAttachment")
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")

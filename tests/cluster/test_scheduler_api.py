@@ -117,7 +117,7 @@ def test_an_answer_beyond_the_bound_is_refused(led: ApiServer, reach: Reach, mon
     monkeypatch.setattr(scheduler_api, "LONGEST", 1 << 20)
     led.rules.append(Rule(GANGS, raw=b" " * ((1 << 20) + 1)))
     assert failing(reach).endswith("the answer is larger than 1 MiB")
-    assert leader(reach()) == "koord-scheduler-0"
+    assert leader(reach()) == ("koordinator-system", "koord-scheduler-0")
 
 
 def test_a_node_lists_its_pods_and_what_they_request() -> None:

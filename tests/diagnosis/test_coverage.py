@@ -33,6 +33,7 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
     [
         (FREE.change_pods("job-1"), ""),
         (FREE.with_members(("job-1",), "job", unevaluated=(HINT,)), "scheduling hint"),
+        (cluster("s0: b0[n1]").with_gang("job", 1, 0), ""),
         (FREE.with_quota("default"), ""),
         (FREE.with_quota("default", parent="gone"), "quota default (its parent does not exist)"),
         (FREE.with_quota("other", parent="gone"), ""),
@@ -71,6 +72,11 @@ HOOKED = QuotaSettings(hooks=("mine",), open_gates=("G",))
             CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("CSINode"),
             "how many volumes the nodes can hold (CSINode objects could not be read)",
         ),
+        (
+            CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("VolumeAttachment"),
+            "which volumes are attached to the nodes (VolumeAttachment objects could not be read)",
+        ),
+        (CLAIMING.but(claims={DATA: Claim(DATA)}).with_gap("VolumeAttachment").version("1.7"), ""),
         (CLAIMING.but(claims={DATA: Claim(DATA, "pv")}), ""),
         (
             CLAIMING.but(claims={DATA: Claim(DATA, "pv")}).with_gap("PersistentVolume"),

@@ -53,7 +53,8 @@ def test_kinds_and_reasons_are_named_once_each() -> None:
 
 
 def test_what_slots_rest_on_depends_on_what_the_pods_ask_for() -> None:
-    kinds = ("NodeMetric", "Reservation", "Device", "PersistentVolumeClaim", "PersistentVolume", "CSINode")
+    volumes = ("PersistentVolumeClaim", "PersistentVolume", "CSINode", "VolumeAttachment")
+    kinds = ("NodeMetric", "Reservation", "Device", *volumes)
     for drawing, expected in (
         (FREE.with_gang("job", 1), ()),
         (FREE.with_pods(pending("job")), ()),

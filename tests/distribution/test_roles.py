@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from distribution.generated import ROOT
-from distribution.roles import Right, lean
-from kubectl_koord.cli.verbs import VERBS
+from kubectl_koord.cli.verbs import VERBS, reading
+from kubectl_koord.cluster import rbac
+from kubectl_koord.cluster.rbac import Right, lean
 from tests.apiserver import RESOURCES, ApiServer, Request, Rule
 from tests.cli.conftest import Run
 from tests.cli.test_sight import with_a_resource_claim
@@ -18,25 +19,35 @@ from tests.cli.test_topo_changes import BLOCK, SPINE
 from tests.cli.world import Object, pod
 
 READING: tuple[tuple[str, ...], ...] = (
-    ("topo", "--whole-cards"),
+    ("topo", "--for", "using"),
+    ("topo", "--for", "nobody"),
+    ("topo", "init"),
     ("devices",),
     ("quota",),
+    ("quota", "--for", "using"),
+    ("quota", "--for", "nobody", "-n", "nowhere"),
+    ("gangs", "-n", "nowhere"),
     ("gangs",),
     ("why-pending", "heavy"),
     ("why-pending", "using"),
     ("why-pending", "x", "-n", "nowhere"),
     ("why-pending", "done", "--until", "scheduled", "--timeout", "20s"),
-    ("preempt", "high", "--dry-run"),
+    ("preempt", "using", "--dry-run"),
+    ("preempt", "x", "-n", "nowhere", "--dry-run"),
     ("why-preempted", "filler-a"),
+    ("why-preempted", "x", "-n", "nowhere"),
     ("doctor",),
     ("node", "a0"),
     ("domain", "spine-a"),
     ("fit", "--pods", "2", "--request", "cpu=1"),
     ("fit", "--filename", "job.yaml"),
+    ("fit", "--like", "nobody", "-n", "nowhere"),
     ("snapshot", "-o", "-"),
-    ("diff", "-", "-"),
-    ("__complete", "topo", "-n", ""),
+    ("diff", "-", "EMPTY"),
+    ("scheduler", "gangs"),
+    ("scheduler", "gang", "nobody", "-n", "nowhere"),
 )
+"""Each verb with the flags with which it reads most."""
 WRITING: tuple[tuple[str, ...], ...] = (
     ("annotate", "podgroup", "job", "--mode=NonStrict", "--yes"),
     ("annotate", "pods", "job", "--index", "--yes"),
@@ -48,9 +59,15 @@ WRITING: tuple[tuple[str, ...], ...] = (
 VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELETE": "delete"}
 
 
-def without_an_image() -> list[Object]:
-    """Return a cluster whose scheduler's version is told by its CRDs alone."""
-    return [item for item in with_a_resource_claim() if item["kind"] != "Deployment"]
+def with_a_private_image() -> list[Object]:
+    """Return a cluster whose scheduler's version is told by its CRDs alone: the tag of its image is a private one.
+
+    It has a gang of Volcano, too, with a PriorityClass.
+    """
+    text = json.dumps(with_a_resource_claim()).replace("koord-scheduler:v1.8.0", "koord-scheduler:ours")
+    items: list[Object] = json.loads(text)
+    api, theirs = "scheduling.volcano.sh/v1beta1", {"priorityClassName": "high"}
+    return [*items, {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "theirs"}, "spec": theirs}]
 
 
 @pytest.mark.usefixtures("no_kubectl")
@@ -58,13 +75,19 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
     koord: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "job.yaml").write_text(json.dumps(pod("new", cpu="1")))
+    (tmp_path / "EMPTY").write_text('{"kind": "List", "items": []}')
     (tmp_path / "layers.csv").write_text("node,SpineLayer\na0,other\n")
     monkeypatch.chdir(tmp_path)
-    with ApiServer({"items": without_an_image()}) as api:
+    with ApiServer({"items": with_a_private_image()}) as api:
         monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(tmp_path)))
-        for words in READING:
-            koord(*words)
-        assert granted("view") == lean(map(asked_for, api.log))
+        api.rules.append(Rule(".*/proxy/.*", raw=b"{}"))
+        asked = {words: requests_of(koord, api, words) for words in READING}
+        for verb, reads in reading().items():
+            if verb != "annotate":
+                seen = {right for words, rights in asked.items() if words[0] == verb for right in rights}
+                assert lean(seen) == rbac.reading(reads) | of_leader(reads), verb
+        koord("__complete", "topo", "-n", "")
+        assert granted("view") == lean({*map(asked_for, api.log)} - rbac.asking_leader())
         conflicts = [
             Rule(".*", 409, "Conflict", "the object has been modified", method="PATCH", times=1) for _ in WRITING
         ]
@@ -79,14 +102,35 @@ def test_the_roles_grant_what_is_asked_for_and_nothing_else(
             assert done.code == 0, (words, done)
         api.delete("clusternetworktopologies", "", "default")
         assert koord("topo", "init", "--apply", "--yes").code == 0
-        assert granted("operate") == lean(map(asked_for, api.log))
+        assert granted("operate") == lean({*map(asked_for, api.log)} - rbac.asking_leader())
+
+
+def requests_of(koord: Run, api: ApiServer, words: tuple[str, ...]) -> set[Right]:
+    before = len(api.log)
+    koord(*words)
+    return set(map(asked_for, api.log[before:]))
+
+
+def of_leader(reads: Iterable[str]) -> set[Right]:
+    """Return what a verb needs besides that asks the leading scheduler."""
+    return rbac.asking_leader() if "leader" in reads else set()
+
+
+def test_the_scheduler_is_asked_through_a_role_of_its_own(koord: Run) -> None:
+    text = (ROOT / "deploy/role-scheduler.yaml").read_text("utf-8")
+    document = yaml.safe_load(text)
+    assert (document["kind"], document["metadata"]["namespace"]) == ("Role", "koordinator-system")
+    assert set(_rights(document["rules"])) == rbac.asking_leader()
+    printed = koord("doctor", "--print-rbac", "--command", "scheduler").out
+    assert printed.partition("---\n")[2] == text
+    for role in ("view", "operate"):
+        assert not {right for right in granted(role) if right.resource == "pods/proxy"}
 
 
 def test_every_verb_that_reads_a_cluster_is_run_above() -> None:
     live = {name for name, row in VERBS.items() if row.live and row.words != ("target",)}
     behind = {name for name in VERBS if " " in name and VERBS[name.split()[0]].live}
-    # The scheduler is asked through pods/proxy: in a ClusterRole that would reach every pod, so no role grants it.
-    live = {name for name in live if not name.startswith("scheduler ")}
+    live = {name for name in live if not name.startswith("scheduler ")} | {"scheduler gangs", "scheduler gang"}
     run = {" ".join(words) for words in (*READING, *WRITING)}
     assert [name for name in sorted(live | behind) if not any(line.startswith(name) for line in run)] == []
 
@@ -122,7 +166,7 @@ def asked_for(request: Request) -> Right:
     """Return what RBAC asks of whoever sends a request; a list of one name by field selector is one of that name."""
     match = re.fullmatch(
         r"/api(?:/v1|s/(?P<group>[^/]+)/[^/]+)(?:/namespaces/[^/]+(?=/))?/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?"
-        r"(?:/(?P<sub>[^/]+))?",
+        r"(?:/(?P<sub>[^/]+)(?:/.*)?)?",
         request.path,
     )
     assert match, request.path
@@ -130,5 +174,5 @@ def asked_for(request: Request) -> Right:
     assert plural in {resource.plural for resource in RESOURCES}
     selected = re.search(r"metadata\.name=([^,]+)", request.query.get("fieldSelector", ""))
     verb = VERB[request.method] if name or request.method != "GET" else "watch" if request.is_watch else "list"
-    limit = selected[1] if selected else name if plural == "customresourcedefinitions" else ""
+    limit = selected[1] if selected else name if plural in {"customresourcedefinitions", "leases"} else ""
     return Right(group, f"{plural}/{sub}" if sub else plural, verb, limit)

@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.engine.attempts.attempt import Attempt, triggers
-from kubectl_koord.engine.attempts.one_by_one import emptiest, fullest
+from kubectl_koord.engine.attempts.choosing import emptiest, fullest
 from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.reasons.nodes import (
     AntiAffinityViolated,
@@ -60,7 +60,7 @@ def test_a_plan_depends_on_its_trigger() -> None:
 
 
 def test_a_plan_fails_on_execution_where_a_pods_own_filters_refuse() -> None:
-    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, must_gather=SPINE)
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=3, must_gather=SPINE)
     drawing = drawing.with_pod("a-small", gang="job", cpu=2).with_pod("b-small", gang="job", cpu=2)
     drawing = drawing.with_pod("c-large", gang="job", cpu=6)
     failed = with_trigger(drawing, "a-small")

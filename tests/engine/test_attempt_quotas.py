@@ -82,7 +82,7 @@ def test_a_plan_stops_at_the_member_that_the_quota_refuses() -> None:
 
 
 def test_a_seat_that_fails_before_is_what_the_plan_fails_for() -> None:
-    drawing = ROOM.with_gang("job", 0, must_gather=SPINE).with_pod("a", gang="job", cpu=1, labels=TEAM)
+    drawing = ROOM.with_gang("job", 0, minimum=3, must_gather=SPINE).with_pod("a", gang="job", cpu=1, labels=TEAM)
     drawing = drawing.with_pod("b", gang="job", cpu=1, labels=TEAM, node_selector=(("disk", "ssd"),))
     failed = attempt_of(drawing.with_pod("c", gang="job", cpu=3, labels=TEAM), trigger="a")
 

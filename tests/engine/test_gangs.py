@@ -70,6 +70,13 @@ def test_the_oldest_pod_defines_the_gang_and_of_equals_the_first_by_name() -> No
     assert gang(drawing).minimum == 1
 
 
+def test_pods_without_a_minimum_do_not_keep_the_others_from_defining_the_gang() -> None:
+    drawing = EMPTY.with_light_gang("job", 2, gang_terms=GangAnnotations("2", mode="NonStrict"))
+    for written in (None, "many"):
+        older = drawing.change_pods("job-0", gang_terms=GangAnnotations(written), created="2026-11-20T08:00:00Z")
+        assert (gang(older).minimum, gang(older).mode) == (2, "NonStrict")
+
+
 def test_a_pod_group_overrides_what_pods_say() -> None:
     drawing = EMPTY.with_light_gang("job", 2, gang_terms=GangAnnotations("2")).with_group("job", 7)
     assert (gang(drawing).defined_by, gang(drawing).minimum) == ("PodGroup", 7)

@@ -1,13 +1,15 @@
 """Reservations that are not placed yet, and what they take before others are tried."""
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 
+from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.landings import Preempting, landings, preempting
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.reservations import ReservationAffinity, ReservationUse
-from tests.build import Drawing, cluster, preempt_of, why_of
+from tests.build import Drawing, card, cluster, cpus, devices, holding, pending, preempt_of, why_of
 
 TWO = cluster("s0: b0[n1:8] b1[n2:8]")
 RULES = rules("1.8")
@@ -32,6 +34,21 @@ def test_of_several_the_extremes_are_tried() -> None:
     assert nodes(alike) == [{"r": "n1", "s": "n1"}]
 
 
+def test_what_it_lands_on_holds_cards_for_its_owners_alone() -> None:
+    drawing = cluster("s0: b0[n1:8]").change(
+        "n1", allocatable=cpus(8, pods=110, nvidia_gpu=2), devices=devices(card(0), card(1))
+    )
+    drawing = drawing.with_reserve_pod("r", requests=cpus(1, nvidia_gpu=2))
+    ((landing,), asked) = landings(of(drawing), 0, RULES), cpus(1, nvidia_gpu=2)
+    assert [one.allocations for one in landing.view.occupants("n1")] == [
+        structs.replace(holding(0, 1), reservation="r")
+    ]
+    for app, is_refused in (("job", False), ("x", True)):
+        pod = pending("p", requests=asked, labels=(("app", app),))
+        prepared = prepare(pod, landing.view, RULES)
+        assert (rejection(pod, landing.view.state("n1"), prepared) is not None) == is_refused
+
+
 @pytest.mark.parametrize(
     "fields", [{"priority": 5}, {"cpu": 9}, {"gang": "default/g"}, {"terminating": True}, {"scheduler": "other"}]
 )
@@ -40,9 +57,9 @@ def test_those_that_do_not_go_first_or_fit_nowhere_take_no_room(fields: dict[str
     assert nodes(drawing, own=5) == [{}]
 
 
-def test_one_that_must_use_a_reservation_lands_nowhere_without() -> None:
-    must = ReservationUse(ReservationAffinity())
-    assert nodes(TWO.with_reserve_pod("r", 1, reservation=must)) == [{}]
+def test_what_its_template_says_of_using_reservations_counts_for_nothing() -> None:
+    for said in (ReservationUse(ReservationAffinity()), ReservationUse(unreadable="x")):
+        assert sorted(where["r"] for where in nodes(TWO.with_reserve_pod("r", 1, reservation=said))) == ["n1", "n2"]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_what_does_not_help_kills_nobody(version: str) -> None:
 
 
 def test_a_plan_that_failed_on_execution_preempts_nobody() -> None:
-    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, must_gather=SPINE)
+    drawing = cluster("s0: b0[n1:8 n2:8]").with_gang("job", 0, minimum=3, must_gather=SPINE)
     drawing = drawing.with_members(("a", "b"), "job", cpu=2).with_pod("c", gang="job", cpu=6)
     assert preemption_of(drawing) == Preemption(eligible=True, reason="not-helpful")
 

@@ -10,14 +10,17 @@ from kubectl_koord.engine.reasons.nodes import (
     BeyondReservation,
     Insufficient,
     NotReserved,
+    OtherPolicy,
+    PortTaken,
 )
-from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
+from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, UnreadableAnnotation
 from kubectl_koord.engine.reservations import drawable, owned
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.allocations import Allocations
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 from kubectl_koord.model.reservations import (
+    OPERATING_MODE,
     OwnerController,
     OwnerObject,
     OwnerReference,
@@ -175,6 +178,65 @@ def test_a_reservation_that_is_gone_from_the_cluster_gives_nothing() -> None:
 
 
 FULL = ONE.with_reservation("r", "n1", 8)
+
+
+PORT = (HostPort(80, "TCP", EVERY_ADDRESS),)
+
+
+def test_the_host_ports_of_a_reservation_are_for_those_that_it_is_for() -> None:
+    drawing = ONE.with_reservation("r", "n1", 1)
+    room = replace(drawing.reserved[0], requirements=PodRequirements(cpus(1), ports=PORT))
+    drawing = drawing.but(reserved=(room,))
+    assert refusal(drawing, pending("p", 1, ports=PORT)) == PortTaken(80)
+    assert refusal(drawing, asking(1, ports=PORT)) is None
+    assert refusal(drawing.with_owner("a", "n1", of="r", ports=PORT), asking(1, ports=PORT)) == PortTaken(80)
+
+
+def test_an_owner_by_object_with_an_api_version_is_no_pod() -> None:
+    owner = ReservationOwner(OwnerObject("p", api_version="v1"))
+    assert owned(asking(), ONE.with_reservation("r", "n1", 1, owners=(owner,)).reservations) == frozenset()
+
+
+def test_what_a_pod_says_of_reservations_must_be_readable() -> None:
+    said = ReservationUse(unreadable="exact")
+    assert refusal(ONE, asking(1, said)) == UnreadableAnnotation("exact")
+
+
+def test_one_that_is_being_deleted_is_named_in_vain() -> None:
+    drawing = ONE.with_reservation("r", "n1", 4, terminating=True, unschedulable=True)
+    named = asking(1, ReservationUse(ReservationAffinity(name="r")))
+    view = of(drawing)
+    prepared = prepare(named, view, rules("1.8"))
+    assert rejection(named, view.state("n1"), prepared) is None
+    assert prepared.may_fail_to_reserve
+    assert placed(named, view.state("n1"), prepared) == BeyondReservation(())
+
+
+def test_a_pod_that_is_to_be_a_reservation_goes_with_no_default_one() -> None:
+    label = ((OPERATING_MODE, "Reservation"),)
+    for policy, expected in (("Default", OtherPolicy()), ("Restricted", None)):
+        drawing = ONE.with_reservation("r", "n1", 1, policy=policy)
+        assert refusal(drawing, pending("p", 1, labels=label)) == expected
+    assert refusal(ONE.with_reservation("r", "n1", 1, policy="Default"), pending("p", 1)) is None
+
+
+def test_a_reservation_of_nothing_that_a_pod_asks_for_is_not_taken() -> None:
+    drawing = ONE.with_reservation("r", "n1", size=(("memory", 8),), resources=("memory",))
+    assert booked(drawing, asking(1)) == ""
+    assert booked(drawing, asking(1, MUST)) == "r"
+
+
+def test_one_for_a_single_owner_is_taken_once() -> None:
+    drawing = ONE.with_reservation("r", "n1", 4, once=True).with_owner("a", "n1", of="r", cpu=2)
+    assert booked(drawing, asking(1)) == ""
+
+
+def test_the_reservation_that_is_used_up_most_draws_a_pod_to_its_node() -> None:
+    drawing = (
+        TWO.with_reservation("large", "n1", 8).with_reservation("small", "n2", 4).with_reservation("none", "n2", 0)
+    )
+    drawing = drawing.with_gang("job", 1, 4, labels=MINE)
+    assert short(attempt_of(drawing).placement) == {"job-0": "n2"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -4,6 +4,7 @@ from typing import Any
 
 from kubectl_koord.engine.rounds import Outcome, outcomes
 from kubectl_koord.engine.view import of
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 from tests.build import SPINE, Drawing, cluster, jobs_of
 
 WASTEFUL = cluster("s0: b0[n0:4 n1:4]").with_gang("job", 2, 3, priority=9).with_running("low-0", on="n0", cpu=4)
@@ -54,16 +55,37 @@ def test_each_kind_of_trigger_has_its_course() -> None:
     assert [(outcome.trigger.name, outcome.placed_at_once) for outcome in found] == [("job-1", True), ("job-0", False)]
 
 
-def test_plain_gangs_of_unequal_pods_are_tried_with_both_extremes_of_scoring() -> None:
+def _placed(drawing: Drawing) -> dict[str, list[bool]]:
+    """Return by trigger whether each course places the gang."""
+    found: dict[str, list[bool]] = {}
+    for outcome in courses_of(drawing, preemption=False):
+        found.setdefault(outcome.trigger.name, []).append(outcome.placed_at_once)
+    return found
+
+
+def test_plain_gangs_of_unequal_pods_are_tried_with_the_extremes_of_scoring_and_order() -> None:
     drawing = cluster("s0: b0[n1:8 n2:6]").with_gang("job", 3, 2, minimum=3).with_pod("job-2", gang="job", cpu=8)
     drawing = drawing.with_running("low", on="n2", cpu=1)
-    found = courses_of(drawing, preemption=False)
-    assert [(outcome.trigger.name, outcome.placed_at_once) for outcome in found] == [
-        ("job-0", False),
-        ("job-0", True),
-        ("job-2", True),
-        ("job-2", True),
-    ]
+    assert _placed(drawing) == {"job-0": [False, True, False, False, True], "job-2": [True] * 5}
+
+
+def test_a_small_member_may_take_the_place_of_a_large_one_on_a_node_neither_full_nor_empty() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:8 n3:16]").with_gang("job", 2, 4).with_pod("job-1", gang="job", cpu=8)
+    for name, cpu in (("n1", 8), ("n2", 1), ("n3", 12)):
+        drawing = drawing.with_running(f"on-{name}", on=name, cpu=cpu)
+    assert _placed(drawing) == {"job-0": [True, True, True, False, True], "job-1": [True] * 5}
+
+
+def test_where_more_nodes_than_members_take_each_kind_none_takes_the_place_of_another() -> None:
+    drawing = cluster("s0: b0[n1 n2 n3]").with_gang("job", 3, 4).with_pod("job-2", gang="job", cpu=8)
+    assert _placed(drawing) == {"job-0": [True], "job-2": [True]}
+
+
+def test_a_place_on_a_node_that_a_member_cannot_reach_is_none_of_its_places() -> None:
+    drawing = cluster("s0: b0[n1:16 n2:16]").change("n2", labels=(("gpu", "yes"),)).with_gang("job", 2, 4)
+    on_n2 = (NodeTerm((Requirement("gpu", "In", ("yes",)),)),)
+    drawing = drawing.with_pod("job-1", gang="job", cpu=16, affinity=on_n2).with_running("a", on="n2", cpu=0)
+    assert _placed(drawing)["job-0"] == [True, True, True, False, True]
 
 
 def test_a_node_with_victims_of_one_job_at_several_priorities_opens_the_order_of_the_cache() -> None:
@@ -95,3 +117,26 @@ def test_two_nodes_may_be_met_in_different_orders() -> None:
     nominated = {outcome.rounds[0].nominations["default/job-0"] for outcome in courses_of(drawing)}
 
     assert nominated == {"n1", "n2"}
+
+
+def _with_surplus(*cpus: float, minimum: int, nodes: str = "n1:16") -> Drawing:
+    drawing = cluster(f"s0: b0[{nodes}]").with_gang("job", 0, minimum=minimum, must_gather=SPINE)
+    for number, cpu in enumerate(cpus):
+        drawing = drawing.with_pod(f"job-{number}", gang="job", cpu=cpu)
+    return drawing
+
+
+def _of_job_0(drawing: Drawing) -> list[tuple[bool, str]]:
+    """Return, for the member that comes first by name as the trigger, whether it is placed, or which seat fails."""
+    found = [outcome.first for outcome in courses_of(drawing) if outcome.trigger.name == "job-0"]
+    return [(one.placement is not None, one.failed_seat.pod if one.failed_seat else "") for one in found]
+
+
+def test_where_more_are_planned_for_than_must_run_enough_may_have_their_seats_before_one_fails() -> None:
+    fails, runs = (False, "default/job-2"), (True, "")
+    assert _of_job_0(_with_surplus(4, 4, 14, minimum=3)) == [fails]
+    assert _of_job_0(_with_surplus(4, 4, 14, minimum=2)) == [fails, runs]
+    assert _of_job_0(_with_surplus(1, 8, 1, 8, minimum=3, nodes="n1:8 n2:8")) == [(False, "default/job-1")] * 2
+    assert _of_job_0(_with_surplus(4, 4, 10, minimum=2)) == [runs]
+    assert _of_job_0(_with_surplus(4, 4, 14, minimum=1)) == [runs]
+    assert next(one.first.late for one in courses_of(_with_surplus(4, 4, 14, minimum=1))) == ("default/job-2",)

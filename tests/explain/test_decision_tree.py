@@ -500,7 +500,7 @@ OLD = "2026-11-20T09:00:00Z"
             "lease-missing",
             (
                 "lease koord-scheduler does not exist in koordinator-system: the scheduler has never"
-                " been active, runs elsewhere, or runs without leader election."
+                " been active, runs elsewhere (--koordinator-namespace), or runs without leader election."
             ),
         ),
     ],

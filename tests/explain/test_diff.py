@@ -3,13 +3,16 @@
 from msgspec import structs
 
 from kubectl_koord.engine.subjects import PodSubject
-from kubectl_koord.explain.operation.diff import Asked, diff
+from kubectl_koord.explain.capacity.shaped import with_shape
+from kubectl_koord.explain.capacity.topo import topo
+from kubectl_koord.explain.operation.diff import OfGang, diff
 from kubectl_koord.model.objects import Layer, NetworkTopology, Node
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.reports.operation.difference import DomainDiff, NodeDiff, PodDiff
-from tests.build import node, pending, running
+from kubectl_koord.simulation.shapes import parsed
+from tests.build import card, devices, holding, node, pending, running
 
 LAYERS = (Layer("SpineLayer", "", ("spine",)), Layer("NodeTopologyLayer", "SpineLayer", ()))
 GPU = "nvidia.com/gpu"
@@ -33,9 +36,9 @@ def cluster(*nodes: Node, pods: tuple[RunningPod, ...] = (), **fields: object) -
     return structs.replace(made, **fields)
 
 
-def asked(cpu: float, number: int) -> Asked:
+def asked(cpu: float, number: int) -> OfGang:
     pod = pending("pod", cpu)
-    return Asked("pods of it", PodSubject(pod), (pod,) * number)
+    return OfGang(PodSubject(pod), (pod,) * number)
 
 
 def test_nothing_differs_between_a_cluster_and_itself() -> None:
@@ -96,7 +99,7 @@ def test_slots_are_counted_for_the_pods_that_are_asked_for() -> None:
     before = cluster(at("a", "n1"), at("b", "n2"))
     after = cluster(at("a", "n1"), at("b", "n2"), pods=(running("x", "n2", 4),))
     report = diff(before, after, asked(4, 10))
-    assert (report.asked, report.pods) == ("pods of it", 10)
+    assert (report.asked, report.pods) == ("default/pod", 10)
     found = {one.name: (one.slots_before, one.slots_after) for one in report.domains}
     assert found["b"] == (2, 1)
     assert "a" not in found
@@ -111,7 +114,7 @@ def test_a_request_that_no_node_can_meet_has_no_slots_anywhere() -> None:
             pending("pod").requirements, requests=((GPU, 3), ("koordinator.sh/gpu-core", 150))
         ),
     )
-    report = diff(one, cluster(at("a", "n1"), pods=(running("x", "n1"),)), Asked("it", PodSubject(pod), (pod,)))
+    report = diff(one, cluster(at("a", "n1"), pods=(running("x", "n1"),)), OfGang(PodSubject(pod), (pod,)))
     assert {(row.slots_before, row.slots_after) for row in report.domains} == {(0, 0)}
 
 
@@ -137,7 +140,7 @@ def test_what_could_not_be_read_leaves_it_unknown_and_no_pod_gone() -> None:
     unseen = cluster(at("a", "n1"), gaps=(Gap("Device", "forbidden", "no devices for you"),))
     assert diff(unseen, full).verdict == "yes"
     assert diff(unseen, full, asked(1, 1)).verdict == "yes"
-    assert diff(unseen, full, Asked("it", PodSubject(pod), (pod,))).verdict == "unknown"
+    assert diff(unseen, full, OfGang(PodSubject(pod), (pod,))).verdict == "unknown"
 
 
 def test_without_a_tree_nodes_and_pods_are_compared_all_the_same() -> None:
@@ -147,3 +150,23 @@ def test_without_a_tree_nodes_and_pods_are_compared_all_the_same() -> None:
         assert report.domains == ()
         assert [one.node for one in report.nodes if one.changes] == ["n2"]
         assert [one.pod for one in report.placed] == ["default/x"]
+
+
+def test_slots_of_a_shape_are_those_that_the_topology_counts() -> None:
+    room = (("cpu", 8000), (GPU, 2), ("pods", 110))
+    before = cluster(at("a", "n1", allocatable=room, devices=devices(card(0), card(1))))
+    taken = running("x", "n1", allocations=holding(0, share=50))
+    after = structs.replace(before, running={"n1": (taken,)})
+    shape = parsed(after, "1gpu")
+    report = diff(before, after, shape)
+    assert (report.asked, report.pods) == ("pods of 1 GPU", 0)
+    assert {(one.slots_before, one.slots_after) for one in report.domains} == {(2, 1)}
+    counted = with_shape(topo(after), after, shape)
+    assert {one.shape_pods for one in counted.domains} == {1}
+
+
+def test_a_shape_of_what_only_the_earlier_nodes_have_is_counted() -> None:
+    before = cluster(at("a", "n1", allocatable=(("cpu", 8000), (GPU, 2), ("pods", 110))))
+    after = cluster(at("a", "n1"))
+    report = diff(before, after, parsed(after, "gpu=1", before=before))
+    assert [(one.name, one.slots_before, one.slots_after) for one in report.domains] == [("", 2, 0), ("a", 2, 0)]

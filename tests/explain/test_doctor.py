@@ -474,7 +474,8 @@ def test_what_is_wrong_with_quotas_is_found_as_by_quota() -> None:
 
 OF_DESCHEDULER = {"descheduler-unreadable", "descheduler-settings", "descheduler-breaks-gangs"}
 """Found in tests/diagnosis/test_descheduler.py."""
-OTHERWISE = {"differing-specs", "mixed-schedulers", "index-not-honoured", "renamed-labels", *OF_DESCHEDULER}
+OTHERWISE = {"selector-outside-tree", "differing-specs", "mixed-schedulers", "index-not-honoured", "renamed-labels"}
+OTHERWISE |= OF_DESCHEDULER
 
 
 def test_every_code_is_among_the_cases_or_has_a_test_of_its_own() -> None:
@@ -569,6 +570,21 @@ def test_nodes_without_cards_are_only_noted_outside_a_tree_of_nodes_with_cards()
     assert doctor(drawn).verdict == "yes"
 
 
+def test_a_topology_selector_where_nodes_are_outside_the_tree_is_a_warning_from_1_8_on() -> None:
+    asking = both(lambda drawn: drawn.change_pods("job-0", selector="ring"), labelled("n5", network__spine=""))(sound())
+    outside = ("outside-nodes", "warning", "Node/n5")
+    assert codes(asking) == [("selector-outside-tree", "warning", "Pod/default/job-0"), outside]
+    assert codes(asking.version("1.7")) == [outside]
+    assert codes(asking.change_pods("job-0", scheduler="other"))[-1] == outside
+    (told, _) = doctor(asking).findings
+    assert told.message == (
+        "1 pending pod has a network-topology-selector (default/job-0), and 1 node is outside the topology tree: where"
+        " several nodes fit such a pod the scheduler may crash."
+    )
+    bare = asking.but(topologies={}, pod_groups={})
+    assert ("selector-outside-tree", "warning", "Pod/default/job-0") in codes(bare)
+
+
 def test_labels_of_the_same_tool_under_another_name_are_renamed_ones() -> None:
     assert codes(newer("n1", "n2", "n3", "n5", "n6")(sound().but(pending=(), pod_groups={}))) == [
         ("outside-nodes", "warning", "Node/n5 and 1 more"),
@@ -643,8 +659,8 @@ def test_a_file_without_the_installation_is_not_taken_for_a_sound_one() -> None:
     bare = sound().but(source="file", installation=None, leases=None)
     assert codes(bare) == [("not-checked", "info", "Installation")]
     assert doctor(bare).verdict == "yes"
-    whole = structs.replace(INSTALLED, kinds=KINDS, deployments=INSTALLED.deployments[1:])
-    assert codes(bare.but(installation=whole)) == []
+    held = structs.replace(INSTALLED, kinds=KINDS, deployments=INSTALLED.deployments[1:], whole=False)
+    assert codes(bare.but(installation=held)) == []
 
 
 def test_in_the_demo_exactly_what_was_planted_is_found() -> None:

@@ -9,7 +9,7 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.render.show import TopoOptions, text
 from kubectl_koord.reports.capacity.topology import TopologyReport
-from kubectl_koord.simulation.shapes import ShapeError, parsed
+from kubectl_koord.simulation.shapes import ShapeError, parsed, requested
 from tests.build import PODS_PER_NODE, Drawing, card, cluster, cpus, devices, holding
 from tests.render.samples import PIPE
 
@@ -152,3 +152,11 @@ def test_the_page_without_gangs_or_with_a_refusal() -> None:
 def test_the_page_says_what_leaves_the_count_open() -> None:
     report = shaped(cluster(TREE).with_gap("Reservation"), "1cpu")
     assert text(report, style=PIPE).startswith("Cannot tell exactly how many slots there are for shape 1cpu: ")
+
+
+def test_what_need_not_be_known_is_taken_as_it_is_written() -> None:
+    nodes = (Node("n1", (("nvidia.com/gpu", 8),)),)
+    assert requested(nodes, "gpu=2,example.com/card=1", known=False) == {"nvidia.com/gpu": 2, "example.com/card": 1}
+    assert requested((), "gpu=2", known=False) == {"gpu": 2}
+    with pytest.raises(ShapeError, match="must be more than 0"):
+        requested((), "card=0", known=False)

@@ -275,10 +275,23 @@ def test_a_victim_that_does_not_go_is_told_with_how_long_it_is_overdue() -> None
     assert report.cause.message == f"it waits for 1 preempted pod to terminate: default/low; {message}"
 
 
-def test_a_gang_of_unequal_pods_may_have_several_outcomes() -> None:
+def test_a_gang_of_unequal_pods_is_tried_again_until_it_is_placed_but_in_17() -> None:
     drawing = cluster("s0: b0[n1:16 n2:4]").with_gang("job", 3, 2, must_gather=SPINE, priority=9)
-    report = why_of(drawing.with_pod("job-0", gang="job", cpu=12, priority=9))
+    drawing = drawing.with_pod("job-0", gang="job", cpu=12, priority=9)
+    report = why_of(drawing)
     assert (report.verdict, report.cause and report.cause.code) == ("yes", None)
+    once = why_of(drawing.version("1.7"))
+    assert (once.verdict, [one.verdict for one in once.alternatives]) == ("unknown", ["yes", "no"])
+
+
+def test_a_pod_that_does_not_fit_on_its_seat_may_come_when_enough_others_have_theirs() -> None:
+    drawing = cluster("s0: b0[n1:16]").with_gang("job", 3, 4, minimum=2, must_gather=SPINE)
+    report = why_of(drawing.with_pod("job-2", gang="job", cpu=14).version("1.7"))
+    assert [(one.when, one.verdict) for one in report.alternatives] == [
+        ("the scheduler tries default/job-0 first (4 CPU)", "no"),
+        ("the scheduler tries default/job-2 only after enough others", "yes"),
+        ("the scheduler tries default/job-2 first (14 CPU)", "no"),
+    ]
 
 
 def big_master(*running: str) -> Drawing:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.collecting import joined, pod_claims
+from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
-from kubectl_koord.cluster.objects.koordinator import descheduler, metrics, node_topology, scheduler
+from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
 from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
@@ -20,7 +21,7 @@ from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import PodStore, Store
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
-from kubectl_koord.model.installation import Installation
+from kubectl_koord.model.installation import HOME, Installation
 from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
@@ -61,6 +62,7 @@ class Collector:
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
+        self.looked_in = ""
         self.recording: Recording | None = None
         self._take: dict[str, Callable[[Any], None]] = {
             kinds.NODE.name: self._take_node,
@@ -213,18 +215,20 @@ class Collector:
         if self.has_resource_claims:
             waiting = pod_claims.with_claims(waiting, self.values(kinds.RESOURCE_CLAIM), gaps)
         volumes = self.values(kinds.VOLUME)
-        config_map = self.values(kinds.CONFIG_MAP).get(kinds.SCHEDULER_CONFIG)
-        deployments = list(self.values(kinds.DEPLOYMENT).values())
-        config = scheduler.config(
-            *scheduler.version(chosen_version, deployments, self.crd_version), config_map, deployments
-        )
+        attached = joined.attached(self.values(kinds.VOLUME_ATTACHMENT).values(), volumes)
+        own = self.scheduler()
+        version = scheduler.version(chosen_version, own.image, self.crd_version)
+        config = structs.replace(scheduler.config(*version, own.parsed, own.flags), home=own.home)
         written = [one for _, one in sorted(self.values(kinds.RESERVATION).items())]
         held = joined.reserved(written, moment, self.values(kinds.NODE), running, self._pool)
         reserve_pods = joined.reserve_pods(written, moment, config.version, self._pool)
         of_gangs = [pod for pod in reserve_pods if pod.gang]
         return Snapshot(
             moment=moment,
-            nodes={name: self._completed(node, config) for name, node in sorted(self.values(kinds.NODE).items())},
+            nodes={
+                name: self._completed(node, config, attached.get(name, ()))
+                for name, node in sorted(self.values(kinds.NODE).items())
+            },
             running=running,
             pending=joined.by_name((*waiting, *of_gangs)) if of_gangs else waiting,
             finished=finished,
@@ -248,7 +252,11 @@ class Collector:
             storage=self._storage(),
             leases=None
             if lease_seen is None
-            else tuple(structs.replace(lease, seen=lease_seen) for lease in self.values(kinds.LEASE).values()),
+            else tuple(
+                structs.replace(lease, seen=lease_seen)
+                for key, lease in self.values(kinds.LEASE).items()
+                if key == own.lease
+            ),
             dynamic_resources=self._dynamic_resources(),
             gaps=tuple(sorted(filter(joined.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
@@ -258,24 +266,43 @@ class Collector:
             traces=tuple(one for _, one in sorted(self._traces.items(), key=lambda item: item[0])),
         )
 
-    def installation(self) -> Installation:
-        """Return how Koordinator is installed, as far as it was taken."""
-        config_maps = self.values(kinds.CONFIG_MAP)
-        state, parsed = scheduler.parsed_config(config_maps.get(kinds.SCHEDULER_CONFIG))
-        of_descheduler = scheduler.parsed_config(config_maps.get(kinds.DESCHEDULER_CONFIG))
-        return Installation(
-            deployments=tuple(scheduler.installed(one) for _, one in sorted(self.values(kinds.DEPLOYMENT).items())),
-            priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
-            webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
-            config=state,
-            profiles=installation.profiles(parsed),
-            kinds=tuple(sorted(self.kinds)),
-            descheduler=descheduler.configuration(*of_descheduler),
+    def scheduler(self) -> home.Scheduler:
+        """Return the scheduler among what was taken."""
+        return home.found(
+            self.values(kinds.DEPLOYMENT).values(), self.values(kinds.CONFIG_MAP), self.looked_in or HOME.namespace
         )
 
-    def _completed(self, node: objects.Node, config: SchedulerConfig) -> objects.Node:
+    def descheduler_config(self) -> tuple[str, str]:
+        """Return namespace and name of the ConfigMap of koord-descheduler, as far as what was taken tells them."""
+        every, usual = self.values(kinds.DEPLOYMENT).values(), self.scheduler().home.namespace
+        return home.descheduler_config(deployments.find(every, deployments.DESCHEDULER, usual), usual)[0]
+
+    def installation(self) -> Installation:
+        """Return how Koordinator is installed, as far as it was taken."""
+        own = self.scheduler()
+        every = [one for _, one in sorted(self.values(kinds.DEPLOYMENT).items())]
+        manager = deployments.find(every, deployments.MANAGER, own.home.namespace)
+        other = deployments.find(every, deployments.DESCHEDULER, own.home.namespace)
+        parts = (
+            (manager, deployments.MANAGER),
+            (own.deployment, deployments.SCHEDULER),
+            (other, deployments.DESCHEDULER),
+        )
+        return Installation(
+            deployments=tuple(deployments.installed(one, part) for one, part in parts if one is not None),
+            priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
+            webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
+            config=own.state,
+            profiles=installation.profiles(own.parsed or {}),
+            kinds=tuple(sorted(self.kinds)),
+            descheduler=home.descheduler_found(other, self.values(kinds.CONFIG_MAP), own.home.namespace),
+        )
+
+    def _completed(
+        self, node: objects.Node, config: SchedulerConfig, attached: tuple[tuple[str, str], ...]
+    ) -> objects.Node:
         name = node.name
-        return joined.completed(
+        found = joined.completed(
             node,
             config,
             metric=self.values(kinds.NODE_METRIC).get(name),
@@ -284,6 +311,7 @@ class Collector:
             topology=self.values(kinds.NODE_TOPOLOGY).get(name),
             annotations=self._node_annotations.get(name, {}),
         )
+        return structs.replace(found, attached=attached) if attached else found
 
     def _storage(self) -> Storage:
         """Return what unbound claims may get their volumes from, the smallest free volumes first."""

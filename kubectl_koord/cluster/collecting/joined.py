@@ -8,6 +8,7 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.fields.meta import Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, reservations
+from kubectl_koord.cluster.objects.kubernetes import attachments, storage
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model import objects, pods
@@ -49,6 +50,21 @@ def completed(
         devices=devices,
         numa=numa,
     )
+
+
+def attached(
+    written: Iterable[attachments.VolumeAttachment], volumes: Mapping[str, storage.PersistentVolume]
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the driver and handle of each volume that is attached to a node, as far as it is one of a driver.
+
+    Mirrors `getNodeVolumeAttachmentInfo` in plugins/nodevolumelimits/csi.go.
+    """
+    found: dict[str, set[tuple[str, str]]] = {}
+    for one in (attachment.spec for attachment in written):
+        volume = volumes.get(one.source.persistent_volume_name or "")
+        if volume is not None and volume.spec.csi is not None and one.attacher:
+            found.setdefault(one.node_name, set()).add((one.attacher, storage.handle(volume)))
+    return {node: tuple(sorted(attached)) for node, attached in found.items()}
 
 
 def reserved(

@@ -1,9 +1,6 @@
 """Manifests as they are written: whole documents out of files, and back into YAML or JSON. Comments are lost."""
 
-import gzip
 import json
-import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
 from typing import Any, TypeAlias
@@ -11,13 +8,14 @@ from typing import Any, TypeAlias
 import yaml
 
 from kubectl_koord.cluster.bounds import BOUNDS, TooLargeError
+from kubectl_koord.cluster.reading.opening import whole
 from kubectl_koord.cluster.reading.yaml_objects import read_documents
 from kubectl_koord.errors import KoordError
 
 Manifest: TypeAlias = dict[str, Any]
 
-_GZIP = b"\x1f\x8b"
-_MOST = BOUNDS.object_bytes
+LARGEST = BOUNDS.object_bytes
+"""Bytes that a file which is changed, or tells of changes, may have."""
 
 
 def read(names: Iterable[str]) -> list[Any]:
@@ -27,7 +25,7 @@ def read(names: Iterable[str]) -> list[Any]:
         KoordError: naming the file that cannot be read, is too large, or is no JSON or YAML.
 
     """
-    return [document for name in names for document in _documents(name, content(name)) if document is not None]
+    return [document for name in names for document in _documents(name, whole(name, LARGEST)) if document is not None]
 
 
 def demo() -> list[Any]:
@@ -66,33 +64,6 @@ def to_json(documents: list[Any]) -> str:
     """Return one JSON document; several become a List."""
     whole = documents[0] if len(documents) == 1 else {"apiVersion": "v1", "kind": "List", "items": documents}
     return json.dumps(whole, indent=4) + "\n"
-
-
-def content(name: str) -> bytes:
-    """Return the bytes of a file, unpacked; `-` is standard input.
-
-    Raises:
-        KoordError: when it cannot be read, or is too large.
-
-    """
-    try:
-        if name == "-":
-            if sys.stdin is None:
-                raise KoordError("error: standard input is closed")
-            found = sys.stdin.buffer.read(_MOST + 1)
-        else:
-            with open(name, "rb") as file:  # noqa: PTH123 - pathlib costs start-up time
-                found = file.read(_MOST + 1)
-                if found.startswith(_GZIP):
-                    file.seek(0)
-                    found = gzip.GzipFile(fileobj=file).read(_MOST + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise KoordError(f"error: {name}: broken gzip: {problem}") from None
-    except OSError as problem:
-        raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
-    if len(found) > _MOST:
-        raise KoordError(f"error: {name}: more than {_MOST >> 20} MiB")
-    return found
 
 
 def _documents(name: str, content: bytes) -> list[Any]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.edits.manifests import content
+from kubectl_koord.cluster.edits.manifests import LARGEST
+from kubectl_koord.cluster.reading.opening import whole
 from kubectl_koord.errors import KoordError
 
 _NODE = "node"
@@ -33,7 +34,7 @@ def read(name: str) -> Placements:
 
     """
     try:
-        text = content(name).decode("utf-8-sig")
+        text = whole(name, LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise KoordError(f"error: {name}: no UTF-8 text: {problem.reason}") from None
     if text.lstrip()[:1] in {"{", "["}:

@@ -1,5 +1,6 @@
 """Files as they are opened and unpacked; what goes wrong names them."""
 
+import io
 import sys
 import zlib
 from collections.abc import Iterator
@@ -34,6 +35,20 @@ def opened(name: str) -> Iterator[Source]:
         raise KoordError(f"error: the path {name!r} cannot be read: {problem.strerror}") from None
 
 
+def whole(name: str, most: int) -> bytes:
+    """Return all that a file holds, unpacked; `-` is standard input.
+
+    Raises:
+        KoordError: when it cannot be read, or is larger than so many bytes.
+
+    """
+    with opened(name) as packed:
+        found = unpacked(packed)[1].read(most + 1)
+        if len(found) > most:
+            raise TooLargeError(f"more than {most >> 20} MiB")
+    return found
+
+
 class _Stream:
     """A file as a `Source`; `fault` is what its library raises where it cannot unpack."""
 
@@ -66,6 +81,24 @@ def unpacked(source: Source) -> tuple[bytes, Source]:
         source = _unpacked(Rejoined(head, source))
         head = source.read(LONGEST_HEAD)
     return head, Rejoined(head, source)
+
+
+def by_line(source: Source) -> io.BufferedReader:
+    """Return a source that can also be read line by line."""
+    return io.BufferedReader(_Raw(source), io.DEFAULT_BUFFER_SIZE)
+
+
+class _Raw(io.RawIOBase):
+    """A source as the standard library's buffers take it."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview, /) -> int:  # type: ignore[override]
+        return self._source.readinto(buffer)
 
 
 def _unpacked(packed: Source) -> Source:

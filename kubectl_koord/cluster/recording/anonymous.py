@@ -43,7 +43,18 @@ _PLAIN = {
     *("volumeBindingMode", "accessModes", "volumeMode", "allocationMode", "driver", "drivers", "provisioner"),
     *("expression", "attributes", "vendor", "model", "strategy", "allocateStrategy", "exclusivePolicy"),
     *("requiredTopologyScope", "requiredScope", "deviceTypes", "resourceNames", "reservedCPUs", "cpuset"),
-    *("command", "args", "pcieID", "busID", "usageAggregationType", "usageAggregatedDuration"),
+    *(
+        "command",
+        "mountPath",
+        "args",
+        "default",
+        "defaultRequest",
+        "caBundle",
+        "pcieID",
+        "busID",
+        "usageAggregationType",
+        "usageAggregatedDuration",
+    ),
 }
 """Fields that hold no name: codes, amounts, times, hardware, drivers."""
 
@@ -99,8 +110,9 @@ class Anonymous:
         elif kind == kinds.CSI_DRIVER.name:
             found["metadata"]["name"] = tree["metadata"]["name"]  # volumes name drivers
         elif kind == kinds.CONFIG_MAP.name and "data" in tree:
-            written = json.loads(tree["data"][settings.NAME])
-            found["data"] = {settings.NAME: json.dumps(self._fields(written))}
+            text = tree["data"][settings.NAME]
+            if text != settings.UNREADABLE:
+                found["data"] = {settings.NAME: json.dumps(self._fields(json.loads(text)))}
         return found
 
     def gap(self, gap: Gap) -> Gap:
@@ -158,4 +170,6 @@ class Anonymous:
 
     def _image(self, image: str) -> str:
         release = _RELEASE.search(image)
-        return f"image{release[0]}" if release else self._rename(image)
+        if release is None:
+            return self._rename(image)
+        return f"{self._rename(image[: release.start()])}{release[0]}{self._rename(image[release.end() :])}"

@@ -1,18 +1,25 @@
 """What is kept of an object: of the fields that are decoded those that no answer rests on are left out once more."""
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import pairwise
 from typing import Any, TypeAlias
 
+import msgspec
+
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import events
 from kubectl_koord.cluster.recording import keys, settings
+from kubectl_koord.model import installation
 
 Tree: TypeAlias = dict[str, Any]
 
-_FLAGS = ("--feature-gates=", "--leader-elect=false")
+_FLAGS = ("--feature-gates=", "--leader-elect", "--enable-network-topology-manager", "--config")
+_VALUED = ("--config", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
+_OTHERS = "..."
+"""What stands for all other words of a command line: that there are some."""
 _VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
@@ -28,8 +35,10 @@ def kept(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
 
     """
     reduced = _REDUCED[kind](tree, labels) if kind in _REDUCED else tree
-    if reduced is None or kinds.KINDS[kind].needed_by == "doctor":  # of the installation too little is kept
+    if reduced is None:
         return None
+    if kind == kinds.NODE.name:
+        labels = labels | {*filter(keys.of_place, tree["metadata"].get("labels") or ())}
     _reduce_meta(tree.get("metadata"), labels)
     found: Tree = _without_nothing(tree)
     return found
@@ -104,20 +113,47 @@ def _device(tree: Tree, labels: AbstractSet[str]) -> Tree:
 
 
 def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
-    if tree["metadata"]["name"] != scheduler.LEASE:
+    written = msgspec.convert(tree, deployments.Deployment)
+    if not any(deployments.is_part(written, part) for part in (deployments.SCHEDULER, deployments.MANAGER)):
         return None
-    for container in tree["spec"]["template"]["spec"].get("containers") or ():
+    spec = tree["spec"]["template"]["spec"]
+    spec["volumes"] = [one for one in spec.get("volumes") or () if one.get("configMap")]
+    names = {one["name"] for one in spec["volumes"]}
+    for container in spec.get("containers") or ():
+        container["volumeMounts"] = [one for one in container.get("volumeMounts") or () if one.get("name") in names]
         for name in ("command", "args"):
-            container[name] = [word for word in container.get(name) or () if word.startswith(_FLAGS)] or None
+            container[name] = [*_words(container.get(name) or [])] or None
+    return tree
+
+
+def _words(written: Sequence[str]) -> Iterator[str]:
+    """Yield the flags that are read, each with its value in one word, and whether there are any others."""
+    others = False
+    for word, following in pairwise([*written, ""]):
+        if word in _VALUED and following:
+            yield f"{word}={following}"
+        elif word.startswith(_FLAGS):
+            yield word
+        else:
+            others = True
+    if others:
+        yield _OTHERS
+
+
+def _webhooks(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
+    if tree["metadata"]["name"] not in installation.WEBHOOKS:
+        return None
+    for hook in tree.get("webhooks") or ():
+        if (hook.get("clientConfig") or {}).get("caBundle"):
+            hook["clientConfig"] = {"caBundle": _OTHERS}
     return tree
 
 
 def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
-    written = (tree.get("data") or {}).get(settings.NAME)
-    if tree["metadata"]["name"] != settings.NAME:
+    written = scheduler.text_of(msgspec.convert(tree, scheduler.ConfigMap))
+    if not written and tree["metadata"]["name"] != settings.NAME:
         return None
-    read = settings.read_of(written) if written else None
-    tree["data"] = None if read is None else {settings.NAME: json.dumps(read)}
+    tree["data"] = {settings.NAME: settings.kept(written)} if written else None
     return tree
 
 
@@ -128,9 +164,8 @@ def _event(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 def _claim(tree: Tree, _labels: AbstractSet[str]) -> Tree:
     devices = tree["spec"]["devices"]
-    devices["constraints"] = [{}] if devices.get("constraints") else None
     for request in devices.get("requests") or ():
-        for asked in (request, request.get("exactly") or {}):
+        for asked in (request, request.get("exactly") or {}, *(request.get("firstAvailable") or ())):
             asked["capacity"] = {"requests": {}} if asked.get("capacity") else None
     return tree
 
@@ -149,6 +184,8 @@ _REDUCED: Mapping[str, Callable[[Tree, AbstractSet[str]], Tree | None]] = {
     kinds.DEVICE.name: _device,
     kinds.DEPLOYMENT.name: _deployment,
     kinds.CONFIG_MAP.name: _config_map,
+    kinds.MUTATING.name: _webhooks,
+    kinds.VALIDATING.name: _webhooks,
     kinds.EVENT.name: _event,
     kinds.RESOURCE_CLAIM.name: _claim,
     kinds.RESOURCE_SLICE.name: _slice,

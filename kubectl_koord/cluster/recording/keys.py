@@ -1,5 +1,6 @@
 """The labels and annotations that are kept: those that are read by name, and those that selectors refer to."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,6 +19,21 @@ PRESENT = frozenset(
     }
 )
 """Annotations of which only counts that they are there."""
+
+_OF_PLACES = re.compile(
+    r"(?:fabric|accelerator)\.topograph\.run/.+|network\.topology\.(?:nvidia\.com|kubernetes\.io)/.+"
+    r"|topology\.kubernetes\.io/(?:region|zone|rack|network-level-\d+)|topology\.k8s\.aws/.+"
+    r"|cloud\.google\.com/gce-topology-.+|oci\.oraclecloud\.com/(?:rdma|host)\..+"
+    r"|alibabacloud\.com/(?:point-of-delivery|asw-id)|(?:backend|ib)\.coreweave\.cloud/.+|topology\.nebius\.com/.+"
+    r"|volcano\.sh/(?:hypercluster|hypernode|tor)|cloud\.provider\.com/topology-.+"
+    r"|nvidia\.com/gpu\.(?:clique|present)|node-role\.kubernetes\.io/(?:control-plane|master)"
+)
+
+
+def of_place(key: str) -> bool:
+    """Tell whether a node's label is one that tools and clouds set for where it is, or what it is for."""
+    return _OF_PLACES.fullmatch(key) is not None
+
 
 READ = PRESENT | {
     _POD_GROUP,
@@ -60,6 +76,7 @@ READ = PRESENT | {
     ),
     *(f"koordinator.sh/{name}" for name in ("qosClass", "priority", "priority-class", "gpu-isolation-provider")),
     "kubernetes.io/hostname",
+    "koord-app",
     *(
         f"{domain}/{name}"
         for domain in ("topology.kubernetes.io", "failure-domain.beta.kubernetes.io")
@@ -67,6 +84,7 @@ READ = PRESENT | {
     ),
     "volume.beta.kubernetes.io/storage-class",
     "volume.kubernetes.io/selected-node",
+    "pv.kubernetes.io/bind-completed",
 }
 """Labels and annotations that objects are read for; a test compares them with the modules that read objects."""
 

@@ -5,42 +5,44 @@ from urllib.parse import quote
 
 from kubectl_koord.cluster import files, offline, source
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import DISRUPTION_KINDS, ELSEWHERE_KINDS, EVENT, KINDS
+from kubectl_koord.cluster.kinds import EVENT, RECORDED_KINDS
 from kubectl_koord.cluster.objects.kubernetes.events import REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording.recorder import Recorder
 
-_KINDS = (*DISRUPTION_KINDS, *ELSEWHERE_KINDS)
 _META = RecordingMeta(name="cluster")
 
 
 def live(
-    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None
+    transport: Transport, namespace: Callable[[], str], seen: dict[str, int] | None = None, home: str = ""
 ) -> tuple[Recorder, Recording]:
     """Return the cluster behind a transport, and how it was read; `seen` is counted up, by kind, while objects come.
+
+    `home` is as `source.read` has it.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
     recorder = Recorder(seen=seen)
-    found = source.read(transport, source.requests(_KINDS), namespace, recorder)
+    recorder.looked_in = home
+    found = source.read(transport, source.requests(RECORDED_KINDS), namespace, recorder, home=home)
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
-    more = [source.requests(kinds) for kinds in [source.more_kinds(DISRUPTION_KINDS, recorder)] if kinds]
-    for wanted in (*more, *([_events(reason)] for reason in REASONS)):
-        also = source.read(transport, wanted, namespace, recorder)
+    for reason in REASONS:
+        also = source.read(transport, [_events(reason)], namespace, recorder)
         narrowed = narrowed or bool(also.namespace_only)
         gaps += source.absorb(also, recorder)
     source.detect_version(transport, recorder, "")
     return recorder, Recording(
         metadata=_META,
         moment=source.now(),
+        kinds=[*RECORDED_KINDS, EVENT.name],
         crd_version=recorder.crd_version,
         lease_seen=source.lease_seen(found),
         namespace_only=namespace() if narrowed else "",
-        gaps=list({gap.kind: gap for gap in reversed(gaps) if KINDS[gap.kind].is_gap}.values())[::-1],
+        gaps=list({gap.kind: gap for gap in reversed(gaps)}.values())[::-1],
     )
 
 

@@ -1,5 +1,7 @@
 """What is kept of the scheduler's configuration: arguments of plugins may hold anything, also a password."""
 
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +16,16 @@ _Tree = dict[str, Any]
 _PLAIN = (str, bool, int, float)
 
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "Coscheduling": ("enablePreemption", "awareNetworkTopology", "defaultMatchPolicy"),
+    "Coscheduling": (
+        "apiVersion",
+        "kind",
+        "enablePreemption",
+        "awareNetworkTopology",
+        "defaultMatchPolicy",
+        "defaultTimeout",
+        "controllerWorkers",
+        "skipCheckScheduleCycle",
+    ),
     "ElasticQuota": (
         "enableRuntimeQuota",
         "enableCheckParentQuota",
@@ -27,7 +38,27 @@ _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "LoadAwareScheduling": (),
 }
 """The plugins whose arguments are read, and which of them are plain values."""
-_POINTS = ("multiPoint", "preFilter", "filter", "reserve")
+_POINTS = (
+    "multiPoint",
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "reserve",
+    "permit",
+    "postBind",
+)
+_PLUGINS = {"Coscheduling", "DefaultPreemption", "Reservation", "*"}
+_SETTING = re.compile(r"[a-z][A-Za-z]{0,39}")
+UNREADABLE = "{KubeSchedulerConfiguration"
+"""What stands for a configuration that cannot be read."""
+
+
+def kept(text: str) -> str:
+    """Return what is read of the configuration as the text of one."""
+    found = read_of(text)
+    return UNREADABLE if found is None else json.dumps(found)
 
 
 def read_of(text: str) -> _Tree | None:
@@ -37,8 +68,10 @@ def read_of(text: str) -> _Tree | None:
         return None
     election = parsed.get("leaderElection")
     profiles = [one for one in _list(parsed.get("profiles")) if isinstance(one, dict)]
+    read = ("leaderElect", "resourceName", "resourceNamespace")
     return {
-        **({"leaderElection": _plain(election, ("leaderElect", "resourceName"))} if isinstance(election, dict) else {}),
+        "kind": "KubeSchedulerConfiguration",
+        **({"leaderElection": _plain(election, read)} if isinstance(election, dict) else {}),
         "profiles": [_profile(one) for one in profiles],
     }
 
@@ -69,7 +102,7 @@ def _switched(point: _Tree) -> _Tree:
 
 
 def _is_read(plugin: _Tree) -> bool:
-    return plugin.get("name") in {"Reservation", "*"}
+    return plugin.get("name") in _PLUGINS
 
 
 def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds
@@ -78,6 +111,8 @@ def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever Y
     found = _plain(written, _ARGUMENTS[plugin])
     if plugin == "LoadAwareScheduling":
         return _load(written)
+    if plugin == "Coscheduling":  # of a setting that there is none of the name is told
+        found |= {name: None for name in written if name not in found and _SETTING.fullmatch(str(name))}
     if plugin == "DeviceShare":
         strategy, models = written.get("scoringStrategy"), _list(written.get("gpuShareUnsupportedModels"))
         found["scoringStrategy"] = _plain(strategy, ("type",)) if isinstance(strategy, dict) else {}

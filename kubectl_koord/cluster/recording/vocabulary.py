@@ -2,7 +2,7 @@
 
 _OF_NAMES = """
 api core config koord koordinator koordlet kube kubernetes scheduler system default root quota manager metadata name
-namespace io sh com k8s v alpha beta lease
+namespace app io sh com k8s v alpha beta lease mutating validating webhook configuration
 SpineLayer BlockLayer RackLayer AcceleratorLayer SuperNodeLayer NodeTopologyLayer spineLayer blockLayer rackLayer
 Coscheduling ElasticQuota DeviceShare LoadAwareScheduling NodeNUMAResource Reservation
 """
@@ -11,6 +11,7 @@ true false null True False Strict NonStrict once satisfied only waiting and runn
 LSE LSR LS BE SYSTEM prod mid batch free Honor Prefer Ignore Restricted BestEffort SingleNUMANode SingleNUMANodePodLevel
 FullPCPUs FullPCPUsOnly SpreadByPCPUs MostAllocated LeastAllocated MustGather PreferGather Aligned HAMi
 s m h ms us ns d
+imds data unknown nil na n undefined placeholder none
 """
 _OF_MESSAGES = """
 a accommodate affinity alloc all allocate allocated already alreadyWaitForBound alreadyWaitingForBound among an anti
@@ -37,6 +38,8 @@ KNOWN = frozenset(f"{_OF_NAMES} {_OF_VALUES} {_OF_MESSAGES}".split())
 _STANDARD = (
     *("kubernetes.io", "k8s.io", "x-k8s.io", "koordinator.sh", "kubeflow.org", "volcano.sh", "ray.io"),
     *("nvidia.com", "amd.com", "intel.com", "huawei.com", "amazonaws.com", "azure.com", "google.com", "aliyun.com"),
+    *("k8s.aws", "oraclecloud.com", "alibabacloud.com", "coreweave.cloud", "nebius.com", "topograph.run"),
+    "cloud.provider.com",
 )
 
 

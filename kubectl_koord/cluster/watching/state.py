@@ -7,10 +7,10 @@ from typing import Any
 
 from kubectl_koord.cluster import source
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.elsewhere import Part
 from kubectl_koord.cluster.kinds import LEASE
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.reading.lists import Lists
-from kubectl_koord.cluster.source import Part
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 _EVENTS_PER_POOL = 100_000

@@ -10,6 +10,7 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import not_read
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.closing import Closing
+from kubectl_koord.cluster.elsewhere import Told
 from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.reading.lists import ListRequest, in_namespace
 from kubectl_koord.cluster.watching.follower import Backoff, Follower
@@ -31,16 +32,17 @@ class ClusterWatch(Closing):
         transport: Transport,
         kinds: Sequence[str],
         namespace: Callable[[], str],
-        chosen_version: str,
+        told: Told,
         backoff: Backoff | None = None,
     ) -> None:
         """Keep what to follow; nothing is sent yet."""
         self._transport = transport
         self._kinds = tuple(kinds)
         self._namespace = namespace
-        self._chosen_version = chosen_version
+        self._told = told
         self._backoff = backoff or BACKOFF
         self._state = State()
+        self._state.collector.looked_in = told.namespace
         self._streams = Streams()
         self._listed: set[str] = set()
         self._threads: list[threading.Thread] = []
@@ -59,12 +61,12 @@ class ClusterWatch(Closing):
         followers: list[Follower] = []
         if not self._listed:
             followers += self._list(self._kinds)
-            source.detect_version(self._transport, self._state.collector, self._chosen_version)
+            source.detect_version(self._transport, self._state.collector, self._told.version)
         more = [kind for kind in self._state.more_kinds(self._kinds) if kind not in self._listed]
         if more:
             followers += self._list(more)
         namespace_only = self._namespace() if self._state.narrowed else ""
-        snapshot = self._state.snapshot(self._chosen_version, namespace_only)
+        snapshot = self._state.snapshot(self._told.version, namespace_only)
         for follower in followers:
             self._threads.append(threading.Thread(target=follower.run, name=f"watch {follower.kind}", daemon=True))
             self._threads[-1].start()
@@ -80,8 +82,9 @@ class ClusterWatch(Closing):
 
     def _list(self, kinds: Sequence[str]) -> list[Follower]:
         """List the kinds, and return what is to follow each that could be listed."""
-        requests = {request.kind: request for request in source.requests(kinds)}
-        found = source.read(self._transport, list(requests.values()), self._namespace, self._state.collector)
+        found = source.read(
+            self._transport, source.requests(kinds), self._namespace, self._state.collector, home=self._told.namespace
+        )
         pods = found.values.get(POD.name)
         if isinstance(pods, Gap):
             raise not_read(pods)
@@ -90,7 +93,7 @@ class ClusterWatch(Closing):
         followers = []
         for kind, value in found.values.items():
             if not isinstance(value, Gap):
-                request = self._as_listed(requests[kind], narrowed=kind in found.namespace_only)
+                request = self._as_listed(found.requests[kind], narrowed=kind in found.namespace_only)
                 shared = (self._transport, self._backoff, self._state, self._streams)
                 followers.append(Follower(request, value.version, *shared))
         return followers

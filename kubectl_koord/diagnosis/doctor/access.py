@@ -1,6 +1,6 @@
 """What could not be looked at: CRDs not installed, lists that are forbidden, kinds that a file does not hold."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from kubectl_koord.diagnosis.doctor.finding import found
 from kubectl_koord.model.installation import Installation, Right
@@ -43,13 +43,13 @@ def of_access(snapshot: Snapshot, rights: Mapping[str, Right]) -> Iterator[Findi
             right = rights.get(gap.kind, Right(gap.kind))
             message = sentences.no_right(right.resource, gap.message, right.commands)
             yield found("rbac-missing", "info", right.resource, [], message)
-    if snapshot.source != "cluster":
-        yield from _absent(snapshot)
+    installed = snapshot.installation or Installation(whole=False)
+    if not installed.whole:
+        yield from _absent(installed.kinds)
 
 
-def _absent(snapshot: Snapshot) -> Iterator[Finding]:
+def _absent(held: Collection[str]) -> Iterator[Finding]:
     """Yield the kinds of the installation that the input does not hold."""
-    held = (snapshot.installation or Installation()).kinds
     lacking = [kind for kind in _INSTALLED if kind not in held]
     if lacking:
         yield found("not-checked", "info", "Installation", [], sentences.not_checked(lacking))

@@ -6,12 +6,13 @@ from functools import partial
 from msgspec import structs
 
 from kubectl_koord.diagnosis.doctor.finding import found
-from kubectl_koord.model.installation import Installation, Profile
+from kubectl_koord.model.installation import HOME, Installation, Profile
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding
 from kubectl_koord.wording.doctor import configuration as sentences
+from kubectl_koord.wording.doctor.naming import about
 
-_CONFIG = "koord-scheduler-config"
+_CONFIG = HOME.config
 _POINTS = ("preEnqueue", "preFilter", "postFilter", "reserve", "permit", "postBind")
 _ARGUMENTS = {
     "apiVersion",
@@ -31,6 +32,15 @@ _ours = partial(found, kind="ConfigMap", names=[_CONFIG])
 
 def of_configuration(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the configuration, as far as it was read."""
+    name = snapshot.config.home.config
+    for finding in _findings(snapshot):
+        if finding.objects == (_CONFIG,):
+            yield structs.replace(finding, object=about("ConfigMap", [name]), objects=(name,))
+        else:
+            yield finding
+
+
+def _findings(snapshot: Snapshot) -> Iterator[Finding]:
     installed = snapshot.installation or Installation()
     if installed.config == "unreadable":
         yield _ours("config-unreadable", "error", message=sentences.UNREADABLE)

@@ -18,4 +18,4 @@ def was_read(snapshot: Snapshot, kind: str) -> bool:
     """Tell whether objects of a kind were looked at; a file that holds none of a kind shows nothing of it."""
     if snapshot.installation is None or not snapshot.sees(kind):
         return False
-    return snapshot.source == "cluster" or kind in snapshot.installation.kinds
+    return snapshot.installation.whole or kind in snapshot.installation.kinds

@@ -5,18 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_koord.diagnosis.doctor.finding import found, was_read
 from kubectl_koord.engine.admission.leader import no_leader
-from kubectl_koord.model.installation import Deployment, Installation
+from kubectl_koord.model.installation import WEBHOOKS, Deployment, Installation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.operation.doctor import Finding, Severity
-from kubectl_koord.wording.basis import LEASE_MISSING
+from kubectl_koord.wording.basis import lease_missing
 from kubectl_koord.wording.doctor import installation as sentences
 from kubectl_koord.wording.refusals.admission import blocker_sentence
 
 _SCHEDULER, _MANAGER = "koord-scheduler", "koord-manager"
-_WEBHOOKS = {
-    "MutatingWebhookConfiguration": "koordinator-mutating-webhook-configuration",
-    "ValidatingWebhookConfiguration": "koordinator-validating-webhook-configuration",
-}
 _CLASSES: Mapping[str, tuple[int, int, int]] = {
     "koord-prod": (9000, 9000, 9999),
     "koord-mid": (7000, 7000, 7999),
@@ -32,29 +28,29 @@ def of_installation(snapshot: Snapshot) -> Iterator[Finding]:
     """Yield what is wrong with the parts of Koordinator that run."""
     installed = snapshot.installation or Installation()
     if was_read(snapshot, "Deployment"):
-        yield from _deployments(installed, whole=snapshot.source == "cluster")
+        yield from _deployments(installed, snapshot.config.home.namespace)
     yield from _leader(snapshot)
-    for kind, name in _WEBHOOKS.items():
+    for name, kind in WEBHOOKS.items():
         if was_read(snapshot, kind):
             yield from _webhooks(installed, kind, name)
     if was_read(snapshot, "PriorityClass"):
         yield from _classes(installed)
 
 
-def _deployments(installed: Installation, *, whole: bool) -> Iterator[Finding]:
+def _deployments(installed: Installation, namespace: str) -> Iterator[Finding]:
     """Yield what is wrong with Deployments; a file need not hold all of them."""
     known = [one for name in (_SCHEDULER, _MANAGER) if (one := installed.deployment(name)) is not None]
     for name in (_SCHEDULER, _MANAGER):
-        if whole and installed.deployment(name) is None:
+        if installed.whole and installed.deployment(name) is None:
             severity: Severity = "error" if name == _SCHEDULER else "warning"
-            yield found("deployment-missing", severity, "Deployment", [name], sentences.missing(name))
+            yield found("deployment-missing", severity, "Deployment", [name], sentences.missing(name, namespace))
     for one in known:
         yield from _replicas(one)
     scheduler = installed.deployment(_SCHEDULER)
     release = _TAG.search(scheduler.image) if scheduler is not None else None
     if scheduler is not None and release is not None and (int(release[1]), int(release[2])) < _OLDEST:
         message = sentences.unsupported(scheduler.image)
-        yield found("version-unsupported", "warning", "Deployment", [_SCHEDULER], message)
+        yield found("version-unsupported", "warning", "Deployment", [scheduler.name], message)
     images = [one.image for one in known if one.image]
     if len({_tag(image) for image in images}) > 1:
         yield found("versions-differ", "warning", "Deployment", [one.name for one in known], sentences.differ(images))
@@ -76,7 +72,9 @@ def _leader(snapshot: Snapshot) -> Iterator[Finding]:
     if absent is not None:
         yield found("no-scheduler", "error", "Lease", [absent.lease], blocker_sentence(absent))
     if snapshot.leases == () and snapshot.config.elects_leader:
-        yield found("lease-missing", "warning", "Lease", [_SCHEDULER], LEASE_MISSING)
+        yield found(
+            "lease-missing", "warning", "Lease", [snapshot.config.home.lease], lease_missing(snapshot.config.home)
+        )
 
 
 def _webhooks(installed: Installation, kind: str, name: str) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ def of_topology(snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Finding]:
     """Yield what is wrong with the topology, where it and the nodes were read."""
     if not snapshot.sees(_KIND) or not snapshot.sees("Node"):
         return
+    yield from _selectors(snapshot, tree)
     if isinstance(tree, NoTree):
         yield from _without(snapshot, tree)
         return
@@ -39,6 +40,18 @@ def of_topology(snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Finding]:
     stale = stale_status(snapshot, tree)
     if stale is not None:
         yield found(stale.code, "warning", _KIND, [DEFAULT_NAME], stale.message)
+
+
+def _selectors(snapshot: Snapshot, tree: Tree | NoTree) -> Iterator[Finding]:
+    """Yield pending pods with a topology selector where nodes are outside the tree: 1.8 dereferences nil for these.
+
+    `sortNodesByTopology` in Koordinator's coscheduling/core/network_topology_workflow.go looks every node up in the
+    tree, when several nodes are feasible.
+    """
+    asking = [pod.key for pod in snapshot.pending if pod.selector and pod.scheduler in snapshot.config.profiles]
+    outside = [*snapshot.nodes] if isinstance(tree, NoTree) else [one.node for one in tree.outside]
+    if asking and outside and snapshot.config.version != "1.7":
+        yield found("selector-outside-tree", "warning", "Pod", asking, sentences.selectors(asking, len(outside)))
 
 
 def _without(snapshot: Snapshot, tree: NoTree) -> Iterator[Finding]:

@@ -73,6 +73,11 @@ class Job(Struct, frozen=True):
         """The members that the scheduler takes from its queue."""
         return tuple(pod for pod in self.pods if pod.key not in self.never) if self.never else self.pods
 
+    @property
+    def has_surplus(self) -> bool:
+        """Whether more members are tried than must find a place at once."""
+        return sum(self.needed.values()) < len(self.tried)
+
     def prepared(self, trigger: PendingPod, view: View) -> Prepared:
         """Return the prepared state of one member as the trigger, with which it is filtered itself."""
         return self._prepared(trigger, view, None)
@@ -116,6 +121,7 @@ class Attempt(Struct, frozen=True, dict=True):
     booked on the node that it was to have, None where neither is so. aborted: by node, the reasons over which
     the scheduler gave up the attempt. unbookable: by node that passed the filters, why it could not be booked where
     that was looked at, whichever node was taken. prefilter: why no node was asked, None where nodes were.
+    late: members (`namespace/name`) whose seats would fail, and that come when enough others have theirs.
     """
 
     trigger: PendingPod
@@ -129,6 +135,7 @@ class Attempt(Struct, frozen=True, dict=True):
     unbookable: Mapping[str, Reason] = {}
     aborted: Mapping[str, Reason] = {}
     prefilter: PreFilterRefusal | None = None
+    late: tuple[str, ...] = ()
 
     @property
     def fails_at_reserve(self) -> bool:

@@ -1,7 +1,6 @@
 """An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubectl_koord.engine.attempts.attempt import (
     Attempt,
@@ -14,6 +13,7 @@ from kubectl_koord.engine.attempts.attempt import (
     kind_of,
     may_abort,
 )
+from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
@@ -22,45 +22,13 @@ from kubectl_koord.engine.slots import offer_slots, places
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
 
-Choice: TypeAlias = Callable[[Sequence[NodeState], Collection[str]], NodeState]
-"""Which of the feasible nodes a plain pod takes, of which some, by name, cannot be booked then.
 
-The scheduler scores, we try extremes.
-"""
-
-
-def emptiest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
-    """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
-    return max(states, key=_free_share)
-
-
-def fullest(states: Sequence[NodeState], _unbookable: Collection[str] = ()) -> NodeState:
-    """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
-    return min(states, key=_free_share)
-
-
-def bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
-    """Choose the emptiest of the nodes that can be booked, of all where none can."""
-    return emptiest([state for state in states if state.node.name not in unbookable] or states)
-
-
-def not_bookable(states: Sequence[NodeState], unbookable: Collection[str]) -> NodeState:
-    """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
-    return emptiest([state for state in states if state.node.name in unbookable] or states)
-
-
-def _free_share(state: NodeState) -> tuple[int, int]:
-    totals = dict(state.node.allocatable)
-    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
-    return min(shares, default=0), sum(shares)
-
-
-def pod_by_pod(job: Job, view: View, prepared: Prepared, choose: Choice) -> Attempt:
+def pod_by_pod(job: Job, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
     """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
     trigger = prepared.trigger
     if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
         return _alike(job, view, trigger, prepared)
-    return _one_by_one(job, view, trigger, choose)
+    return _one_by_one(job, view, trigger, course)
 
 
 def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Attempt:
@@ -176,11 +144,14 @@ class _Asked:
         return found
 
 
-def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> Attempt:
-    """Try members in turn, the trigger first, then its own kind, each with its own prepared state."""
-    queue = sorted(
-        job.tried, key=lambda pod: (pod.key != trigger.key, pod.gang, pod.requirements != trigger.requirements, pod.key)
-    )
+def _one_by_one(job: Job, view: View, trigger: PendingPod, course: MemberOrder) -> Attempt:
+    """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
+
+    def turn(pod: PendingPod) -> tuple[bool, str, bool, str]:
+        is_unlike = pod.requirements != trigger.requirements
+        return (pod.key != trigger.key, pod.gang, is_unlike != course.unlike_first, pod.key)
+
+    queue = sorted(job.tried, key=turn)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
     placement: dict[str, str] = {}
     unbookable: dict[str, Reason] = {}
@@ -200,7 +171,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, choose: Choice) -> At
         feasible = [now.state(name) for name in before.in_turn(offer.counts)]
         if prepared.may_fail_to_reserve:
             unbookable |= before.not_bookable(pod, feasible, prepared)
-        state = choose(preferred(feasible, prepared), unbookable)
+        state = course.choose(preferred(feasible, prepared), pod, unbookable)
         name = state.node.name
         booked = reserve(pod, state, prepared)
         if not isinstance(booked, PendingPod):

@@ -3,7 +3,7 @@
 A gang with a topology spec is planned as a whole; any other is tried pod by pod.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
@@ -13,12 +13,12 @@ from kubectl_koord.engine.attempts.attempt import (
     FailedSeat,
     Job,
     JobTopology,
-    Kind,
     are_alike,
     is_enough,
     kind_of,
 )
-from kubectl_koord.engine.attempts.one_by_one import Choice, emptiest, pod_by_pod
+from kubectl_koord.engine.attempts.choosing import USUAL, MemberOrder
+from kubectl_koord.engine.attempts.one_by_one import pod_by_pod
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.slots import in_index_order, offer_slots
@@ -32,14 +32,14 @@ _Seats: TypeAlias = Mapping[str, tuple[PendingPod, ...]]
 """Members by the node that they wait on, with what is booked for them."""
 
 
-def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = None) -> Attempt:
+def attempt(job: Job, view: View, trigger: PendingPod, course: MemberOrder = USUAL) -> Attempt:
     """Return what comes of an attempt with this trigger.
 
     Args:
         job: what is tried.
         view: the cluster.
         trigger: the member that is taken first.
-        choose: which feasible node a plain member takes; by default the emptiest.
+        course: how members come that are not planned for, and which feasible nodes they take.
 
     """
     prepared = job.prepared_to_plan(trigger, view)
@@ -47,8 +47,8 @@ def attempt(job: Job, view: View, trigger: PendingPod, choose: Choice | None = N
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
     if job.topology is not None:
-        return _planned(job, job.topology, view, prepared)
-    return pod_by_pod(job, view, prepared, choose or emptiest)
+        return _planned(job, job.topology, view, prepared, course)
+    return pod_by_pod(job, view, prepared, course)
 
 
 def carried_out(job: Job, view: View, done: Attempt) -> _Seats:
@@ -72,7 +72,7 @@ def _as_placed(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> _Sea
     return seats
 
 
-def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared) -> Attempt:
+def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
     trigger = prepared.trigger
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
@@ -80,15 +80,52 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared) ->
         return Attempt(trigger, prepared, plan, None, slots, left=job.pods)
     in_turn = sorted(job.tried, key=lambda pod: (pod.key != trigger.key, pod.key))
     stopped = job.over_quota(view, in_turn)
-    seated = _seated(job, view, prepared, plan.assignments, in_turn[: stopped[0]] if stopped else in_turn)
+    admitted = in_turn[: stopped[0]] if stopped else in_turn
+    seated = _seated(job, view, prepared, plan.assignments, admitted)
     if isinstance(seated, FailedSeat):
-        return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=seated)
+        found = _failing(job, view, prepared, plan.assignments, admitted, course) if job.has_surplus else seated
+        if isinstance(found, FailedSeat):
+            return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found)
+        enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
+        return Attempt(trigger, prepared, plan, enough, slots, left=job.pods, late=found)
     if stopped is not None:
         failing, refusal = in_turn[stopped[0]], stopped[1]
         seat = FailedSeat(failing.key, plan.assignments[failing.key], refusal)
         return _stopped(job, view, Attempt(failing, prepared, plan, None, slots, seated, failed_seat=seat))
     tried = {pod.key: plan.assignments[pod.key] for pod in job.tried}
     return Attempt(trigger, prepared, plan, tried if is_enough(job, tried) else None, slots, left=job.pods)
+
+
+def _failing(
+    job: Job,
+    view: View,
+    prepared: Prepared,
+    assignments: Mapping[str, str],
+    in_turn: Sequence[PendingPod],
+    course: MemberOrder,
+) -> FailedSeat | tuple[str, ...]:
+    """Return the seat that fails before enough members have theirs; or whose seats do, after that ends the round.
+
+    The trigger comes first, the others as they come from a map.
+    """
+    failing = {one.pod: one for one in _tried(job, view, in_turn, assignments) if isinstance(one, FailedSeat)}
+    first = next(iter(failing.values()))
+    early = [pod for pod in in_turn if pod.key not in failing]
+    if first.pod == in_turn[0].key or not is_enough(job, (pod.key for pod in early)):
+        return first
+    every = (*(pod for pod in in_turn if pod.key in failing), *early)
+    for node in dict.fromkeys(one.node for one in failing.values()) if not course.failing_last else ():
+        order = sorted(every, key=lambda pod: (pod is not in_turn[0], assignments[pod.key] != node))
+        found = _seated(job, view, prepared, assignments, _enough(job, order))
+        if isinstance(found, FailedSeat):
+            return found
+    return tuple(failing)
+
+
+def _enough(job: Job, in_turn: Sequence[PendingPod]) -> Sequence[PendingPod]:
+    """Return the first of these members that are enough."""
+    keys = [pod.key for pod in in_turn]
+    return in_turn[: next(count for count in range(len(keys) + 1) if is_enough(job, keys[:count]))]
 
 
 def _stopped(job: Job, view: View, planned: Attempt) -> Attempt:
@@ -112,39 +149,40 @@ def _seated(
     trigger = prepared.trigger
     if are_alike(job, trigger, job.pods) and not prepared.books and not prepared.follows_members:
         return _as_placed(in_turn, assignments)
-    own = {kind_of(job, pod): pod for pod in in_turn}
-    by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
-    if not any(one.follows_members for one in by_kind.values()):
-        return _one_after_another(job, view, in_turn, assignments, by_kind)
     seats: dict[str, tuple[PendingPod, ...]] = {}
-    for pod in in_turn:
-        node = assignments[pod.key]
-        now = view.with_pods(seats)
-        of_pod = job.prepared(pod, now)
-        found = placed(pod, now.state(node), of_pod)
-        if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
+    for found in _tried(job, view, in_turn, assignments):
+        if isinstance(found, FailedSeat):
+            return found
+        node = assignments[found.key]
         seats[node] = (*seats.get(node, ()), found)
     return seats
 
 
-def _one_after_another(
-    job: Job,
-    view: View,
-    in_turn: Iterable[PendingPod],
-    assignments: Mapping[str, str],
-    by_kind: Mapping[Kind, Prepared],
-) -> _Seats | FailedSeat:
-    """Return the same for members of which none changes what was prepared for the others."""
+def _tried(
+    job: Job, view: View, in_turn: Sequence[PendingPod], assignments: Mapping[str, str]
+) -> Iterator[PendingPod | FailedSeat]:
+    """Yield each of these members as it is placed on its planned node beside those before it, or why it is not.
+
+    What is prepared for a member changes with those before it, or is the same for all of its kind.
+    """
+    own = {kind_of(job, pod): pod for pod in in_turn}
+    by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
+    follows_members = any(one.follows_members for one in by_kind.values())
     seats: dict[str, tuple[PendingPod, ...]] = {}
     states: dict[str, NodeState] = {}
     for pod in in_turn:
         node = assignments[pod.key]
-        state = states.setdefault(node, view.state(node).copy())
-        of_pod = by_kind[kind_of(job, pod)]
+        if follows_members:
+            now = view.with_pods(seats)
+            state, of_pod = now.state(node), job.prepared(pod, now)
+        else:
+            state, of_pod = states.setdefault(node, view.state(node).copy()), by_kind[kind_of(job, pod)]
         found = placed(pod, state, of_pod)
         if not isinstance(found, PendingPod):
-            return FailedSeat(pod.key, node, found, bool(of_pod.reservations))
-        state.add(found)
-        seats[node] = (*seats.get(node, ()), found)
-    return seats
+            yield FailedSeat(pod.key, node, found, bool(of_pod.reservations))
+            continue
+        if follows_members:
+            seats[node] = (*seats.get(node, ()), found)
+        else:
+            state.add(found)
+        yield found

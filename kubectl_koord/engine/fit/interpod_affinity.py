@@ -14,6 +14,7 @@ from kubectl_koord.engine.reasons.nodes import (
     PodAffinityUnmet,
     Reason,
 )
+from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, ReservedRoom
@@ -43,6 +44,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True):
     pod: PendingPod
     total: _Part
     parts: Mapping[str, _Part]
+    given: frozenset[str]
 
     def follows_members(self, trigger: PodRequirements) -> bool:
         """Tell that members which are placed count for one with terms of its own."""
@@ -52,7 +54,7 @@ class InterPodAffinity(Stateless, Struct, frozen=True):
         """Return a reason when affinity or anti-affinity forbids the prepared pod on this node."""
         name, labels = state.node.name, dict(state.node.labels)
         before = self.parts.get(name)
-        now = _part(self.pod, state.node, state.occupants)
+        now = _part(self.pod, state.node, state.occupants, self.given)
 
         def at(kind: str, pair: tuple[str, str]) -> int:
             count: int = getattr(self.total, kind)[pair] + getattr(now, kind)[pair]
@@ -77,13 +79,14 @@ def prepare(pod: PendingPod, cluster: Cluster) -> InterPodAffinity | None:
     wanted = pod.requirements
     if not (wanted.pod_affinity or wanted.pod_anti_affinity) and not _is_repelled(pod, cluster):
         return None
-    found = {name: part for name, part in view.per_node(_parts, _as_seen(pod)).items() if part is not None}
+    given = drawable(view, pod).uids
+    found = {name: part for name, part in view.per_node(_parts, _as_seen(pod), given).items() if part is not None}
     total = _Part(Counter(), Counter(), Counter())
     for part in found.values():
         total.pod_affinity.update(part.pod_affinity)
         total.existing_anti_affinity.update(part.existing_anti_affinity)
         total.pod_anti_affinity.update(part.pod_anti_affinity)
-    return InterPodAffinity(pod, total, found)
+    return InterPodAffinity(pod, total, found, given)
 
 
 def _is_repelled(pod: PendingPod, cluster: Cluster) -> bool:
@@ -111,7 +114,7 @@ def _kinds(pods: Iterable[Occupant]) -> Iterator[_Kind]:
     """Yield the anti-affinity of pods, with their namespaces."""
     for pod in pods:
         terms = pod.requirements.pod_anti_affinity
-        if terms and not isinstance(pod, ReservedRoom):
+        if terms:
             yield terms, pod.namespace
 
 
@@ -122,28 +125,31 @@ def _as_seen(pod: PendingPod) -> PendingPod:
     return PendingPod(pod.namespace, "", 0, terms, "", labels=pod.labels)
 
 
-def _parts(view: View, pod: PendingPod) -> Callable[[str], _Part | None]:
+def _parts(view: View, pod: PendingPod, given: frozenset[str]) -> Callable[[str], _Part | None]:
     """Return what counts the pods of a node; most have none that counts."""
 
     def on_node(name: str) -> _Part | None:
-        part = _part(pod, view.node(name), view.occupants(name))
+        part = _part(pod, view.node(name), view.occupants(name), given)
         return part if part.pod_affinity or part.existing_anti_affinity or part.pod_anti_affinity else None
 
     return on_node
 
 
-def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant]) -> _Part:
+def _part(pod: PendingPod, node: Node, occupants: Iterable[Occupant], given: frozenset[str]) -> _Part:
+    """Count the pods of a node; a reservation counts like one, unless it is given to the trigger."""
     labels = dict(node.labels)
     part = _Part(Counter(), Counter(), Counter())
     affinity, anti_affinity = pod.requirements.pod_affinity, pod.requirements.pod_anti_affinity
     for other in occupants:
+        if isinstance(other, ReservedRoom) and other.uid in given:
+            continue
         if affinity and all(_covers(term, pod.namespace, other) for term in affinity):
             _count(part.pod_affinity, affinity, labels)
         if anti_affinity:
             selecting = (term for term in anti_affinity if _covers(term, pod.namespace, other))
             _count(part.pod_anti_affinity, selecting, labels)
         against = other.requirements.pod_anti_affinity
-        if against and not isinstance(other, ReservedRoom):
+        if against:
             covering = (term for term in against if _covers(term, other.namespace, pod))
             _count(part.existing_anti_affinity, covering, labels)
     return part
@@ -157,9 +163,6 @@ def _count(pairs: _Pairs, terms: Iterable[PodTerm], labels: dict[str, str]) -> N
 
 def _covers(term: PodTerm, namespace: str, other: Occupant) -> bool:
     """Tell whether a term of a pod in that namespace selects `other` (framework `AffinityTerm.Matches`)."""
-    if isinstance(other, ReservedRoom):
-        # The scheduler's pod for it has its template's namespace and labels, which are not read.
-        return term.every_namespace and term.selector is not None and matches(term.selector, {})
     in_reach = term.every_namespace or other.namespace in (term.namespaces or (namespace,))
     return in_reach and term.selector is not None and matches(term.selector, dict(other.labels))
 

@@ -66,7 +66,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         for resource, threshold in percent:
             total = _total(state, metric, resource)
             expected = self._held(state, measure, resource) + dict(self.incoming).get(resource, 0)
-            rounded = (200 * expected + total) // (2 * total) if total > 0 else 0
+            rounded = _percent(expected, total) if total > 0 else 0
             if threshold > 0 and rounded > threshold:
                 return Overloaded(resource, rounded, threshold, aggregated=isinstance(measure, AggregatedThresholds))
         return None
@@ -95,7 +95,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         total = _total(state, metric, resource)
         if expired or metric.used is None or threshold <= 0 or total <= 0:
             return -1 if expired and not self.settings.passes_expired else _ANY
-        return (total * (2 * threshold + 1) - 1) // 200 - self._held(state, measure, resource)
+        return _most_used(threshold, total) - self._held(state, measure, resource)
 
     def _held(self, state: NodeState, measure: _Measure, resource: str) -> int:
         """Return what is used, and what is expected of members that were placed there."""
@@ -109,6 +109,18 @@ class LoadAware(Stateless, Struct, frozen=True):
         if updated is None or now is None:
             return True
         return self.settings.expiration > 0 and (now - updated).total_seconds() >= self.settings.expiration
+
+
+def _percent(used: int, total: int) -> int:
+    """Return how many percent of the total are used, rounded as floating point numbers are (`filterNodeUsage`)."""
+    share = used / total * 100
+    return int(share) + (share - int(share) >= 0.5)  # noqa: PLR2004
+
+
+def _most_used(percent: int, total: int) -> int:
+    """Return the largest amount that is no more than so many percent of a total."""
+    most = (total * (2 * percent + 1) - 1) // 200
+    return most + (_percent(most + 1, total) <= percent)
 
 
 def _total(state: NodeState, metric: NodeMetric, resource: str) -> int:

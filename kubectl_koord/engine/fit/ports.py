@@ -10,6 +10,7 @@ from kubectl_koord.engine.reasons.nodes import (
     PortTaken,
     Reason,
 )
+from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PendingPod, PodRequirements
 
 
@@ -17,11 +18,19 @@ class Ports(Stateless, Struct, frozen=True):
     """The filter: members are filtered with the ports of the trigger."""
 
     depends_on: ClassVar[DependsOn] = "pods"
+    given: frozenset[str]
 
     def reject(self, _pod: PendingPod, state: NodeState, trigger: PodRequirements) -> Reason | None:
-        """Return a reason when a host port is in use (`HostPortInfo.CheckConflict`)."""
+        """Return a reason when a host port is in use (`HostPortInfo.CheckConflict`).
+
+        Those of the reservations that match the trigger, in `given`, are for it.
+        """
+        ports = list(state.ports)
+        for uid, room in state.rooms.items():
+            for port in room.requirements.ports if uid in self.given else ():
+                ports.remove(port)
         for port in trigger.ports:
-            if any(_clash(port, held) for held in state.ports):
+            if any(_clash(port, held) for held in ports):
                 return PortTaken(port.port)
         return None
 
@@ -34,6 +43,6 @@ def _clash(one: HostPort, other: HostPort) -> bool:
     )
 
 
-def prepare(trigger: PendingPod, _cluster: Cluster) -> Ports | None:
+def prepare(trigger: PendingPod, cluster: Cluster) -> Ports | None:
     """Return the filter; None for a trigger without host ports."""
-    return Ports() if trigger.requirements.ports else None
+    return Ports(drawable(cluster.view, trigger).uids) if trigger.requirements.ports else None

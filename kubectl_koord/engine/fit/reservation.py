@@ -21,7 +21,7 @@ from kubectl_koord.engine.reasons.nodes import (
     OtherPolicy,
     Reason,
 )
-from kubectl_koord.engine.reasons.prefilter import NoReservationMatches
+from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, UnreadableAnnotation
 from kubectl_koord.engine.reservations import (
     NOTHING_SAID,
     Matched,
@@ -35,7 +35,7 @@ from kubectl_koord.engine.reservations import (
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
-from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.reservations import OPERATING_MODE, Reservation
 
 _Short = tuple[tuple[str, int, int], ...]
 _MOST = 1 << 62
@@ -103,7 +103,7 @@ class ReservationFit(Stateless, Struct, frozen=True):
         of_node: dict[str, tuple[int, int]] = {}
         of_reservation: dict[str, tuple[int, int]] = {}
         full = False
-        for one in self._looked_at(state, trigger):
+        for one in _looked_at(self.of, state, trigger.requests):
             node_short = self.of.short_of_node(one, state, trigger.requests)
             short, is_full = _short_of_reservation(one, state, trigger.requests)
             if not node_short and not short and not is_full:
@@ -129,21 +129,18 @@ class ReservationFit(Stateless, Struct, frozen=True):
             return None
         asked = trigger.requests
         giving = [
-            one for one in self._looked_at(state, trigger) if _short_of_reservation(one, state, asked) == ((), False)
+            one for one in _looked_at(self.of, state, asked) if _short_of_reservation(one, state, asked) == ((), False)
         ]
         if giving or self.of.use.affinity is not None:
             counts = (how_many(asked, each, _with_rest(one, state, self.of.once), _MOST) for one in giving)
             return max(counts, default=0)
         return how_many(asked, each, room_for_strangers(state, used_up(state, self.of.once)), _MOST)
 
-    def _looked_at(self, state: NodeState, trigger: PodRequirements) -> list[Reservation]:
-        """Return those that have to do with what is asked for; all, for a pod that must use one."""
-        asked = dict(trigger.requests)
-        return [
-            one
-            for one in self.of.named(state)
-            if self.of.use.affinity or any(resource in asked for resource in one.resources)
-        ]
+
+def _looked_at(of: _Reservations, state: NodeState, requests: Resources) -> list[Reservation]:
+    """Return those that have to do with what is asked for; all, for a pod that must use one."""
+    asked = dict(requests)
+    return [one for one in of.named(state) if of.use.affinity or any(resource in asked for resource in one.resources)]
 
 
 def _keep_most(kept: dict[str, tuple[int, int]], short: Iterable[tuple[str, int, int]]) -> None:
@@ -156,7 +153,10 @@ def _listed(short: dict[str, tuple[int, int]]) -> _Short:
 
 
 class SamePolicy(Stateless, Struct, frozen=True):
-    """The filter for a reservation that is to be placed: Default does not go with any other policy."""
+    """The filter for a reservation that is to be placed: Default does not go with any other policy.
+
+    So it is for a pod that is to be one (operating mode), which is Aligned.
+    """
 
     depends_on: ClassVar[DependsOn] = "node"
     nodes: frozenset[str]
@@ -174,6 +174,7 @@ class Booking(Stateless, Struct, frozen=True):
     """
 
     depends_on: ClassVar[DependsOn] = "books"
+    pod: PendingPod
     of: _Reservations
     devices: device_share.Nomination | None = None
     zones: placing.Placing | None = None
@@ -186,14 +187,23 @@ class Booking(Stateless, Struct, frozen=True):
         return 0
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Book the reservation that is taken, if any."""
+        """Book the reservation that is taken, if any; one that is being deleted takes nobody."""
         taken = self._taken(pod, state)
+        if taken is not None and taken.terminating:
+            return BeyondReservation(())
         return structs.replace(booked, reservation=taken.uid) if taken else booked
 
+    def may_fail_to_reserve(self) -> bool:
+        """Tell whether one that is being deleted may be taken."""
+        return any(one.terminating for held in self.of.drawable.by_node.values() for one in held)
+
     def preference(self, state: NodeState) -> tuple[int, int]:
-        """Prefer the reservation of the lowest order, then any (`PreScore`, `Score`)."""
-        orders = [one.order for one in self.of.named(state)]
-        return (0 if any(orders) else 1 if orders else 2), min((order for order in orders if order), default=0)
+        """Prefer the reservation of the lowest order, then the one that is used up most (`PreScore`, `Score`)."""
+        orders = [one.order for one in self.of.named(state) if one.order]
+        if orders:
+            return 0, min(orders)
+        taken = self._taken(self.pod, state)
+        return 1, -_score(taken, state, self.pod.requirements.requests) if taken else 0
 
     def _taken(self, pod: PendingPod, state: NodeState) -> Reservation | None:
         """Return the reservation of the lowest order, else the one that is used up most (`NominateReservation`)."""
@@ -202,8 +212,9 @@ class Booking(Stateless, Struct, frozen=True):
             return every[0]
         fitting = [
             one
-            for one in every
-            if not self.of.short_of_node(one, state, asked)
+            for one in _looked_at(self.of, state, asked)
+            if not (one.once and owners_on(state, one.uid))
+            and not self.of.short_of_node(one, state, asked)
             and _short_of_reservation(one, state, asked) == ((), False)
             and (self.devices is None or self.devices.gives(state, one.uid))
             and (self.zones is None or self.zones.gives(pod, state, one.uid))
@@ -216,14 +227,21 @@ def _score(one: Reservation, state: NodeState, asked: Resources) -> int:
     used = dict(state.drawn(one.uid))
     for resource, amount in asked:
         used[resource] = used.get(resource, 0) + amount
-    shares = [100 * used.get(resource, 0) // size for resource, size in one.size]
-    return sum(share for share in shares if share <= 100) // len(shares) if shares else 0  # noqa: PLR2004 - percent
+    sizes = [(resource, size) for resource, size in one.size if size]
+    shares = [100 * taken // size for resource, size in sizes if (taken := used.get(resource, 0)) <= size]
+    return sum(shares) // len(sizes) if sizes else 0
 
 
-def prepare_nodes(trigger: PendingPod, cluster: Cluster) -> OnlyReserved | NoReservationMatches | None:
+def prepare_nodes(
+    trigger: PendingPod, cluster: Cluster
+) -> OnlyReserved | NoReservationMatches | UnreadableAnnotation | None:
     """Return the nodes for a pod that must use a reservation; None for every other pod."""
     use = trigger.requirements.reservation
-    if use is None or use.affinity is None:
+    if use is None or trigger.reserves is not None:
+        return None
+    if use.unreadable:
+        return UnreadableAnnotation(use.unreadable)
+    if use.affinity is None:
         return None
     view, name = cluster.view, use.affinity.name
     every = [
@@ -240,9 +258,9 @@ def prepare_nodes(trigger: PendingPod, cluster: Cluster) -> OnlyReserved | NoRes
 
 def prepare_policy(trigger: PendingPod, cluster: Cluster) -> SamePolicy | None:
     """Return the filter; None for all that is no reservation."""
-    if trigger.reserves is None:
+    if trigger.reserves is None and dict(trigger.labels).get(OPERATING_MODE) != "Reservation":
         return None
-    own = trigger.reserves.policy
+    own = "Aligned" if trigger.reserves is None else trigger.reserves.policy
     every = cluster.view.snapshot.reservations
     others = (one.node for one in every if one.policy != own and "Default" in {one.policy, own})
     return SamePolicy(frozenset(others))
@@ -262,7 +280,7 @@ def prepare_booking(trigger: PendingPod, cluster: Cluster) -> Booking | None:
     found = _prepared(trigger, cluster)
     if found is None or found.use.ignores:
         return None
-    return Booking(found, device_share.nomination(trigger, cluster), placing.prepare(trigger, cluster))
+    return Booking(trigger, found, device_share.nomination(trigger, cluster), placing.prepare(trigger, cluster))
 
 
 def _prepared(trigger: PendingPod, cluster: Cluster) -> _Reservations | None:

@@ -14,6 +14,7 @@ from kubectl_koord.engine.reasons.nodes import (
     SpreadLabelMissing,
     SpreadTooSkewed,
 )
+from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod, Spread
@@ -34,6 +35,7 @@ class TopologySpread(Stateless, Struct, frozen=True):
     depends_on: ClassVar[DependsOn] = "pods"
     namespace: str
     counts: tuple[_Counts, ...]
+    given: frozenset[str]
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed is counted for the next one."""
@@ -53,7 +55,7 @@ class TopologySpread(Stateless, Struct, frozen=True):
             value = labels[constraint.key]
             by_value = dict(counts.by_value)
             if state.node.name in counts.by_node:
-                now = _matching(constraint, self.namespace, state.occupants)
+                now = _matching(constraint, self.namespace, state.occupants, self.given)
                 by_value[value] += now - counts.by_node[state.node.name]
             least = min(by_value.values(), default=0) if len(by_value) >= constraint.min_domains else 0
             own = 1 if constraint.selector is not None and matches(constraint.selector, dict(pod.labels)) else 0
@@ -69,13 +71,13 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> TopologySpread | None:
         return None
     keys = {constraint.key for constraint in requirements.spread}
     nodes = [node for node in map(view.node, view.names()) if keys <= dict(node.labels).keys()]
-    counts = tuple(
-        _count(constraint, requirements, trigger.namespace, nodes, view) for constraint in requirements.spread
-    )
-    return TopologySpread(trigger.namespace, counts)
+    given = drawable(view, trigger).uids
+    counts = tuple(_count(constraint, trigger, nodes, view, given) for constraint in requirements.spread)
+    return TopologySpread(trigger.namespace, counts, given)
 
 
-def _count(constraint: Spread, requirements: PodRequirements, namespace: str, nodes: list[Node], view: View) -> _Counts:
+def _count(constraint: Spread, trigger: PendingPod, nodes: list[Node], view: View, given: frozenset[str]) -> _Counts:
+    requirements = trigger.requirements
     by_value: dict[str, int] = {}
     by_node: dict[str, int] = {}
     for node in nodes:
@@ -83,18 +85,19 @@ def _count(constraint: Spread, requirements: PodRequirements, namespace: str, no
             continue
         if constraint.honor_taints and untolerated(requirements, node) is not None:
             continue
-        found = _matching(constraint, namespace, view.occupants(node.name))
+        found = _matching(constraint, trigger.namespace, view.occupants(node.name), given)
         value = dict(node.labels)[constraint.key]
         by_value[value] = by_value.get(value, 0) + found
         by_node[node.name] = found
     return _Counts(constraint, by_value, by_node)
 
 
-def _matching(constraint: Spread, namespace: str, occupants: Iterable[Occupant]) -> int:
+def _matching(constraint: Spread, namespace: str, occupants: Iterable[Occupant], given: frozenset[str]) -> int:
+    """Count the pods that match; a reservation counts like one, unless it is given to the trigger."""
     return sum(
         1
         for pod in occupants
-        if not isinstance(pod, ReservedRoom)
+        if not (isinstance(pod, ReservedRoom) and pod.uid in given)
         and pod.namespace == namespace
         and constraint.selector is not None
         and not (isinstance(pod, RunningPod) and pod.terminating)

@@ -62,16 +62,24 @@ InvalidDevices: TypeAlias = InvalidDeviceAmount | InvalidDeviceSet | UnreadableD
 """What is wrong with what a pod asks of devices."""
 
 VolumeFault: TypeAlias = Literal[
-    "claim-missing", "being-deleted", "not-bound", "volume-missing", "ephemeral-missing", "not-owner"
+    "claim-missing",
+    "being-deleted",
+    "not-bound",
+    "binding",
+    "lost",
+    "volume-missing",
+    "ephemeral-missing",
+    "not-owner",
 ]
 
 
 class VolumesUnbound(Struct, frozen=True):
     """A claim of the pod cannot be used on any node, whoever goes.
 
-    It does not exist, is being deleted, is bound to a volume that does not exist, or has to be bound before pods are
-    scheduled; or a claim of an ephemeral volume was not made yet, or is not the pod's own. Mirrors `PreFilter` in
-    plugins/volumebinding/volume_binding.go; `about` is the volume, or the StorageClass.
+    It does not exist, is being deleted, is bound to a volume that does not exist, or to one that it has lost, is not
+    bound yet to the one that it names, or has to be bound before pods are scheduled; or a claim of an ephemeral volume
+    was not made yet, or is not the pod's own. Mirrors `PreFilter` in plugins/volumebinding/volume_binding.go; `about`
+    is the volume, or the StorageClass.
     """
 
     pod: str
@@ -85,12 +93,13 @@ class ClaimsUnallocated(Struct, frozen=True):
     """A resource claim of the pod cannot be used on any node, whoever goes (`PreFilter` of DynamicResources).
 
     `no-class`: the DeviceClass `about` of its request `request` does not exist.
+    `in-use`: as many pods use it as may.
     `being-allocated`: the claim is being allocated for another pod that waits, such as another member of the gang.
     """
 
     pod: str
     claim: str
-    fault: Literal["no-class", "being-allocated"]
+    fault: Literal["no-class", "in-use", "being-allocated"]
     about: str = ""
     request: str = ""
     code: ClassVar[Literal["claims-unallocated"]] = "claims-unallocated"

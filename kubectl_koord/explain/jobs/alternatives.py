@@ -32,6 +32,8 @@ def _when(outcome: Outcome) -> str:
         return sentences.node_scores_best(first.failed_seat.node, first.failed_seat.pod)
     if first.unbookable:
         return sentences.other_node_scores_best(sorted(first.unbookable))
+    if first.late:
+        return sentences.tried_late(first.late)
     return sentences.tried_first(outcome.trigger.key, outcome.trigger.requirements.requests)
 
 

@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.diagnosis import coverage
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.placement import sums
 from kubectl_koord.engine.slots import in_index_order, offer_slots
-from kubectl_koord.engine.subjects import Subject
+from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.capacity.topo import counted_as, topo
 from kubectl_koord.model import accelerators
@@ -18,19 +18,22 @@ from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.reports.capacity.topology import TopologyReport
 from kubectl_koord.reports.common import DomainName, Verdict
 from kubectl_koord.reports.operation.difference import DiffReport, DomainDiff, NodeChange, NodeDiff, PodDiff
+from kubectl_koord.simulation.shapes import Shape, room
 from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.wording.answers.shapes import pods_of
 from kubectl_koord.wording.basis import could_not_be_read
 
 _Domains: TypeAlias = Mapping[DomainName, int | None]
-_OF_SLOTS = ("Node", "Pod", "NodeMetric", "Reservation", "NodeResourceTopology")
 
 
-class Asked(Struct, frozen=True):
-    """What slots are counted for: the name to tell it by, whom the pods belong to, and the pods."""
+class OfGang(Struct, frozen=True):
+    """Pods that slots are counted for, and whom they belong to."""
 
-    name: str
     subject: Subject
     pods: tuple[PendingPod, ...]
+
+
+Asked: TypeAlias = OfGang | Shape
 
 
 class _Side(Struct, frozen=True):
@@ -59,8 +62,8 @@ def diff(before: Snapshot, after: Snapshot, asked: Asked | None = None) -> DiffR
         warnings=second.topology.warnings,
         before=coverage.basis(before),
         resource=resource,
-        asked=asked.name if asked else "",
-        pods=len(asked.pods) if asked else 0,
+        asked=_name(asked),
+        pods=len(asked.pods) if isinstance(asked, OfGang) else 0,
         domains=tuple(sorted(_domains(first, second), key=_by_size)),
         nodes=tuple(sorted(_nodes(first, second), key=lambda one: (-abs(one.difference), one.node))),
         placed=tuple(sorted(_pods(before, after, resource), key=lambda one: (-one.amount, one.pod))),
@@ -68,11 +71,18 @@ def diff(before: Snapshot, after: Snapshot, asked: Asked | None = None) -> DiffR
     )
 
 
+def _name(asked: Asked | None) -> str:
+    if isinstance(asked, OfGang):
+        return asked.subject.key
+    return pods_of(asked.pod.requirements.requests) if asked else ""
+
+
 def _unread(snapshot: Snapshot, asked: Asked | None) -> Iterator[Gap]:
-    kinds = ["ClusterNetworkTopology", *(_OF_SLOTS if asked else _OF_SLOTS[:2])]
-    if asked and any(coverage.is_device(name) for pod in asked.pods for name, _ in pod.requirements.requests):
-        kinds.append("Device")
-    yield from (gap for kind in kinds if (gap := snapshot.unread(kind)) is not None)
+    yield from visibility.unread(snapshot, "tree")
+    yield from visibility.unread(snapshot, "attempt")
+    if asked:
+        subject = asked.subject if isinstance(asked, OfGang) else PodSubject(asked.pod)
+        yield from visibility.unread_for_room(subject, snapshot)
 
 
 def _side(snapshot: Snapshot, counted: str, asked: Asked | None) -> _Side:
@@ -88,7 +98,9 @@ def _side(snapshot: Snapshot, counted: str, asked: Asked | None) -> _Side:
 
 
 def _slots(snapshot: Snapshot, asked: Asked) -> Mapping[str, int]:
-    """Return how many of the pods each node takes."""
+    """Return how many of the pods each node takes, or of a shape's as many as fit, as `topo --shape` counts them."""
+    if isinstance(asked, Shape):
+        return room(cluster_of(snapshot), asked).counts
     simulation = cluster_of(snapshot).simulation(asked.subject)
     prepared = simulation.prepared(asked.pods[0])
     if prepared.refusal is not None:

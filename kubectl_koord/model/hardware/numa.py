@@ -87,8 +87,8 @@ class CPUTopology(Struct, frozen=True, dict=True):
 
     @cached_property
     def per_core(self) -> int:
-        """How many CPUs a core has."""
-        return len(self.cpus) // len(self.cores)
+        """How many CPUs a core of a zone has."""
+        return len(self.cpus) // len({(cpu.socket, cpu.zone, cpu.core) for cpu in self.cpus})
 
     @cached_property
     def per_zone(self) -> int:

@@ -50,7 +50,8 @@ class DiffReport(Struct, frozen=True, rename="camel"):
     """What is different in a later cluster, the largest differences first.
 
     The verdict is unknown where what could not be read leaves open what differs, else yes. `before` is what the earlier
-    reading rests on. `asked` names the gang or the pods that slots were counted for, empty for none.
+    reading rests on. `asked` names the gang or the pods of a shape that slots were counted for, empty for none;
+    `pods` is how many of a gang's are pending.
     """
 
     verdict: Verdict

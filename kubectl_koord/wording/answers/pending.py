@@ -189,6 +189,11 @@ def tried_first(pod: str, each: Resources) -> str:
     return f"the scheduler tries {pod} first ({requests(each)})"
 
 
+def tried_late(pods: Sequence[str]) -> str:
+    """Return the case that the scheduler tries these pods only when enough others have a place."""
+    return f"the scheduler tries {listed(pods)} only after enough others"
+
+
 def not_retried(*, has_topology: bool) -> str:
     """Return when the scheduler will try again a subject that would be placed now."""
     when = "its PodGroup changes or a pod joins it" if has_topology else "the cluster changes"

@@ -1,6 +1,14 @@
-"""What is wrong with the text of a shape."""
+"""What pods of a shape are called, and what is wrong with the text of one."""
+
+from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.wording.words import requests
 
 NO_GPUS = "no node has GPUs"
+
+
+def pods_of(needs: Resources) -> str:
+    """Return what pods are called that only request this."""
+    return f"pods of {requests(needs)}"
 
 
 def twice(resource: str) -> str:

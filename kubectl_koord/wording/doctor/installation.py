@@ -6,9 +6,9 @@ from kubectl_koord.wording.doctor.naming import some, verb
 from kubectl_koord.wording.words import count, listed
 
 
-def missing(name: str) -> str:
+def missing(name: str, namespace: str) -> str:
     """Return that a Deployment is missing."""
-    return f"there is no Deployment {name} in koordinator-system."
+    return f"there is no Deployment {name} in {namespace}, nor one with its label or image."
 
 
 def unavailable(name: str, available: int, wanted: int) -> str:

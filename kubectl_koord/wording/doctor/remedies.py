@@ -10,10 +10,8 @@ _SPEC = "Correct it with: kubectl koord annotate podgroup NAME -n NAMESPACE"
 _CHART = "Compare the ConfigMap koord-scheduler-config with that of the Helm chart, correct it, and restart the pods."
 
 _REMEDIES: Mapping[DoctorCode, str] = {
-    "deployment-missing": "Install it with Koordinator's Helm chart, in namespace koordinator-system.",
-    "deployment-unavailable": (
-        "Look at its pods and their logs: kubectl get pods -n koordinator-system -l koord-app=NAME"
-    ),
+    "deployment-missing": "Install it with Koordinator's Helm chart, or tell where it is with --koordinator-namespace.",
+    "deployment-unavailable": ("Look at its pods and their logs: kubectl get pods -A -l koord-app=NAME"),
     "version-unsupported": "Upgrade Koordinator to 1.7 or later.",
     "versions-differ": "Upgrade with the Helm chart, so that both have one version.",
     "no-scheduler": "Look at the pods of koord-scheduler and their logs.",
@@ -44,6 +42,9 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "placeholder-label": "Find out why the tool that sets the labels had no data for these nodes, and label them.",
     "one-node-domains": "Leave the layer out, or use a label that several nodes have in common.",
     "renamed-labels": "List both keys in labelKey of the layer, the newer one first: the first that a node has counts.",
+    "selector-outside-tree": (
+        "Label the nodes for every layer, or remove it: kubectl koord annotate pods GANG topology-selector-"
+    ),
     "device-empty": "Look at the log of koordlet on the node: it could not load NVML or the driver.",
     "device-missing": "Look whether koordlet runs on the node, with the feature gate Accelerators.",
     "device-unhealthy": "Drain the node where it must be, and have the cards looked at.",

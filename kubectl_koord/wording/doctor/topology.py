@@ -29,6 +29,13 @@ def also_merged(first: str, others: int) -> str:
     return f"{first} So {verb(others, 'is', 'are')} {others} more of this layer." if others else first
 
 
+def selectors(asking: Sequence[str], outside: int) -> str:
+    """Return that pods have a topology selector, and nodes are not in the tree."""
+    have = f"{count(len(asking), 'pending pod')} {verb(len(asking), 'has', 'have')} a network-topology-selector"
+    where = f"{count(outside, 'node')} {verb(outside, 'is', 'are')} outside the topology tree"
+    return f"{have} ({some(asking)}), and {where}: where several nodes fit such a pod the scheduler may crash."
+
+
 def no_tree(clause: str, gangs: Sequence[str]) -> str:
     """Return why there is no tree, and which gangs ask for one."""
     return f"{clause}; {some(gangs)} {verb(len(gangs), 'asks', 'ask')} for one." if gangs else f"{clause}."

@@ -52,6 +52,8 @@ def claims_sentence(refusal: ClaimsUnallocated) -> str:
                 f"request {refusal.request} of resource claim {claim} names DeviceClass {refusal.about},"
                 " which does not exist."
             )
+        case "in-use":
+            return f"as many pods use resource claim {claim} as may at once."
         case "being-allocated":
             return (
                 f"resource claim {claim} is being allocated for another pod that waits to be bound;"

@@ -17,6 +17,10 @@ def unbound_sentence(refusal: VolumesUnbound) -> str:
             return f"volume claim {claim} is not bound: StorageClass {about} binds claims before pods are scheduled."
         case "not-bound":
             return f"volume claim {claim} is not bound, and has no StorageClass that exists."
+        case "binding":
+            return f"volume claim {claim} names volume {about}, and is not bound to it yet."
+        case "lost":
+            return f"volume claim {claim} has lost volume {about}, which it was bound to."
         case "volume-missing":
             return f"volume claim {claim} is bound to volume {about}, which does not exist."
         case "ephemeral-missing":

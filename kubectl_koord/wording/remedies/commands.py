@@ -5,19 +5,27 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
+from kubectl_koord.model.installation import Home
 from kubectl_koord.model.values.selectors import Taint
 from kubectl_koord.wording.words import paste
 
-_INSTALLED_IN = "koordinator-system"
 _GROUPS = "gang.scheduling.koordinator.sh/groups"
 _FINALIZERS = "{.metadata.finalizers}"
 _UNTIL_GONE = "10m"
 _NAME = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?")
 _EVICTION = '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"%s","namespace":"%s"}}'
 
-SEE_SCHEDULER = paste("kubectl", "get", "pods", "-n", _INSTALLED_IN, "-l", "koord-app=koord-scheduler")
-EDIT_SCHEDULER_CONFIG = paste("kubectl", "edit", "configmap", "koord-scheduler-config", "-n", _INSTALLED_IN)
 EDIT_TOPOLOGY = paste("kubectl", "edit", "clusternetworktopology", "default")
+
+
+def see_scheduler(home: Home) -> str:
+    """Return what shows the scheduler's pods."""
+    return paste("kubectl", "get", "pods", "-n", home.namespace, "-l", "koord-app=koord-scheduler")
+
+
+def edit_scheduler_config(home: Home) -> str:
+    """Return what edits the scheduler's configuration."""
+    return paste("kubectl", "edit", "configmap", home.config, "-n", home.namespace)
 
 
 def in_turn(commands: Iterable[str]) -> str:
@@ -137,6 +145,16 @@ def move(pod: str, evict: str, kept_free: Sequence[str]) -> str:
 def patch_quota(key: str, patch: str) -> str:
     """Return what merges a patch into an ElasticQuota."""
     return paste("kubectl", "patch", "elasticquota", *_named(key), "--type", "merge", "-p", patch)
+
+
+def describe(kind: str, key: str) -> str:
+    """Return what shows an object with its events."""
+    return paste("kubectl", "describe", kind, *_named(key))
+
+
+def delete(kind: str, key: str) -> str:
+    """Return what deletes an object."""
+    return paste("kubectl", "delete", kind, *_named(key))
 
 
 def release(reservations: Sequence[str]) -> str:

@@ -72,7 +72,10 @@ def test_all_that_is_read_of_an_installation() -> None:
         named("ValidatingWebhookConfiguration", "v"),
     )
     assert found == Installation(
-        deployments=(Deployment("koord-manager", "m:1", 0, 0, ("--a",)), Deployment("koord-scheduler")),
+        deployments=(
+            Deployment("koord-manager", "m:1", 0, 0, ("--a",), "koord-manager"),
+            Deployment("koord-scheduler", part="koord-scheduler"),
+        ),
         priority_classes=(PriorityClass("koord-prod", 9000),),
         webhooks=(
             Webhooks("MutatingWebhookConfiguration", "m", ("b",)),

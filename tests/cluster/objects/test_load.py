@@ -98,6 +98,12 @@ def test_numbers_beyond_64_bits_are_kept_as_they_are() -> None:
     assert (pod_usages(pods), usages_over_time(over_time)) == (pods, over_time)
 
 
+def test_a_pod_that_uses_nothing_was_measured_all_the_same() -> None:
+    idle = {**measured("0", "idle"), "priority": "koord-prod"}
+    missing: Json = {"namespace": "default", "name": "missing", "podUsage": {"resources": {}}}
+    assert tuple(load(a_node(), metric(idle, missing)).pods) == (PodUsage("default", "idle", (), is_prod=True),)
+
+
 def test_a_metric_without_a_measurement_is_told_from_none() -> None:
     assert load(a_node(), thing("NodeMetric", "n1")) == NodeMetric(None)
     assert read(a_node()).nodes["n1"].metric is None
@@ -122,6 +128,12 @@ def test_a_metric_without_a_measurement_is_told_from_none() -> None:
         ),
         ('{"aggregatedUsage": {"usageAggregationType": "avg"}}', Thresholds()),
         ('{"aggregatedUsage": {"usageThresholds": {"cpu": 60}}}', Thresholds()),
+        (
+            '{"usageThresholds": {"cpu": 80}, "aggregatedUsage": {"usageAggregatedDuration": "5 minutes"}}',
+            Thresholds(),
+        ),
+        ('{"usageThresholds": {"cpu": 80}, "aggregatedUsage": {"usageAggregatedDuration": ""}}', Thresholds()),
+        ('{"usageThresholds": {"cpu": 80}, "aggregatedUsage": {}}', Thresholds(whole=(("cpu", 80),))),
         ('{"usageThresholds": {}}', Thresholds()),
         ('{"usageThresholds": {"cpu": "high"}}', Thresholds()),
         ('{"usageThresholds": 5}', Thresholds()),
@@ -182,6 +194,14 @@ def test_an_amount_that_cannot_be_read_is_told_with_its_object(written: Json, wo
         (
             {"containers": [{"resources": {"requests": {"cpu": 1}, "limits": {"cpu": 2}}}]},
             (ExpectedUse("cpu", 2000, 2000, 250), ExpectedUse("memory", 0, 0, LEAST)),
+        ),
+        (
+            {"containers": [{"resources": {"requests": {"cpu": 1}, "limits": {"cpu": 2}}}], "overhead": {"cpu": 1}},
+            (ExpectedUse("cpu", 3000, 3000, 250), ExpectedUse("memory", 0, 0, LEAST)),
+        ),
+        (
+            {"requests": {"cpu": 1}, "overhead": {"cpu": 1}},
+            (ExpectedUse("cpu", 2000, 0, 250), ExpectedUse("memory", 0, 0, LEAST)),
         ),
         (
             {"containers": [{"resources": {"requests": {"cpu": 2}, "limits": {"cpu": 1}}}]},

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.objects import (
     Budget,
     DomainStatus,
@@ -178,11 +179,14 @@ def test_leases_are_those_of_an_api_server() -> None:
         "renewTime": "2026-11-20T09:00:00.000000Z",
         "leaseDurationSeconds": 15,
     }
-    found = collect(thing("Lease", "koord-scheduler", spec=spec), thing("Lease", "koord-scheduler"))
+    found = collect(
+        thing("Lease", "koord-scheduler", namespace=HOME.namespace, spec=spec),
+        thing("Lease", "koord-scheduler", namespace=HOME.namespace),
+    )
     bare = Lease("koord-scheduler", "", "", seconds=0, seen="2026-11-20T09:00:01Z")
     assert found.snapshot(moment="", source="file").leases is None
     assert found.snapshot(moment="", source="cluster", lease_seen="2026-11-20T09:00:01Z").leases == (bare,)
-    whole = collect(thing("Lease", "koord-scheduler", spec=spec))
+    whole = collect(thing("Lease", "koord-scheduler", namespace=HOME.namespace, spec=spec))
     assert whole.snapshot(moment="", source="cluster", lease_seen="").leases == (
         Lease("koord-scheduler", "a_1", spec["renewTime"], spec["acquireTime"], 15),
     )

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations, CPUAllocation
-from kubectl_koord.model.pods import PodRequirements, ReservedRoom
+from kubectl_koord.model.pods import EVERY_ADDRESS, HostPort, PodRequirements, PodTerm, ReservedRoom
 from kubectl_koord.model.reservations import (
     OwnerController,
     OwnerObject,
@@ -19,6 +19,7 @@ from kubectl_koord.model.reservations import (
 )
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector, Taint, Toleration
+from tests.build import having
 from tests.cluster.objects.wire import Json, collect, pending, pod, read, running, thing
 
 SCHEDULING = "scheduling.koordinator.sh/"
@@ -56,6 +57,8 @@ def test_a_reservation_is_read_as_a_whole() -> None:
             SCHEDULING + "reservation-restricted-options": '{"resources": ["cpu", "other"]}',
         },
     }
+    term = {"topologyKey": "host", "labelSelector": {"matchLabels": {"a": "b"}}}
+    against = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     found = held(
         meta=meta,
         owners=OWNERS,
@@ -63,7 +66,9 @@ def test_a_reservation_is_read_as_a_whole() -> None:
         allocatePolicy="Restricted",
         unschedulable=True,
         taints=[{"key": "k", "value": "v", "effect": "NoSchedule"}],
-        template=template(priority=5),
+        template=template(
+            priority=5, containers=[{"ports": [{"hostPort": 80}]}], affinity={"podAntiAffinity": against}
+        ),
     )
     reservation = Reservation(
         uid="r",
@@ -88,11 +93,17 @@ def test_a_reservation_is_read_as_a_whole() -> None:
     room = ReservedRoom(
         "r",
         "n1",
-        PodRequirements((("cpu", 4000), ("memory", 1024))),
+        PodRequirements(
+            (("cpu", 4000), ("memory", 1024)),
+            ports=(HostPort(80, "TCP", EVERY_ADDRESS),),
+            pod_anti_affinity=(PodTerm("host", having(a="b")),),
+        ),
         5,
         Allocations(reservation="r"),
         ("cpu",),
         job="j",
+        namespace="ml",
+        labels=tuple(sorted({**meta["labels"], "x": "y"}.items())),
     )
     assert (found.reservations, found.reserved) == ((reservation,), (room,))
 
@@ -117,14 +128,21 @@ def test_the_cpus_and_zones_of_a_reservation_are_those_of_its_own_annotation() -
                     "allocatePolicy": "Restricted",
                     "meta": {"annotations": {SCHEDULING + "reservation-restricted-options": text}},
                 },
-                {"resources": ("cpu", "memory", "pods")},
+                {"resources": ("cpu", "memory", "pods"), "owners": (ReservationOwner(),) if readable else ()},
             )
-            for text in ("{", "[]", "{}", '{"resources": 5}', '{"resources": ["other"]}')
+            for text, readable in (
+                ("{", False),
+                ("[]", False),
+                ('{"resources": 5}', False),
+                ('{"resources": [5]}', False),
+                ("{}", True),
+                ('{"resources": ["other"]}', True),
+            )
         ),
     ],
 )
 def test_what_a_reservation_leaves_out_has_its_default(fields: Json, expected: Json) -> None:
-    (found,) = held(**fields).reservations
+    (found,) = held(**{"owners": [{}], **fields}).reservations
     assert {name: getattr(found, name) for name in expected} == expected
 
 
@@ -221,7 +239,7 @@ def test_a_reservation_that_waits_for_a_place_is_a_pod() -> None:
     assert (waiting.key, waiting.priority, waiting.scheduler, waiting.created) == (
         "ml/r",
         HIGHEST,
-        "koord-scheduler",
+        "default-scheduler",
         "2026-11-20T09:00:00Z",
     )
     assert (waiting.labels, waiting.requirements.requests) == ((("x", "y"), ("z", "1")), (("cpu", 3000),))
@@ -292,7 +310,7 @@ def test_what_a_pod_says_about_reservations_is_read() -> None:
         wanted, ignores=True, exact=("cpu",)
     )
     assert pending(labels=labels).requirements.reservation == ReservationUse(ignores=True)
-    assert pending(annotations={exact: "{"}).requirements.reservation == ReservationUse()
+    assert pending(annotations={exact: "{"}).requirements.reservation == ReservationUse(unreadable=exact)
     assert pending(annotations={"a": "b"}).requirements.reservation is None
     assert running(annotations=annotations, labels=labels).requirements.reservation is None
 
@@ -300,15 +318,20 @@ def test_what_a_pod_says_about_reservations_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("{}", ReservationAffinity()),
-        ("{", ReservationAffinity(terms=())),
-        ('{"name": 5}', ReservationAffinity(terms=())),
-        ('{"requiredDuringSchedulingIgnoredDuringExecution": {}}', ReservationAffinity(terms=())),
+        ("{}", ReservationUse(ReservationAffinity())),
+        ("{", ReservationUse(unreadable=SCHEDULING + "reservation-affinity")),
+        ('{"name": 5}', ReservationUse(unreadable=SCHEDULING + "reservation-affinity")),
+        (
+            '{"requiredDuringSchedulingIgnoredDuringExecution": {}}',
+            ReservationUse(ReservationAffinity(terms=())),
+        ),
     ],
 )
-def test_an_affinity_that_cannot_be_read_is_met_by_none(text: str, wanted: ReservationAffinity) -> None:
+def test_an_affinity_that_requires_nothing_is_met_by_none_and_one_may_not_be_read(
+    text: str, wanted: ReservationUse
+) -> None:
     found = pending(annotations={SCHEDULING + "reservation-affinity": text}).requirements.reservation
-    assert found == ReservationUse(wanted)
+    assert found == wanted
 
 
 def operating(owners: str = '[{"labelSelector": {"matchLabels": {"a": "b"}}}]', **status: object) -> Json:

@@ -12,6 +12,7 @@ from kubectl_koord.model.resource_claims import (
     DynamicResources,
     PodClaim,
     ResourceClaim,
+    SameAttribute,
 )
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
@@ -91,24 +92,49 @@ def test_what_a_claim_asks_for_is_told_in_the_request_or_one_level_below(asked: 
     [
         ({"exactly": {"deviceClassName": "gpu"}}, DeviceRequest("r", (("r", "gpu"),))),
         ({"exactly": {"allocationMode": "All"}}, DeviceRequest("r", (("r", ""),), every=True)),
-        ({"exactly": {"adminAccess": True}}, DeviceRequest("r", (("r", ""),), open=("admin-access",))),
+        ({"exactly": {"adminAccess": True}}, DeviceRequest("r", (("r", ""),), admin=True)),
         ({"exactly": {"capacity": {"requests": {"m": "1Gi"}}}}, DeviceRequest("r", (("r", ""),), open=("capacity",))),
         (
             {
                 "firstAvailable": [
                     {"name": "big", "deviceClassName": "gpu"},
-                    {"name": "small", "deviceClassName": "mig"},
+                    {"name": "small", "deviceClassName": "mig", "count": 2},
                 ]
             },
-            DeviceRequest("r", (("r/big", "gpu"), ("r/small", "mig")), open=("prioritized-list",)),
+            DeviceRequest(
+                "r",
+                (("r/big", "gpu"), ("r/small", "mig")),
+                alternatives=(
+                    DeviceRequest("r/big", (("r/big", "gpu"),)),
+                    DeviceRequest("r/small", (("r/small", "mig"),), count=2),
+                ),
+            ),
         ),
     ],
 )
-def test_what_a_request_uses_that_is_not_evaluated_is_told(request_: Json, expected: DeviceRequest) -> None:
-    spec = {"devices": {"requests": [{"name": "r", **request_}], "constraints": [{"matchAttribute": "x"}]}}
+def test_what_a_request_asks_for_is_read(request_: Json, expected: DeviceRequest) -> None:
+    snapshot = read(
+        claiming({"name": "own", "resourceClaimName": "c"}),
+        claim(spec={"devices": {"requests": [{"name": "r", **request_}]}}),
+    )
+    assert claims_of(snapshot)[0].found == ResourceClaim("default/c", (expected,))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "fields"),
+    [
+        ({"matchAttribute": "x.org/numa"}, {"constraints": (SameAttribute(("x.org", "numa")),)}),
+        (
+            {"matchAttribute": "x.org/numa", "requests": ["a", "b"]},
+            {"constraints": (SameAttribute(("x.org", "numa"), ("a", "b")),)},
+        ),
+        ({"distinctAttribute": "x.org/numa"}, {"open": ("constraints",)}),
+    ],
+)
+def test_constraints_between_devices_are_read(constraint: Json, fields: Json) -> None:
+    spec = {"devices": {"constraints": [constraint]}}
     snapshot = read(claiming({"name": "own", "resourceClaimName": "c"}), claim(spec=spec))
-    found = claims_of(snapshot)[0].found
-    assert found == ResourceClaim("default/c", (expected,), open=("constraints",))
+    assert claims_of(snapshot)[0].found == ResourceClaim("default/c", **fields)
 
 
 def test_an_allocated_claim_holds_its_devices_where_they_are() -> None:
@@ -168,10 +194,12 @@ def test_where_devices_can_be_used_is_told_for_the_slice_or_for_each() -> None:
     snapshot = read(
         slice_of("a", {"name": "d"}, nodeSelector=ON_N1),
         slice_of("b", {"name": "e", "nodeName": "n2"}, perDeviceNodeSelection=True, pool={"name": "q"}),
+        slice_of("c", {"name": "f"}, pool={"name": "r"}),
     )
-    assert [device.place for device in snapshot.dynamic_resources.devices] == [
-        DevicePlace(terms=N1),
-        DevicePlace("n2"),
+    assert [(device.place, device.open) for device in snapshot.dynamic_resources.devices] == [
+        (DevicePlace(terms=N1), ()),
+        (DevicePlace("n2"), ("node-selection",)),
+        (DevicePlace(terms=()), ()),
     ]
 
 

@@ -65,7 +65,7 @@ def test_the_overhead_comes_on_top() -> None:
     [
         ({"koordinator.sh/batch-cpu": 1000}, (("kubernetes.io/batch-cpu", 1000),)),
         ({"kubernetes.io/gpu-core": 100}, (("koordinator.sh/gpu-core", 100),)),
-        ({"kubernetes.io/gpu": 1, "koordinator.sh/gpu": 2}, (("koordinator.sh/gpu", 2),)),
+        ({"kubernetes.io/gpu": 1, "koordinator.sh/gpu": 2}, (("koordinator.sh/gpu", 2), ("kubernetes.io/gpu", 1))),
     ],
 )
 def test_resources_have_the_names_that_the_scheduler_gives_them(requests: Json, taken: Resources) -> None:

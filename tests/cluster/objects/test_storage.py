@@ -5,6 +5,7 @@ import pytest
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.storage import Claim, Storage, StorageCapacity, StorageClass, Volume, VolumeRequest
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector
+from tests.cluster.objects.test_load import a_node
 from tests.cluster.objects.wire import Json, collect, pod, read, thing
 
 
@@ -14,7 +15,10 @@ def claim(name: str, volume: str | None, *modes: str) -> Json:
 
 def test_claims_with_what_their_volumes_say() -> None:
     terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]
-    spec = {"csi": {"driver": "ebs"}, "nodeAffinity": {"required": {"nodeSelectorTerms": terms}}}
+    spec = {
+        "csi": {"driver": "ebs", "volumeHandle": "vol-1"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
     found = read(
         claim("a", "pv-a", "ReadWriteOncePod"),
         claim("b", "pv-b"),
@@ -30,13 +34,14 @@ def test_claims_with_what_their_volumes_say() -> None:
             terms=(NodeTerm((Requirement("zone", "In", ("a",)),)),),
             labels=(("zone", "a"),),
             driver="ebs",
+            handle="vol-1",
             single_pod=True,
             known=True,
             request=VolumeRequest(modes=("ReadWriteOncePod",)),
         ),
         "default/b": Claim("default/b", "pv-b"),
         "default/c": Claim("default/c"),
-        "default/d": Claim("default/d", "pv-d", known=True),
+        "default/d": Claim("default/d", "pv-d", handle="pv-d", known=True),
     }
 
 
@@ -87,7 +92,7 @@ def test_an_unbound_claim_says_what_it_asks_for() -> None:
     )
 
 
-@pytest.mark.parametrize(("spec", "name"), [({}, "old"), ({"storageClassName": ""}, "")])
+@pytest.mark.parametrize(("spec", "name"), [({}, "old"), ({"storageClassName": "new"}, "old")])
 def test_the_class_of_a_claim_may_stand_in_an_annotation(spec: Json, name: str) -> None:
     annotations = {"volume.beta.kubernetes.io/storage-class": "old"}
     claims = read(thing("PersistentVolumeClaim", "a", spec=spec, annotations=annotations)).claims
@@ -152,3 +157,52 @@ def test_a_pod_keeps_the_names_of_its_ephemeral_volumes() -> None:
     written["metadata"]["uid"] = "u1"
     (found,) = read(written).pending
     assert (found.requirements.ephemeral, found.uid) == (("scratch",), "u1")
+
+
+@pytest.mark.parametrize(
+    ("annotations", "status", "binding"),
+    [
+        ({}, {"phase": "Bound"}, "complete"),
+        ({}, {}, "complete"),
+        ({"pv.kubernetes.io/bind-completed": "yes"}, {"phase": "Pending"}, "complete"),
+        ({}, {"phase": "Pending"}, "begun"),
+        ({}, {"phase": "Lost"}, "lost"),
+    ],
+)
+def test_a_claim_may_name_a_volume_and_not_be_bound_to_it(annotations: Json, status: Json, binding: str) -> None:
+    written = thing("PersistentVolumeClaim", "a", spec={"volumeName": "pv"}, annotations=annotations, status=status)
+    assert read(written).claims["default/a"].binding == binding
+
+
+def test_a_volume_of_a_source_that_a_driver_took_over_is_the_driver_s() -> None:
+    volume = thing("PersistentVolume", "pv", spec={"awsElasticBlockStore": {"volumeID": "vol-1"}})
+    found = read(claim("a", "pv"), volume).claims["default/a"]
+    assert (found.driver, found.handle) == ("ebs.csi.aws.com", "pv")
+
+
+def test_the_class_of_a_free_volume_may_stand_in_an_annotation() -> None:
+    annotations = {"volume.beta.kubernetes.io/storage-class": "old"}
+    volume = thing("PersistentVolume", "pv", annotations=annotations, status={"phase": "Available"})
+    assert [one.class_name for one in read(volume).storage.volumes] == ["old"]
+
+
+def test_attached_volumes_are_those_of_csi_drivers_by_driver_and_handle() -> None:
+    def attached(name: str, volume: str | None, attacher: str = "csi", node: str = "n1") -> Json:
+        source = {"persistentVolumeName": volume}
+        return thing("VolumeAttachment", name, spec={"attacher": attacher, "nodeName": node, "source": source})
+
+    found = read(
+        a_node(),
+        thing("CSINode", "n1", spec={"drivers": [{"name": "csi", "allocatable": {"count": 5}}]}),
+        thing("PersistentVolume", "pv-1", spec={"csi": {"driver": "csi", "volumeHandle": "h-1"}}),
+        thing("PersistentVolume", "pv-2", spec={"csi": {"driver": "csi"}}),
+        thing("PersistentVolume", "old", spec={"local": {}}),
+        attached("a", "pv-1"),
+        attached("b", "pv-2"),
+        attached("c", "old"),
+        attached("d", "gone"),
+        attached("e", None),
+        attached("f", "pv-1", attacher=""),
+        attached("g", "pv-1", node="n2"),
+    )
+    assert found.nodes["n1"].attached == (("csi", "h-1"), ("csi", "pv-2"))

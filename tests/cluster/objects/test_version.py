@@ -3,12 +3,12 @@
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import structs
 
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.model.load import AggregatedThresholds, LoadSettings, Thresholds
+from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 from tests.cluster.objects.wire import collect, thing
 
@@ -83,9 +83,7 @@ def test_the_best_evidence_for_the_version_wins(
 
 
 def configured(text: str | None) -> SchedulerConfig:
-    data = None if text is None else {"koord-scheduler-config": text}
-    written = msgspec.convert({"metadata": {"name": "koord-scheduler-config"}, "data": data}, scheduler.ConfigMap)
-    return scheduler.config("1.8", "asked", written)
+    return scheduler.config("1.8", "asked", scheduler.parsed(text) if text else None)
 
 
 ASSUMED = SchedulerConfig("1.8", "asked", unshareable_gpus=(("huawei", "Ascend-310P3-300I-DUO"),))
@@ -216,8 +214,9 @@ def test_odd_plugin_settings_count_as_none(plugins: str) -> None:
 def test_only_the_schedulers_own_config_map_counts() -> None:
     data = {"koord-scheduler-config": FULL}
     other, own = (thing("ConfigMap", name, data=data) for name in ("other", "koord-scheduler-config"))
-    found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (other, own)]
-    assert found == [True, False]
+    foreign = thing("ConfigMap", "other", data={"config.yaml": f"kind: KubeSchedulerConfiguration\n{FULL}"})
+    found = [collect(one).snapshot(moment="", source="file").config.assumed for one in (foreign, other, own)]
+    assert found == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -228,10 +227,10 @@ def test_only_the_schedulers_own_config_map_counts() -> None:
         ("leaderElection: {}", True),
         ("leaderElection: {leaderElect: true, resourceName: koord-scheduler}", True),
         ("leaderElection: {leaderElect: false}", False),
-        ("leaderElection: {resourceName: mine}", False),
+        ("leaderElection: {resourceName: mine}", True),
     ],
 )
-def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
+def test_a_lease_leads_unless_configured_otherwise(election: str, elects: bool) -> None:  # noqa: FBT001
     for profiles in ("", "profiles: [{schedulerName: koord-scheduler}]"):
         assert configured(f"{election}\n{profiles}").elects_leader is elects
 
@@ -249,6 +248,33 @@ def test_a_lease_of_the_usual_name_leads_unless_configured_otherwise(election: s
 def test_the_schedulers_flags_may_switch_the_election_off(name: str, container: dict[str, Any], elects: bool) -> None:  # noqa: FBT001
     written = thing("Deployment", name, spec={"template": {"spec": {"containers": [container]}}})
     assert collect(written).snapshot(moment="", source="file").config.elects_leader is elects
+
+
+@pytest.mark.parametrize(
+    ("plugins", "flag", "expected"),
+    [
+        ("{}", "", ClaimSettings()),
+        ("{postFilter: {disabled: [{name: '*'}]}}", "", ClaimSettings()),
+        ("{postFilter: {disabled: [{name: DynamicResources}]}}", "", ClaimSettings()),
+        ("{score: {}}", "", ClaimSettings(releases=True)),
+        (
+            "{postFilter: {disabled: [{name: '*'}], enabled: [{name: DynamicResources}]}}",
+            "DRADeviceTaints=true,Other=true",
+            ClaimSettings(frozenset({"DRADeviceTaints"}), releases=True),
+        ),
+        (
+            "{}",
+            "AllAlpha=true,DRAConsumableCapacity=false",
+            ClaimSettings(frozenset(GATES.values()) - {"DRAConsumableCapacity"}),
+        ),
+    ],
+)
+def test_how_resource_claims_are_treated_is_told(plugins: str, flag: str, expected: ClaimSettings) -> None:
+    container = {"image": "koord-scheduler", "args": [f"--feature-gates={flag}"] if flag else []}
+    deployment = thing("Deployment", "koord-scheduler", spec={"template": {"spec": {"containers": [container]}}})
+    text = f"profiles:\n- schedulerName: koord-scheduler\n  plugins: {plugins}\n"
+    written = thing("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": text})
+    assert collect(deployment, written).snapshot(moment="", source="file").config.claims == expected
 
 
 NOT_LATER = ("filter", "reserve")

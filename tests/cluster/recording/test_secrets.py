@@ -12,10 +12,14 @@ import msgspec
 import pytest
 
 import kubectl_koord
+from kubectl_koord.changes import families
 from kubectl_koord.cluster import files, kinds
+from kubectl_koord.cluster.objects.koordinator import scheduler as scheduler_object
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording import document, keys
 from kubectl_koord.cluster.recording.recorder import Recorder
+from kubectl_koord.cluster.recording.vocabulary import is_standard
+from kubectl_koord.diagnosis.doctor import labels
 from tests.cli.fuzzing import whole
 from tests.cli.world import GATHER, lease, node, pod, pod_group, scheduler, topology
 
@@ -90,7 +94,21 @@ def planted() -> list[Object]:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": SECRET}}
     group = pod_group("job", 1, token=SECRET, **GATHER)
     map_ = {"kind": "ConfigMap", "metadata": {"name": "other"}, "data": {"a": SECRET}}
+    hook = {"name": "a", "clientConfig": {"caBundle": SECRET, "url": SECRET}, "namespaceSelector": {"x": SECRET}}
+    webhooks = [
+        {
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": name, "labels": {"a": SECRET}},
+            "webhooks": [hook],
+        }
+        for name in ("koordinator-validating-webhook-configuration", SECRET)
+    ]
+    limits = {"kind": "LimitRange", "metadata": {"name": "l", "namespace": "x", "annotations": {"a": SECRET}}}
+    priority = {"kind": "PriorityClass", "metadata": {"name": "p"}, "value": 1, "description": SECRET}
     return [
+        *webhooks,
+        limits,
+        priority,
         secret_pod,
         waiting,
         first,
@@ -115,6 +133,23 @@ def test_no_secret_of_the_cluster_is_in_its_snapshot(*, anonymize: bool) -> None
     assert "hunter" not in text
     assert '"kind":"Secret"' not in text
     assert text.count('"kind":"Pod"') == 2
+
+
+def test_a_configuration_that_cannot_be_read_stays_one_and_is_not_held() -> None:
+    _, settings = scheduler()
+    settings["data"] = {"koord-scheduler-config": f"[{SECRET}"}
+    for anonymize in (False, True):
+        _, found = json.loads(written(settings, anonymize=anonymize))["items"]
+        assert scheduler_object.parsed(found["data"]["koord-scheduler-config"]) is None
+        assert SECRET not in json.dumps(found)
+
+
+def test_the_labels_by_which_a_topology_is_proposed_or_found_renamed_are_kept() -> None:
+    proposed = {key for one in families.families(()) for level in (*one.levels, *one.accelerators) for key in level}
+    found = {key for one in labels.FAMILIES for key in (*one.keys, *([f"{one.prefix}3"] if one.prefix else []))}
+    for key in (*proposed, *found, "nvidia.com/gpu.clique", "fabric.topograph.run/tier-7"):
+        assert keys.of_place(key), key
+        assert is_standard(key) or key.startswith("volcano.sh/"), key
 
 
 def test_labels_are_kept_that_are_read_or_referred_to_or_wished_for() -> None:

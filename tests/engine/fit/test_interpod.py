@@ -1,5 +1,7 @@
 """Required inter-pod affinity and anti-affinity, with the state that was prepared for one pod."""
 
+from msgspec import structs
+
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.reasons.nodes import (
     AntiAffinityViolated,
@@ -9,7 +11,7 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
-from kubectl_koord.model.pods import PendingPod, PodTerm
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm
 from kubectl_koord.model.values.selectors import Selector
 from tests.build import Drawing, cluster, having, pending
 
@@ -110,11 +112,31 @@ def test_where_nobody_has_terms_members_change_nothing_but_room() -> None:
     assert prepare(pending("p"), of(DRAWN), rules("1.8")).counts_only_room
 
 
-def test_reserved_room_is_met_by_nothing_but_terms_that_cover_every_pod() -> None:
+def test_reserved_room_counts_like_a_pod_with_the_labels_of_its_template() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]").with_reserved("r", on="n1", labels=APP)
+    everyone = PodTerm("network/block", Selector(()), every_namespace=True)
+    for term in (everyone, SAME_BLOCK):
+        assert refused(drawing, pending("p", pod_anti_affinity=(term,))) == {"n1": AntiAffinityViolated()}
+        assert refused(drawing, pending("p", pod_affinity=(term,))) == {"n2": PodAffinityUnmet()}
+    elsewhere = drawing.but(reserved=(structs.replace(drawing.reserved[0], namespace="far"),))
+    assert refused(elsewhere, pending("p", pod_anti_affinity=(SAME_BLOCK,))) == {}
+    repelling = PodRequirements(pod_anti_affinity=(everyone,))
+    against = cluster("s0: b0[n1] b1[n2]").with_reserved("r", "n1", requirements=repelling)
+    assert refused(against, pending("p")) == {"n1": ExistingAntiAffinityViolated()}
+
+
+def test_the_reservation_that_matches_a_pod_is_not_in_its_way() -> None:
+    drawing = cluster("s0: b0[n1] b1[n2]").with_reservation("r", "n1", 1)
+    labelled = drawing.but(reserved=(structs.replace(drawing.reserved[0], labels=APP),))
+    for app, refusing in (("job", {}), ("x", {"n1": AntiAffinityViolated()})):
+        pod = pending("p", pod_anti_affinity=(SAME_BLOCK,), labels=(("app", app),))
+        assert refused(labelled, pod) == refusing
+
+
+def test_terms_that_cover_every_pod_cover_reserved_room() -> None:
     drawing = cluster("s0: b0[n1] b1[n2]").with_reserved("r", on="n1")
     everyone = PodTerm("network/block", Selector(()), every_namespace=True)
-    assert refused(drawing, pending("p", pod_anti_affinity=(everyone,))) == {"n1": AntiAffinityViolated()}
-    terms = (SAME_BLOCK, PodTerm("network/block", Selector(())), PodTerm("network/block", None, every_namespace=True))
+    terms = (SAME_BLOCK, PodTerm("network/block", None, every_namespace=True))
     assert refused(drawing, pending("p", pod_anti_affinity=terms)) == {}
     repelling = drawing.with_running("w1", on="n2", labels=APP, pod_anti_affinity=(everyone,))
     assert refused(repelling, pending("p")) == {"n2": ExistingAntiAffinityViolated()}

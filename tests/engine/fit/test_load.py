@@ -58,6 +58,17 @@ def refusal(drawing: Drawing, pod: PendingPod | None = None) -> Reason | None:
     return rejection(asked, view.state("n1"), prepare(asked, view, rules("1.8")))
 
 
+@pytest.mark.parametrize("version", ["1.7", "1.8"])
+def test_a_half_percent_is_rounded_as_floating_point_numbers_are(version: str) -> None:
+    # 57.5 % is a little less as 0.575 * 100, 65.5 % is not
+    for threshold, used in ((57, 3600), (65, 4240)):
+        drawing = measured(used, thresholds=Thresholds(whole=(("cpu", threshold),))).version(version)
+        asked = pending("p", expected=use(1000))
+        found = offer_slots(of(drawing), ["n1"], (asked,), prepare(asked, of(drawing), rules(version)))
+        refused = Overloaded("cpu", 66, 65) if threshold == 65 else None
+        assert (refusal(drawing), found.counts) == (refused, {} if refused else {"n1": 1})
+
+
 @pytest.mark.parametrize(
     ("drawing", "reason"),
     [

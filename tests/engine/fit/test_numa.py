@@ -280,6 +280,20 @@ def test_wide_pods_take_sockets_as_a_whole_before_parts_of_them() -> None:
     assert partly.cpus == (1, 2, 3, 4, 5, 6, 7)
 
 
+def test_a_pod_without_cpus_goes_where_the_node_could_bind_most() -> None:
+    node = structs.replace(SINGLE, bind_policy="FullPCPUs")
+    found = seated(asks(0, requests=(("memory", GIB),)), node, holding("h", 0, 2, 4, 6))
+    assert found == CPUAllocation((), ((1, (("memory", GIB),)),))
+
+
+def test_an_odd_number_of_cpus_of_several_sockets_takes_one_more() -> None:
+    # The second socket gives a core, and so does the third, though one CPU is left to take.
+    wide = NodeNUMA(cpus=topology(sockets=3, cores=2))
+    assert seated(asks(7, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 8, 9))
+    assert seated(asks(8, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5, 6, 7))
+    assert seated(asks(6, BINDS), wide) == CPUAllocation((0, 1, 2, 3, 4, 5))
+
+
 def test_best_effort_is_looked_at_before_a_node_is_chosen_only_in_17() -> None:
     short = (holding("h", zone=0, cpu=7), holding("i", zone=1, cpu=7))
     reason = InsufficientInZones((("cpu", 4000, 2000),))
@@ -307,6 +321,33 @@ def test_amounts_that_leave_half_cores_cannot_be_bound_as_whole_ones() -> None:
 
 SPANS = holding("s", 7, 8)
 ALONE = holding("a", 0)
+
+
+FOUR = NodeNUMA(cpus=topology(sockets=4), zones=zones(8, 8, 8, 8), policy="Restricted")
+
+
+@pytest.mark.parametrize(
+    ("free", "taken"),
+    [
+        ((1, 2, 4, 8), {2: 4000, 3: 6000}),
+        ((2, 1, 4, 8), {0: 2000, 2: 3333, 3: 4667}),
+        ((2, 1, 8, 4), {2: 6000, 3: 4000}),
+    ],
+)
+def test_zones_give_in_the_order_of_the_zones_whose_numbers_are_their_places(
+    free: tuple[int, ...], taken: Mapping[int, int]
+) -> None:
+    # Whether zone 3 gives before zone 2 depends on what is left of zones 0 and 1.
+    there = [holding(f"h{zone}", zone=zone, cpu=8 - left) for zone, left in enumerate(free)]
+    found = seated(asks(10), FOUR, *there)
+    zones_of = found.zones if isinstance(found, CPUAllocation) else ()
+    assert {zone: dict(amounts)["cpu"] for zone, amounts in zones_of} == taken
+
+
+def test_cores_of_different_zones_may_have_the_same_number() -> None:
+    cpus = tuple(CPU(number, number % 4 // 2, number // 4, 0) for number in range(8))
+    assert CPUTopology(cpus).per_core == 2
+    assert refused(asks(2, WHOLE), NodeNUMA(cpus=CPUTopology(cpus))) == NotEnoughCPUs(2, 0, "FullPCPUs")
 
 
 @pytest.mark.parametrize(

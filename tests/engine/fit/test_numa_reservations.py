@@ -46,8 +46,8 @@ def booked(*cpus: int, zone: int | None = None, amount: int = 0, of_name: str = 
 def reserving(
     drawing: Drawing, *cpus: int, name: str = "r", zone: int | None = None, amount: int = 0, **fields: object
 ) -> Drawing:
-    """Let a reservation of memory, so that nothing else is short, hold CPUs and an amount of a zone."""
-    size = {"size": (("memory", 1),), "resources": ("memory",)}
+    """Let a reservation of so much that nothing else is short hold CPUs and an amount of a zone."""
+    size = {"size": (("cpu", 20000),), "resources": ("cpu",)}
     drawn = drawing.with_reservation(name, "n1", 0, **(size | fields))  # type: ignore[arg-type]
     room = replace(drawn.reserved[-1], allocations=booked(*cpus, zone=zone, amount=amount, of_name=name))
     return drawn.but(reserved=(*drawn.reserved[:-1], room))
@@ -177,15 +177,27 @@ def test_a_reservation_without_the_zone_is_not_taken_in_main(version: str, taken
         assert found == InsufficientInZones((("cpu", 4000, 0),))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_the_second_member_finds_what_the_first_leaves_but_in_1_7_where_the_reservation_is_spent(version: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "use"), [("1.7", MUST), ("1.8", None), ("1.8", MUST), ("main", None), ("main", MUST)]
+)
+def test_the_second_member_finds_what_the_first_leaves_where_it_must_use_the_reservation_but_in_1_7(
+    version: str, use: ReservationUse | None
+) -> None:
     full = reserving(HALF, 4, 5, 6, 7, once=True).version(version)
-    pods = tuple(replace(mine(2), name=f"job-{number}", gang="default/job") for number in range(2))
+    pods = tuple(replace(mine(2, use=use), name=f"job-{number}", gang="default/job") for number in range(2))
     found = attempt_of(full.with_group("job", 2).with_pods(*pods))
-    assert (found.placement is not None) == (version != "1.7")
+    assert (found.placement is not None) == (version != "1.7" and use is MUST)
 
 
 def test_where_no_zones_are_known_no_reservation_helps() -> None:
     drawing = reserving(node(NodeNUMA(cpus=EIGHT, policy="BestEffort")), 4, 5).version("main")
     view, pod = of(drawing), mine(2)
     assert placed(pod, view.state("n1"), prepare(pod, view, rules("main"))) == NoZones()
+
+
+def test_members_find_cpus_on_nodes_that_were_asked_before() -> None:
+    drawing = cluster("s0: b0[n1:64 n2:64]").change("n1", "n2", numa=replace(NODE, policy="BestEffort"))
+    pods = tuple(replace(asking(8, PREFERS), name=f"job-{number}", gang="default/job") for number in range(2))
+    found = attempt_of(drawing.with_group("job", 2).with_pods(*pods))
+    assert found.prepared.may_fail_to_reserve
+    assert sorted((found.placement or {}).values()) == ["n1", "n2"]

@@ -14,7 +14,9 @@ from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.resource_claims import (
+    GATES,
     ClaimableDevice,
+    ClaimSettings,
     DeviceId,
     DevicePlace,
     DeviceRequest,
@@ -23,6 +25,7 @@ from kubectl_koord.model.resource_claims import (
     DynamicResources,
     PodClaim,
     ResourceClaim,
+    SameAttribute,
 )
 from kubectl_koord.model.unevaluated import ClaimFeature
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
@@ -89,7 +92,52 @@ TAKEN = with_devices(TWO, device("n1"), taken=frozenset({(DRIVER, "n1", "d0")}))
 MIXED = with_devices(TWO, device("n1", "d0", "big"), device("n1", "d1", "small"), device("n2", "d0", "small"))
 ONE_BIG = structs.replace(ANY, selectors=(BIG,))
 EVERY = structs.replace(ANY, every=True)
+ADMIN = structs.replace(ANY, admin=True)
+NONE = NotEnoughDevices("default/c", "r", 0, 0, every=True)
+SHARING = TWO.configured(claims=ClaimSettings(frozenset(GATES.values())))
+
+
+def either(*alternatives: DeviceRequest) -> DeviceRequest:
+    return DeviceRequest("r", (("r", "gpu"),), alternatives=alternatives)
+
+
 PAIR = structs.replace(ANY, count=2)
+
+
+SAME = SameAttribute((DRIVER, "model"))
+
+
+@pytest.mark.parametrize(
+    ("constraint", "requests", "expected"),
+    [
+        (SAME, (ANY, ANY), {"n1": lacking(free=1), "n2": None}),
+        (SAME, (PAIR,), {"n1": lacking(2, 1), "n2": None}),
+        (SAME, (EVERY,), {"n1": lacking(2, 1, every=True), "n2": lacking(3, 1, every=True)}),
+        (SameAttribute((DRIVER, "other")), (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (SameAttribute((DRIVER, "model"), ("x",)), (PAIR,), {"n1": None, "n2": None}),
+        (SameAttribute((DRIVER, "model"), ("r",)), (structs.replace(PAIR, name="r/a"),), {"n1": None, "n2": None}),
+    ],
+)
+def test_devices_of_a_claim_may_have_to_share_an_attribute(
+    constraint: SameAttribute, requests: tuple[DeviceRequest, ...], expected: dict[str, Reason | None]
+) -> None:
+    models = (("n1", "big"), ("n1", "small"), ("n2", "big"), ("n2", "small"), ("n2", "small"))
+    drawing = with_devices(TWO, *(device(node, f"d{number}", of) for number, (node, of) in enumerate(models)))
+    if requests[0].name == "r/a":
+        expected = {"n1": lacking(2, 1, request="r/a"), "n2": None}
+    assert refusals(drawing, claim("c", *requests, constraints=(constraint,))) == expected
+
+
+def test_of_alternatives_the_first_that_can_be_served_is_taken() -> None:
+    assert given(MIXED, claim("c", either(ONE_BIG, PAIR))) == {"default/c": ((DRIVER, "n1", "d0"),)}
+    three = structs.replace(ANY, count=3)
+    assert given(MIXED, claim("c", either(three, PAIR))) == {"default/c": ((DRIVER, "n1", "d0"), (DRIVER, "n1", "d1"))}
+
+
+def test_administrative_access_takes_no_device() -> None:
+    drawing = with_devices(TWO, device("n1"))
+    assert given(drawing, claim("c", ADMIN)) == {"default/c": ()}
+    assert given(drawing, claim("c", ADMIN), claim("d")) == {"default/c": (), "default/d": ((DRIVER, "n1", "d0"),)}
 
 
 @pytest.mark.parametrize(
@@ -107,8 +155,18 @@ PAIR = structs.replace(ANY, count=2)
         (with_devices(TWO, device("n1", place=DevicePlace())), (ANY,), {"n1": None, "n2": None}),
         (with_devices(TWO, device("n1", place=DevicePlace(terms=ON_N2))), (ANY,), {"n1": lacking(), "n2": None}),
         (with_devices(TWO, device("n1", id=("other", "n1", "d0"))), (ANY,), {"n1": lacking(), "n2": lacking()}),
-        (with_devices(TWO, device("n1", open=("shared-device",))), (PAIR,), {"n1": None, "n2": lacking(2)}),
-        (with_devices(TWO), (structs.replace(ANY, open=("admin-access",)),), {"n1": None, "n2": None}),
+        (with_devices(SHARING, device("n1", open=("shared-device",))), (PAIR,), {"n1": None, "n2": lacking(2)}),
+        (with_devices(TWO, device("n1", open=("shared-device",))), (PAIR,), {"n1": lacking(2, 1), "n2": lacking(2)}),
+        (with_devices(TWO, device("n1", open=("counters",))), (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (with_devices(TWO, device("n1", open=("counters",))), (EVERY,), {"n1": lacking(1, 0, every=True), "n2": NONE}),
+        (with_devices(TWO, device("n1", open=("binding-conditions",))), (EVERY,), {"n1": NONE, "n2": NONE}),
+        (with_devices(TWO, device("n1", open=("node-selection",))), (ANY,), {"n1": lacking(), "n2": lacking()}),
+        (with_devices(TWO, device("n1", open=("taints",))), (ANY,), {"n1": None, "n2": lacking()}),
+        (TAKEN, (ADMIN,), {"n1": None, "n2": lacking()}),
+        (TAKEN, (structs.replace(ADMIN, count=2),), {"n1": lacking(2, 1), "n2": lacking(2)}),
+        (MIXED, (either(ONE_BIG, ANY),), {"n1": None, "n2": None}),
+        (MIXED, (either(ONE_BIG, PAIR),), {"n1": None, "n2": lacking()}),
+        (MIXED, (either(EVERY, ANY), ANY), {"n1": None, "n2": lacking(free=1)}),
         (with_devices(TWO, device("n1")), (structs.replace(ANY, selectors=(ODD,)),), {"n1": None, "n2": lacking()}),
         (with_devices(TWO).with_gap("ResourceSlice"), (ANY,), {"n1": None, "n2": None}),
         (with_devices(TWO, classes={}).with_gap("DeviceClass"), (ANY,), {"n1": None, "n2": None}),
@@ -261,12 +319,24 @@ def used(feature: ClaimFeature) -> DeviceRequest:
 OPEN = with_devices(TWO, device("n1"), device("n2"))
 
 
+def knowing(drawing: Drawing) -> Drawing:
+    """Let the scheduler know all features of resource claims, and release idle ones."""
+    return drawing.configured(claims=ClaimSettings(frozenset(GATES.values()), releases=True))
+
+
 @pytest.mark.parametrize(
     ("drawing", "claim_", "names"),
     [
         (OPEN, claim(), ""),
-        (OPEN, claim("c", used("capacity")), "resource claim default/c (capacity requests)"),
+        (OPEN, claim("c", used("capacity")), ""),
+        (knowing(OPEN), claim("c", used("capacity")), "resource claim default/c (capacity requests)"),
         (OPEN, claim(open=("constraints",)), "resource claim default/c (constraints between devices)"),
+        (OPEN, claim("c", *[either(*[ANY] * 8)] * 4), "resource claim default/c (requests with alternatives)"),
+        (
+            with_devices(TWO, device("n1", model="a")),
+            claim(constraints=(SAME,) * 3),
+            "resource claim default/c (constraints between devices)",
+        ),
         (
             OPEN,
             claim("c", structs.replace(ANY, selectors=(ODD,))),
@@ -278,12 +348,13 @@ OPEN = with_devices(TWO, device("n1"), device("n2"))
             "resource claim default/c (devices that lack an attribute which it selects by)",
         ),
         (
-            with_devices(TWO, device("n1", open=("taints",))),
+            knowing(with_devices(TWO, device("n1", open=("taints",)))),
             claim(),
             "resource claim default/c (device taints)",
         ),
+        (with_devices(TWO, device("n1", open=("taints",))), claim(), ""),
         (
-            with_devices(TWO, device("n1"), device("n2", id=("other", "n2", "d0"), open=("taints",))),
+            knowing(with_devices(TWO, device("n1"), device("n2", id=("other", "n2", "d0"), open=("taints",)))),
             claim(),
             "",
         ),
@@ -293,14 +364,10 @@ OPEN = with_devices(TWO, device("n1"), device("n2"))
             "device pool x of driver gpu.example.com (not all of its ResourceSlices are there)",
         ),
         (OPEN, claim(allocated=True), ""),
-        (
-            OPEN,
-            claim(allocated=True, reserved=tuple(map(str, range(256)))),
-            "resource claim default/c (as many pods use it as may)",
-        ),
         (OPEN, claim(allocated=True, terms=ON_N2, reserved=("other",)), ""),
+        (OPEN, claim(allocated=True, terms=ON_N2), ""),
         (
-            OPEN,
+            knowing(OPEN),
             claim(allocated=True, terms=ON_N2),
             "resource claim default/c (no other pod uses it: the scheduler may release it)",
         ),
@@ -323,9 +390,11 @@ def test_what_is_not_evaluated_of_claims_is_named_and_makes_a_yes_unknown(
 @pytest.mark.parametrize(
     ("drawing", "claim_", "verdict"),
     [
-        (with_devices(TWO), claim("c", used("capacity")), "no"),
+        (knowing(with_devices(TWO)), claim("c", used("capacity")), "no"),
         (with_devices(TWO, incomplete=((DRIVER, "x"),)), claim(), "unknown"),
-        (TWO.cordon("n2"), claim(allocated=True, terms=ON_N2), "unknown"),
+        (TWO.cordon("n2"), claim(allocated=True, terms=ON_N2), "no"),
+        (knowing(TWO.cordon("n2")), claim(allocated=True, terms=ON_N2), "unknown"),
+        (OPEN, claim(allocated=True, reserved=tuple(map(str, range(256)))), "no"),
         (with_devices(TWO, incomplete=(("other", "y"),)), claim(), "no"),
     ],
 )

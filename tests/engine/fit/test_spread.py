@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.fit import prepare, rejection
 from kubectl_koord.engine.reasons.nodes import (
@@ -114,6 +115,9 @@ def test_a_node_that_was_not_counted_has_the_count_of_its_value() -> None:
     assert rejection(tolerant, view.state("n2"), prepared) == SKEW
 
 
-def test_reserved_room_does_not_count() -> None:
+def test_reserved_room_counts_like_a_pod_but_for_those_that_it_is_for() -> None:
     everyone = Spread("network/block", 1, Selector(()))
-    assert refusals(TWO.with_reserved("r", on="n1"), wanting(everyone)) == {"n1": None, "n2": None}
+    for app, reason in (("x", SpreadTooSkewed("network/block")), ("job", None)):
+        drawing = TWO.with_reservation("r", "n1", 1, app=app)
+        asking = structs.replace(wanting(everyone), labels=(("app", "job"),))
+        assert refusals(drawing, asking) == {"n1": reason, "n2": None}

@@ -22,9 +22,10 @@ from kubectl_koord.model.values.selectors import NodeTerm, Requirement, Selector
 from tests.build import SPINE, Drawing, attempt_of, cluster, failing_pod, having, jobs_of, pending, preempt_of, why_of
 
 ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
 TWO = cluster("s0: b0[n1 n2]").label("n1", **{ZONE: "a"}).label("n2", **{ZONE: "b"})
 DATA = "default/data"
-ON_N2 = (NodeTerm(fields=(Requirement("metadata.name", "In", ("n2",)),)),)
+ON_N2 = (NodeTerm((Requirement(ZONE, "In", ("b",)),)),)
 LATE = StorageClass("late", "csi", waits=True)
 MANUAL = StorageClass("manual", "kubernetes.io/no-provisioner", waits=True)
 NOW = StorageClass("now", "csi")
@@ -46,9 +47,9 @@ def refusal(drawing: Drawing, pod: PendingPod) -> VolumesUnbound | None:
     return found
 
 
-def answers(drawing: Drawing, pod: PendingPod | None = None) -> dict[str, Reason | None]:
+def answers(drawing: Drawing, pod: PendingPod | None = None, version: str = "1.8") -> dict[str, Reason | None]:
     view, asked = of(drawing), pod or pending("p", claims=("data",))
-    prepared = prepare(asked, view, rules("1.8"), claims=drawing.claims)
+    prepared = prepare(asked, view, rules(version), claims=drawing.claims)
     assert prepared.refusal is None
     return {name: rejection(asked, view.state(name), prepared) for name in view.names()}
 
@@ -71,6 +72,8 @@ def test_without_claims_members_change_nothing_but_room() -> None:
         ((unbound(kind="gone"),), "not-bound", ""),
         ((unbound(kind="now"),), "not-bound", "now"),
         ((Claim(DATA, "pv"),), "volume-missing", "pv"),
+        ((Claim(DATA, "pv", known=True, binding="begun"),), "binding", "pv"),
+        ((Claim(DATA, "pv", known=True, binding="lost", terminating=True),), "lost", "pv"),
     ],
 )
 def test_a_claim_that_cannot_be_used_is_refused_before_any_node(
@@ -125,6 +128,7 @@ def test_a_claim_that_waits_for_its_pod_may_be_made_anywhere_by_default() -> Non
     ("claim", "kind"),
     [
         (unbound(), structs.replace(LATE, topologies=((Requirement(ZONE, "In", ("b",)),),))),
+        (unbound(), structs.replace(LATE, topologies=((), (Requirement(ZONE, "In", ("b",)),)))),
         (unbound(selected="n2"), LATE),
     ],
 )
@@ -170,6 +174,17 @@ def test_small_claims_choose_first_and_each_volume_serves_one() -> None:
     assert answers(with_storage(TWO, *claims, volumes=both), pod) == {"n1": None, "n2": None}
     one = with_storage(TWO, *claims, volumes=(volume("b", 30),))
     assert answers(one, pod)["n1"] == NoVolumeToBind("default/big")
+
+
+def test_a_volume_that_is_promised_to_the_claim_and_not_reached_leaves_it_without() -> None:
+    claim = Claim(
+        DATA, class_name="manual", request=VolumeRequest(10, ("ReadWriteOnce",), selector=having(tier="fast"))
+    )
+    mine = volume("mine", 20, promised=DATA, terms=ON_N2)
+    free = volume("pv", 10, modes=("ReadWriteOnce",), labels=(("tier", "fast"),))
+    assert answers(with_storage(TWO, claim, volumes=(free, mine))) == {"n1": NoVolumeToBind(DATA), "n2": None}
+    small = structs.replace(mine, size=9)
+    assert answers(with_storage(TWO, claim, volumes=(free, small))) == {"n1": None, "n2": None}
 
 
 def test_a_volume_that_is_promised_to_the_claim_goes_first() -> None:
@@ -220,8 +235,12 @@ def test_a_volume_without_limits_can_be_reached_everywhere() -> None:
 
 
 def test_a_volume_may_be_bound_to_nodes() -> None:
+    assert refusals(TWO, Claim(DATA, "pv", terms=ON_N2)) == {"n1": VolumeElsewhere(DATA), "n2": None}
+
+
+def test_a_volume_that_is_bound_to_nodes_by_name_can_be_reached_from_none() -> None:
     term = NodeTerm(fields=(Requirement("metadata.name", "In", ("n2",)),))
-    assert refusals(TWO, Claim(DATA, "pv", terms=(term,))) == {"n1": VolumeElsewhere(DATA), "n2": None}
+    assert set(refusals(TWO, Claim(DATA, "pv", terms=(term,))).values()) == {VolumeElsewhere(DATA)}
 
 
 @pytest.mark.parametrize(
@@ -230,12 +249,26 @@ def test_a_volume_may_be_bound_to_nodes() -> None:
         (((ZONE, "a"),), ["n1"]),
         (((ZONE, "a__b"),), ["n1", "n2"]),
         ((("rack", "r1"),), ["n1", "n2"]),
-        ((("topology.kubernetes.io/region", "r"),), ["n1", "n2"]),
+        (((ZONE, " a__b "),), ["n1", "n2"]),
+        (((ZONE, "c__"),), ["n1", "n2"]),
+        (((REGION, "r"),), []),
+        ((("failure-domain.beta.kubernetes.io/zone", "a"),), ["n1"]),
     ],
 )
 def test_a_volume_may_be_in_a_zone(labels: tuple[tuple[str, str], ...], reached: list[str]) -> None:
     found = refusals(TWO, Claim(DATA, "pv", labels=labels))
     assert [name for name, reason in found.items() if reason is None] == reached
+
+
+def test_a_node_without_zone_or_region_takes_volumes_of_every_zone() -> None:
+    claim = Claim(DATA, "pv", labels=((REGION, "r"), (ZONE, "a")))
+    assert refusals(cluster("s0: b0[n1]"), claim) == {"n1": None}
+    assert refusals(TWO.label("n1", **{REGION: "r", ZONE: "a"}), claim)["n1"] is None
+
+
+def test_before_1_8_the_older_zone_label_of_a_volume_is_held_against_that_of_the_node_alone() -> None:
+    claim = Claim(DATA, "pv", known=True, labels=(("failure-domain.beta.kubernetes.io/zone", "a"),))
+    assert set(answers(with_storage(TWO, claim), version="1.7").values()) == {VolumeElsewhere(DATA)}
 
 
 def test_a_claim_of_one_pod_only_is_in_use_wherever_its_pod_is() -> None:
@@ -261,6 +294,54 @@ def test_a_node_holds_no_more_volumes_of_a_driver_than_it_can() -> None:
 def test_a_volume_that_is_there_already_or_of_another_driver_counts_for_nothing(claim: Claim) -> None:
     drawing = TWO.change("n1", volume_limits=(("csi", 1),)).with_running("other", on="n1", claims=("old",))
     assert refusals(drawing, claim, Claim("default/old", "pv-old", driver="csi"))["n1"] is None
+
+
+def test_two_volumes_that_the_driver_knows_as_one_count_once() -> None:
+    drawing = TWO.change("n1", volume_limits=(("csi", 1),)).with_running("other", on="n1", claims=("old",))
+    claims = (Claim(DATA, "pv", driver="csi", handle="h"), Claim("default/old", "pv-old", driver="csi", handle="h"))
+    assert refusals(drawing, *claims)["n1"] is None
+
+
+def test_a_claim_that_has_lost_its_volume_counts_under_the_provisioner_of_its_class() -> None:
+    drawing = TWO.change("n1", volume_limits=(("csi", 1),)).with_running("other", on="n1", claims=("old",))
+    drawing = with_storage(drawing, unbound(), unbound("default/old", volume="pv-gone"))
+    assert answers(drawing)["n1"] == TooManyVolumes("csi")
+
+
+def test_a_provisioner_of_kubernetes_counts_as_the_driver_that_took_over_from_it() -> None:
+    ebs = StorageClass("late", "kubernetes.io/aws-ebs", waits=True)
+    drawing = TWO.change("n1", volume_limits=(("ebs.csi.aws.com", 0),))
+    drawing = drawing.but(claims={DATA: unbound()}, storage=Storage(classes={"late": ebs}))
+    assert answers(drawing) == {"n1": TooManyVolumes("ebs.csi.aws.com"), "n2": None}
+
+
+ATTACHED = TWO.change("n1", volume_limits=(("csi", 1),), attached=(("csi", "pv"), ("other", "pv-2")))
+OLD = Claim("default/old", "pv", driver="csi", known=True)
+
+
+@pytest.mark.parametrize(("version", "refused"), [("1.7", False), ("1.8", True), ("main", True)])
+def test_from_1_8_volumes_count_that_are_attached_and_that_no_pod_uses(version: str, *, refused: bool) -> None:
+    for name in ("pv-new", "pv"):  # the pod's own one counts beside itself
+        drawing = with_storage(ATTACHED, Claim(DATA, name, driver="csi", known=True))
+        assert answers(drawing, version=version)["n1"] == (TooManyVolumes("csi") if refused else None)
+
+
+def test_an_attached_volume_that_a_pod_uses_counts_once() -> None:
+    drawing = ATTACHED.with_running("other", on="n1", claims=("old",)).change("n1", volume_limits=(("csi", 2),))
+    drawing = with_storage(drawing, Claim(DATA, "pv-new", driver="csi", known=True), OLD)
+    assert answers(drawing)["n1"] is None
+
+
+def test_preempting_the_user_of_an_attached_volume_frees_no_place_and_its_end_does() -> None:
+    drawing = cluster("s0: b0[n1]").change("n1", volume_limits=(("csi", 1),), attached=(("csi", "pv"),))
+    drawing = drawing.with_running("other", on="n1", claims=("old",)).with_gang(
+        "job", 1, 1, priority=9, claims=("data",)
+    )
+    drawing = with_storage(drawing, unbound(), OLD)
+    assert (preempt_of(drawing).victims, preempt_of(drawing.version("1.7")).victims != ()) == ((), True)
+    ended = of(drawing).without(drawing.running["n1"])
+    prepared = prepare(drawing.pending[0], ended, rules("1.8"), claims=drawing.claims)
+    assert rejection(drawing.pending[0], ended.state("n1"), prepared) is None
 
 
 def test_members_that_share_a_claim_of_one_pod_fail_on_execution() -> None:
@@ -292,7 +373,9 @@ def test_reserved_room_holds_no_claim() -> None:
 
 def test_one_free_volume_serves_every_member_in_slots_and_one_in_fact() -> None:
     claims = (unbound("default/a", "manual"), unbound("default/b", "manual"))
-    drawing = with_storage(cluster("s0: b0[n1 n2]"), *claims, volumes=(volume("pv", 10, terms=ON_N2),))
+    drawing = with_storage(
+        cluster("s0: b0[n1 n2]").label("n2", **{ZONE: "b"}), *claims, volumes=(volume("pv", 10, terms=ON_N2),)
+    )
     drawing = drawing.with_gang("job", 1, 1, must_gather=SPINE, claims=("a",), minimum=2)
     failed = attempt_of(drawing.with_pod("job-1", gang="job", claims=("b",)))
     assert failed.plan is not None
@@ -312,7 +395,7 @@ def test_members_that_share_an_unbound_claim_follow_the_first_one(
     kind: str, volumes: tuple[Volume, ...], reason: Reason | None
 ) -> None:
     drawing = cluster("s0: b0[n1:1 n2:1]") if kind == "late" else cluster("s0: b0[n1 n2]")
-    drawing = with_storage(drawing, unbound(kind=kind), volumes=volumes)
+    drawing = with_storage(drawing.label("n2", **{ZONE: "b"}), unbound(kind=kind), volumes=volumes)
     failed = attempt_of(drawing.with_gang("job", 2, 1, must_gather=SPINE, claims=("data",)))
     assert (failed.failed_seat and failed.failed_seat.reason) == reason
 

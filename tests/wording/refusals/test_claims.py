@@ -51,6 +51,10 @@ def test_what_a_pod_waits_for_before_it_is_tried(fault: ClaimFault, words: str) 
             "request r of resource claim ns/c names DeviceClass gpu, which does not exist.",
         ),
         (
+            ClaimsUnallocated("ns/p", "ns/c", "in-use"),
+            "as many pods use resource claim ns/c as may at once.",
+        ),
+        (
             ClaimsUnallocated("ns/p", "ns/c", "being-allocated"),
             (
                 "resource claim ns/c is being allocated for another pod that waits to be bound; pods that are bound"

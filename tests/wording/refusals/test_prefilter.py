@@ -33,6 +33,8 @@ def test_a_pod_that_must_use_a_reservation_says_which(name: str, owned: int, wor
         ("being-deleted", "", "volume claim c is being deleted."),
         ("not-bound", "fast", "volume claim c is not bound: StorageClass fast binds claims before pods are scheduled."),
         ("not-bound", "", "volume claim c is not bound, and has no StorageClass that exists."),
+        ("binding", "pv", "volume claim c names volume pv, and is not bound to it yet."),
+        ("lost", "pv", "volume claim c has lost volume pv, which it was bound to."),
         ("volume-missing", "pv", "volume claim c is bound to volume pv, which does not exist."),
         ("ephemeral-missing", "", "volume claim c for an ephemeral volume was not made yet."),
         ("not-owner", "", "volume claim c exists, but was not made for pod default/p: the pod is not its owner."),

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.options import ALL_HELP, NODE, name_given, without_type
 from kubectl_koord.cli.output.listing import Limit, Listing, NoHeaders, SortBy
 from kubectl_koord.errors import KoordError
 
@@ -22,7 +22,6 @@ Examples:
   # The same on the embedded demo cluster
   kubectl koord devices --demo
 """
-_PREFIXES = ("node/", "nodes/", "no/")
 
 
 def command(
@@ -43,8 +42,8 @@ def command(
     session: Session = context.obj
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
-    names = tuple(dict.fromkeys(map(_bare, nodes or ())))
-    within = name_given(domain) or ""
+    names = tuple(dict.fromkeys(without_type(name, NODE) for name in nodes or ()))
+    within = name_given(domain)
     if names and within:
         raise KoordError("error: name nodes or give --domain, not both")
     snapshot = session.snapshot(kinds.DEVICE_KINDS)
@@ -54,8 +53,3 @@ def command(
     if within and within not in domain_names(snapshot):
         session.unknown_name(snapshot, "tree", "domain", within, domain_names(snapshot))
     session.show(devices(snapshot, names, within))
-
-
-def _bare(name: str) -> str:
-    given = name_given(name) or ""
-    return next((given.removeprefix(prefix) for prefix in _PREFIXES if given.startswith(prefix)), given)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.options import ALL_HELP, NODE, without_type
 
 if TYPE_CHECKING:
     from kubectl_koord.cli.session import Session
@@ -16,7 +16,6 @@ Examples:
   # The same on the embedded demo cluster
   kubectl koord node node-7 --demo
 """
-_PREFIXES = ("node/", "nodes/", "no/")
 
 
 def command(
@@ -30,8 +29,7 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
-    given = name_given(name)
-    asked = next((given.removeprefix(prefix) for prefix in _PREFIXES if given.startswith(prefix)), given)
+    asked = without_type(name, NODE)
     snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
     if asked not in snapshot.nodes:
         session.unknown_name(snapshot, "nodes", "node", asked, snapshot.nodes)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.options import ALL_HELP, QUOTA, name_given, without_type
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ Examples:
   # Those of one namespace and its pods
   kubectl koord quota -n team-a
 """
-_PREFIXES = ("elasticquota/", "elasticquotas/", "eq/")
 
 
 def command(
@@ -48,13 +47,12 @@ def command(
 
     session: Session = context.obj
     session.everything = everything
-    asked, wanted, counted = name_given(name), name_given(gang), name_given(resource)
+    asked, wanted, counted = without_type(name, QUOTA), name_given(gang), name_given(resource)
     if asked and every:
         raise KoordError("error: a resource cannot be retrieved by name across all namespaces")
     if asked and wanted:
         raise KoordError("error: name a quota or give --for, not both")
     snapshot = session.snapshot(kinds.GANG_KINDS)
-    asked = next((asked.removeprefix(prefix) for prefix in _PREFIXES if asked.startswith(prefix)), asked)
     if asked and asked not in quota.names(snapshot):
         session.unknown_name(snapshot, "quota-names", "quota", asked, quota.names(snapshot))
     subject = session.subject(snapshot, wanted) if wanted else None

@@ -8,10 +8,13 @@ from kubectl_koord.cli.options import ALL_HELP
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kubectl_koord.cli.session import Session
+    from kubectl_koord.cluster.collecting.collect import Collector
     from kubectl_koord.cluster.manifests.read import Manifests
+    from kubectl_koord.cluster.source import Join
+    from kubectl_koord.model.objects import Node
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.jobs.fit import FitReport, Fits
     from kubectl_koord.simulation.submitted import Submitted
@@ -83,13 +86,12 @@ def command(
     if like:
         snapshot, submitted = _copied(session, like)
     else:
-        fixed = session.connection.namespace
-        manifests = Manifests(session.namespace, fixed, Overrides(priority, priority_class))
+        manifests = Manifests(session.namespace, session.connection.namespace, Overrides(priority, priority_class))
         if pods:
-            manifests.add_shape(_SHAPE, pods, _requests(request or ()), must_gather)
+            snapshot, submitted = _shaped(session, manifests, pods, request or (), must_gather)
         else:
             manifests.read(_files(session, files or ()))
-        snapshot, submitted = _joined(session, manifests, of_profile=bool(pods))
+            snapshot, submitted = _read(session, manifests.join), manifests.submitted()
     if not submitted.pods:
         raise KoordError("error: the manifests make no pods")
     report = fit(snapshot, submitted, count=count)
@@ -106,13 +108,27 @@ def _files(session: "Session", names: "Sequence[str]") -> "Sequence[str]":
     return files_of(names, recursive=session.options.recursive)
 
 
-def _joined(session: "Session", manifests: "Manifests", *, of_profile: bool) -> "tuple[Snapshot, Submitted]":
+def _read(session: "Session", join: "Join") -> "Snapshot":
     from kubectl_koord.cluster import kinds
-    from kubectl_koord.simulation import submitted
 
-    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS), join=manifests.join)
-    found = manifests.submitted()
-    return submitted.of_profile(snapshot, found) if of_profile else snapshot, found
+    return session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.FIT_KINDS), join=join)
+
+
+def _shaped(
+    session: "Session", manifests: "Manifests", pods: int, written: "Sequence[str]", must_gather: str
+) -> "tuple[Snapshot, Submitted]":
+    """Return the cluster with a gang whose pods request this: which resources there are is known once it is read."""
+    from kubectl_koord.simulation.submitted import of_profile
+
+    _requests((), written)  # a mistake is told before anything is read
+
+    def join(collector: "Collector", moment: str) -> None:
+        manifests.add_shape(_SHAPE, pods, _requests(collector.nodes.values(), written), must_gather)
+        manifests.join(collector, moment)
+
+    snapshot = _read(session, join)
+    submitted = manifests.submitted()
+    return of_profile(snapshot, submitted), submitted
 
 
 def _copied(session: "Session", name: str) -> "tuple[Snapshot, Submitted]":
@@ -131,20 +147,15 @@ def _copied(session: "Session", name: str) -> "tuple[Snapshot, Submitted]":
     return copied, submitted
 
 
-def _requests(written: "Sequence[str]") -> dict[str, str]:
-    from kubectl_koord.model.values.quantity import QuantityError, parse
+def _requests(nodes: "Iterable[Node]", written: "Sequence[str]") -> dict[str, str]:
+    from kubectl_koord.model.values.quantity import spell
+    from kubectl_koord.simulation.shapes import ShapeError, requested
 
-    found = {}
-    for one in written:
-        name, equals, amount = one.partition("=")
-        if not (name and equals):
-            raise KoordError(f"error: --request {one!r} is not NAME=AMOUNT")
-        try:
-            parse(amount)
-        except QuantityError as problem:
-            raise KoordError(f"error: --request {one}: {problem}") from None
-        found[name] = amount
-    return found
+    try:
+        found = requested(nodes, ",".join(written), known=False) if written else {}
+    except ShapeError as problem:
+        raise KoordError(f"error: --request: {problem}") from None
+    return {name: spell(name, amount) for name, amount in found.items()}
 
 
 def _exit_code(report: "FitReport") -> int:

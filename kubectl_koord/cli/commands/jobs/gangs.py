@@ -1,5 +1,6 @@
 """`kubectl koord gangs`: all gangs at once."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -46,9 +47,5 @@ def command(
     session.listing = Listing(sort_by, limit, no_headers)
     wanted = parsed(selector)
     snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
-    everywhere = every or (snapshot.source != "cluster" and not session.connection.namespace)
-    namespace = "" if everywhere else session.namespace()
-    report = gangs(snapshot, namespace, wanted, only_pending=pending)
-    if namespace and not report.items and (nowhere := session.no_namespace(snapshot, namespace)):
-        raise nowhere
-    session.show(report)
+    ask = partial(gangs, selector=wanted, only_pending=pending)
+    session.show(session.listed(snapshot, ask, every=every))

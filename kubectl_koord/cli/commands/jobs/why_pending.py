@@ -132,12 +132,7 @@ def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: 
     from kubectl_koord.cluster import kinds
 
     snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
-    everywhere = every or (snapshot.source != "cluster" and not session.connection.namespace)
-    wanted = "" if everywhere else session.namespace()
-    listing = ask(snapshot, wanted)
-    if wanted and not listing.items and (nowhere := session.no_namespace(snapshot, wanted)):
-        raise nowhere
-    session.show(listing)
+    session.show(session.listed(snapshot, ask, every=every))
 
 
 def _known(causes: "Sequence[str]") -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def _live(session: "Session", victim: str) -> "WhyPreemptedReport":
     from kubectl_koord.cluster.traces import Traces
     from kubectl_koord.explain.jobs.why_preempted import other_namespaces, why_preempted
 
-    traces = Traces(session.live_transport(), session.options.version)
+    traces = Traces(session.live_transport(), session.told())
     asked, snapshot = _found(session, traces, victim)
     report = why_preempted(snapshot, asked)
     others = other_namespaces(report)

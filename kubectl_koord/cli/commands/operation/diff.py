@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.explain.operation.diff import Asked
+    from kubectl_koord.explain.operation.diff import OfGang
     from kubectl_koord.model.snapshot import Snapshot
+    from kubectl_koord.simulation.shapes import Shape
 
 EXAMPLES = """\b
 Examples:
@@ -21,10 +22,8 @@ Examples:
   # Where slots for gang job came and went
   kubectl koord diff yesterday.json.gz today.json.gz --for job
   # The same for pods of 8 GPUs
-  kubectl koord diff yesterday.json.gz - --request gpu=8
+  kubectl koord diff yesterday.json.gz - --shape 8gpu
 """
-_MANY = 1000
-"""Pods that slots are counted for where no gang says how many there are: more than a node takes."""
 
 
 def command(
@@ -34,9 +33,11 @@ def command(
     gang: Annotated[
         str | None, typer.Option("--for", metavar="GANG", help="Compare the slots for the pending pods of this gang.")
     ] = None,
-    requests: Annotated[
+    shape: Annotated[
         list[str] | None,
-        typer.Option("--request", metavar="RESOURCE=AMOUNT", help="Compare the slots for such pods; may be repeated."),
+        typer.Option(
+            "--shape", "--request", metavar="SHAPE", help="Compare how many such pods fit: 8gpu, or NAME=AMOUNT,..."
+        ),
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help=ALL_HELP)] = False,
 ) -> None:
@@ -50,10 +51,10 @@ def command(
         raise KoordError("error: diff takes the names of two snapshots; --snapshot and --demo are for other commands")
     if before == after:
         raise KoordError("error: diff needs two different snapshots")
-    if name and requests:
-        raise KoordError("error: give --for or --request, not both")
+    if name and shape:
+        raise KoordError("error: --for and --shape cannot be used together")
     first, second = _read(session, before), _read(session, after)
-    asked = _gang(session, (second, first), name) if name else (_shape(second, requests) if requests else None)
+    asked = _gang(session, (second, first), name) if name else (_shape(first, second, shape) if shape else None)
     session.show(diff(first, second, asked))
 
 
@@ -65,48 +66,26 @@ def _read(session: "Session", file: str) -> "Snapshot":
     return offline.from_files((file,), session.options.version, kinds=kinds.GANG_KINDS)
 
 
-def _gang(session: "Session", snapshots: "Sequence[Snapshot]", name: str) -> "Asked":
+def _gang(session: "Session", snapshots: "Sequence[Snapshot]", name: str) -> "OfGang":
     """Return the pending pods of a gang: the later ones, or those before, where they are pending no more."""
     from kubectl_koord.engine.subjects import Subject
-    from kubectl_koord.explain.operation.diff import Asked
+    from kubectl_koord.explain.operation.diff import OfGang
     from kubectl_koord.simulation import subjects
 
     for snapshot in snapshots:
         found = subjects.find(snapshot, name, session.namespace())
         subject = found if isinstance(found, Subject) else subjects.find_anywhere(snapshot, name)
         if subject is not None and subject.pending:
-            return Asked(subject.key, subject, subject.pending)
+            return OfGang(subject, subject.pending)
+    for snapshot in snapshots:
+        session.require(snapshot, "members", *subjects.homes(name, session.namespace()))
     raise KoordError(f"error: no gang or pod {name!r} with pending pods in either snapshot")
 
 
-def _shape(snapshot: "Snapshot", written: "Sequence[str]") -> "Asked":
-    """Return pods that request this, and nothing else, of the scheduler's first profile."""
-    from kubectl_koord.cluster.objects.fields.meta import Meta
-    from kubectl_koord.cluster.objects.pods.decode import pending
-    from kubectl_koord.cluster.objects.pods.fields import Container, Pod, PodSpec, ResourceRequirements
-    from kubectl_koord.cluster.objects.pods.pool import PodPool
-    from kubectl_koord.engine.subjects import PodSubject
-    from kubectl_koord.explain.capacity.topo import resource_names
-    from kubectl_koord.explain.operation.diff import Asked
-    from kubectl_koord.model.values.quantity import QuantityError
-    from kubectl_koord.wording.words import requests
+def _shape(before: "Snapshot", after: "Snapshot", written: "Sequence[str]") -> "Shape":
+    from kubectl_koord.simulation.shapes import ShapeError, parsed
 
-    known = resource_names(snapshot)
-    wanted: dict[str, str | int | float] = {}
-    for one in written:
-        name, equals, amount = one.partition("=")
-        resource = next((full for full in known if name in {full, full.rpartition("/")[2]}), "")
-        if not equals or not resource:
-            raise KoordError(
-                f"error: --request {one!r} is not of the form RESOURCE=AMOUNT with a resource of the nodes"
-            )
-        wanted[resource] = amount
-    spec = PodSpec(
-        containers=[Container(resources=ResourceRequirements(requests=wanted, limits=wanted))],
-        scheduler_name=snapshot.config.profiles[0],
-    )
     try:
-        pod = pending(Pod(metadata=Meta(name="pod"), spec=spec), PodPool())
-    except QuantityError as problem:
-        raise KoordError(f"error: --request: {problem}") from None
-    return Asked(f"pods of {requests(pod.requirements.requests)}", PodSubject(pod), (pod,) * _MANY)
+        return parsed(after, ",".join(written), before=before)
+    except ShapeError as problem:
+        raise KoordError(f"error: --shape: {problem}") from None

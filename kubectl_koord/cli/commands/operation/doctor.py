@@ -7,12 +7,15 @@ import typer
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kubectl_koord.cli.session import Session
 
 EXAMPLES = """\b
 Examples:
   kubectl koord doctor                exit code 1 where something is broken
   kubectl koord doctor --print-rbac   the role that reading needs, offline
+  kubectl koord doctor --print-rbac --command why-pending
   kubectl koord doctor --demo         the same on the embedded demo cluster
 """
 
@@ -22,17 +25,40 @@ def command(
     print_rbac: Annotated[
         bool, typer.Option("--print-rbac", help="Print the smallest ClusterRole for all commands that read.")
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--command", metavar="NAME", help="Print the role for this command; may be repeated."),
+    ] = None,
 ) -> None:
     """Look for what is wrong: installation, configuration, topology, devices, gangs, and what may not be read."""
     from kubectl_koord.cli.session import write
+    from kubectl_koord.cli.verbs import reading
     from kubectl_koord.cluster import kinds, rbac
 
     session: Session = context.obj
     if print_rbac:
         if session.options.output not in {"", "yaml"}:
             raise KoordError("error: --print-rbac prints YAML: use it without -o, or with -o yaml")
-        write(rbac.cluster_role())
+        write(_roles(only))
         return
+    if only is not None:
+        raise KoordError("error: --command is for --print-rbac")
     from kubectl_koord.explain.operation.doctor import doctor
 
-    session.show(doctor(session.snapshot(kinds.DOCTOR_KINDS), rbac.rights()))
+    session.show(doctor(session.snapshot(kinds.DOCTOR_KINDS), rbac.needed(reading())))
+
+
+def _roles(commands: "Sequence[str] | None") -> str:
+    """Return the role for all commands that only read, or the roles for some of them."""
+    from kubectl_koord.cli.verbs import reading
+    from kubectl_koord.cluster import rbac
+
+    reads = reading()
+    if commands is None:
+        return rbac.cluster_role(rbac.VIEW, rbac.viewing(reads.values()))
+    for name in commands:
+        if name not in reads:
+            raise KoordError(f"error: --command {name!r} is not one of {', '.join(reads)}")
+    every = [one for name in commands for one in reads[name]]
+    role = rbac.cluster_role(f"kubectl-koord-{'-'.join(commands)}", rbac.reading(every))
+    return f"{role}---\n{rbac.leader_role()}" if "leader" in every else role

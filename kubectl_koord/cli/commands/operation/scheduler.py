@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubectl_koord.cli.options import ALL_HELP, name_given
+from kubectl_koord.cli.options import ALL_HELP, NODE, PODGROUP, QUOTA, without_type
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def gang(
 ) -> None:
     """Show one gang as the scheduler remembers it."""
     session: Session = context.obj
-    bare = name_given(name).removeprefix("podgroup/")
+    bare = without_type(name, PODGROUP)
     _gangs(session, bare if "/" in bare else f"{session.namespace()}/{bare}", endpoint, port, everything=True)
 
 
@@ -73,6 +73,7 @@ def node(context: typer.Context, name: _Node, endpoint: _File = "", port: _Port 
     from kubectl_koord.cluster.objects.koordinator import summaries
     from kubectl_koord.explain.operation.scheduler import nodes
 
+    name = without_type(name, NODE)
     session, answer, snapshot = _asked(context, "node", name, endpoint, port)
     _require_node(session, snapshot, name)
     found = None if answer.body is None else summaries.node(answer.body, answer.asked)
@@ -82,7 +83,7 @@ def node(context: typer.Context, name: _Node, endpoint: _File = "", port: _Port 
 @app.command("quotas", epilog=EXAMPLES)
 def quotas(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Name of a quota; default: all.")] = "",
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Name of a quota; default: all.")] = None,
     endpoint: _File = "",
     port: _Port = _PORT,
     everything: _All = False,
@@ -91,16 +92,17 @@ def quotas(
     from kubectl_koord.cluster.objects.koordinator import summaries
     from kubectl_koord.explain.operation.scheduler.quotas import quotas as compared
 
-    session, answer, snapshot = _asked(context, "quota" if name else "quotas", name, endpoint, port)
+    wanted = without_type(name, QUOTA)
+    session, answer, snapshot = _asked(context, "quota" if wanted else "quotas", wanted, endpoint, port)
     session.everything = everything
     found = {} if answer.body is None else summaries.quotas(answer.body, answer.asked)
-    session.show(compared(snapshot, found, answer.asked, name))
+    session.show(compared(snapshot, found, answer.asked, wanted))
 
 
 @app.command("devices", epilog=EXAMPLES)
 def devices(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="[NODE]", help="Name of a node; default: all.")] = "",
+    name: Annotated[str | None, typer.Argument(metavar="[NODE]", help="Name of a node; default: all.")] = None,
     endpoint: _File = "",
     port: _Port = _PORT,
     everything: _All = False,
@@ -109,14 +111,15 @@ def devices(
     from kubectl_koord.cluster.objects.koordinator import summaries
     from kubectl_koord.explain.operation.scheduler import nodes
 
-    session, answer, snapshot = _asked(context, "devices-of-node" if name else "devices", name, endpoint, port)
+    wanted = without_type(name, NODE)
+    session, answer, snapshot = _asked(context, "devices-of-node" if wanted else "devices", wanted, endpoint, port)
     session.everything = everything
-    if name:
-        _require_node(session, snapshot, name)
-        found = () if answer.body is None else summaries.devices_of(answer.body, answer.asked, name)
+    if wanted:
+        _require_node(session, snapshot, wanted)
+        found = () if answer.body is None else summaries.devices_of(answer.body, answer.asked, wanted)
     else:
         found = summaries.devices(answer.body or b"{}", answer.asked)
-    session.show(nodes.devices(snapshot, found, answer.asked, (name,) if name else ()))
+    session.show(nodes.devices(snapshot, found, answer.asked, (wanted,) if wanted else ()))
 
 
 @app.command("numa", epilog=EXAMPLES)
@@ -125,6 +128,7 @@ def numa(context: typer.Context, name: _Node, endpoint: _File = "", port: _Port 
     from kubectl_koord.cluster.objects.koordinator import summaries
     from kubectl_koord.explain.operation.scheduler import nodes
 
+    name = without_type(name, NODE)
     session, answer, snapshot = _asked(context, "numa", name, endpoint, port)
     _require_node(session, snapshot, name)
     found = summaries.cpus(answer.body or b"{}", answer.asked)
@@ -137,6 +141,7 @@ def reservations(context: typer.Context, name: _Node, endpoint: _File = "", port
     from kubectl_koord.cluster.objects.koordinator import summaries
     from kubectl_koord.explain.operation.scheduler import nodes
 
+    name = without_type(name, NODE)
     session, answer, snapshot = _asked(context, "reservations", name, endpoint, port)
     _require_node(session, snapshot, name)
     found = summaries.reservations(answer.body or b"{}", answer.asked)
@@ -202,7 +207,7 @@ def _answer(session: "Session", endpoint: "Endpoint", name: str, file: str, port
         return Answer(file, saved.answer(file))
     if not session.options.is_live:
         raise KoordError(_OFFLINE)
-    return ask(session.live_transport(), endpoint, name, port)
+    return ask(session.live_transport(), endpoint, name, port, session.options.home)
 
 
 def _snapshot(session: "Session") -> "Snapshot":

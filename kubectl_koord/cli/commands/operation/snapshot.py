@@ -80,29 +80,15 @@ def _read(session: "Session") -> "tuple[Recorder, Recording]":
     with Progress(sys.stderr, seen):
         if session.options.snapshots:
             return reading.from_files(session.files(), seen)
-        return reading.live(session.live_transport(), session.namespace, seen)
+        return reading.live(session.live_transport(), session.namespace, seen, session.options.home)
 
 
 def _told(session: "Session", taken: "Taken", file: str) -> str:
-    """Return what was taken, for people: of each kind how many, and how much text before packing."""
-    from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table
+    """Return what was taken, for people."""
+    from kubectl_koord.render.pages.operation.snapshot import blocks
     from kubectl_koord.render.plain import to_plain
-    from kubectl_koord.wording.pages.operation import snapshot as sentences
 
     recording = taken.recording
-    columns = (Column("KIND"), Column("OBJECTS", right=True), Column("SIZE", right=True))
-    rows = (
-        Row((kind, str(number), sentences.kilobytes(taken.sizes[kind])))
-        for kind, number in sorted(taken.objects.items(), key=lambda item: (-taken.sizes[item[0]], item[0]))
-    )
-    page: list[Block] = [
-        Line(sentences.wrote(file, sum(taken.objects.values()), taken.packed)),
-        Gap(),
-        Table(columns, tuple(rows), indent=0),
-        Gap(),
-        Line(sentences.NOT_HELD),
-        Line(sentences.ANONYMOUS if recording.anonymized else sentences.NAMED),
-        *(Line(sentences.not_read(gap)) for gap in recording.gaps if gap.code != "not-in-input"),
-    ]
-    page += [Gap(), Line(sentences.how_to_read(file))] if file else []
+    objects = {kind: (number, taken.sizes[kind]) for kind, number in taken.objects.items()}
+    page = blocks(file, taken.packed, objects, recording.gaps, anonymized=recording.anonymized)
     return to_plain(page, unicode=session.style().unicode)

@@ -30,14 +30,14 @@ def amounts(written: Amounts | None, parse: Callable[[str | float], int] = quant
     Raises:
         QuantityError: naming the resource whose amount is no quantity.
 
-    Mirrors the renames of pkg/util/transformer in Koordinator.
+    Mirrors the renames of pkg/util/transformer in Koordinator: a name stays where the new one is there, too.
 
     """
     result: Nano = {}
     for resource, text in (written or {}).items():
         new = _RENAMED.get(resource, resource)
-        if new != resource and written is not None and new in written:
-            continue
+        if written is not None and new in written:
+            new = resource
         try:
             result[new] = parse(text)
         except quantity.QuantityError as problem:

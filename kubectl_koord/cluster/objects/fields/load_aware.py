@@ -54,6 +54,8 @@ def own_thresholds(annotation: str | None) -> Thresholds:
         written = msgspec.json.decode(annotation, type=Custom)
     except (msgspec.DecodeError, RecursionError):
         return Thresholds()
+    if not _is_duration(written.aggregated_usage):
+        return Thresholds()
     return _thresholds(written.usage_thresholds, written.prod_usage_thresholds, written.aggregated_usage)
 
 
@@ -79,6 +81,12 @@ def settings(arguments: Mapping[str, Any]) -> LoadSettings:
         prod_includes_system=written.prod_usage_include_sys,
         unevaluated=written.allow_customize_estimation or (written.estimated_seconds_after_initialized or 0) > 0,
     )
+
+
+def _is_duration(written: Aggregated | None) -> bool:
+    """Tell whether the duration, if any, is one; where it is not, nothing of the annotation can be read."""
+    text = written.usage_aggregated_duration if written is not None else None
+    return text is None or (text != "" and durations.seconds(text) is not None)
 
 
 def _thresholds(whole: dict[str, int] | None, prod: dict[str, int] | None, aggregated: Aggregated | None) -> Thresholds:

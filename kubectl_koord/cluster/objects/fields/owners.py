@@ -10,12 +10,13 @@ from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_
 from kubectl_koord.model import reservations
 
 
-class OwnerObject(Struct, gc=False):
+class OwnerObject(Struct, gc=False, rename="camel"):
     """owners[].object."""
 
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    api_version: str = ""
 
 
 class OwnerController(Struct, gc=False, rename="camel"):

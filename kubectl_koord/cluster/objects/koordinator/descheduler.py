@@ -10,6 +10,7 @@ from kubectl_koord.model import descheduler
 from kubectl_koord.model.installation import ConfigState
 from kubectl_koord.model.values.selectors import Selector
 
+CONFIG = "koord-descheduler-config"
 _EVICTOR = "MigrationController"
 _CHOOSING = ("deschedule", "balance")
 _OF_ALL = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")

@@ -87,6 +87,7 @@ def metric(written: NodeMetric) -> load.NodeMetric:
     pods = (
         load.PodUsage(one.namespace, one.name, _amounts(one.pod_usage), one.priority == "koord-prod")
         for one in status.pods_metric or ()
+        if one.pod_usage and one.pod_usage.resources
     )
     measured = status.node_metric
     return load.NodeMetric(
@@ -95,7 +96,7 @@ def metric(written: NodeMetric) -> load.NodeMetric:
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=load.pod_usages(one for one in pods if one.used),
+        pods=load.pod_usages(pods),
         system=_amounts(measured.system_usage) if measured else (),
         over_time=load.usages_over_time(_over_time(measured)) if measured else (),
     )

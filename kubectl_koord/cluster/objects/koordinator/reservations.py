@@ -11,7 +11,7 @@ from msgspec import Struct, field, structs
 from kubectl_koord.cluster.objects.fields import pod_devices
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
-from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, strings
+from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, namespace, strings
 from kubectl_koord.cluster.objects.fields.owners import ReservationOwner, owners
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.cluster.objects.pods import numa
@@ -19,6 +19,7 @@ from kubectl_koord.cluster.objects.pods.decode import pending
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec, PodStatus
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requests import requests
+from kubectl_koord.cluster.objects.pods.requirements import host_ports, pod_terms
 from kubectl_koord.model import pods, reservations
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
@@ -98,19 +99,20 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
     meta, spec = written.metadata, written.spec
     policy = _POLICIES.get(spec.allocate_policy or "", "Default")
     annotations, labels = strings(meta.annotations), strings(meta.labels)
+    restricted = _restricted(annotations.get(_RESTRICTED, "")) if policy == "Restricted" else ()
     return reservations.Reservation(
         uid=uid(meta),
         name=meta.name,
         node=node,
         size=size,
-        owners=owners(spec.owners or ()),
+        owners=() if restricted is None else owners(spec.owners or ()),
         policy=policy,
         once=spec.allocate_once is not False,
         unschedulable=bool(spec.unschedulable) or meta.deletion_timestamp is not None,
         taints=taints(spec.taints),
         labels=tuple(sorted(labels.items())),
         kept_back=resources(kept_back(annotations.get(KEPT_BACK, ""))),
-        resources=_counted(size, annotations.get(_RESTRICTED, "") if policy == "Restricted" else ""),
+        resources=_counted(size, restricted or ()),
         order=_whole(labels.get(_ORDER, "")) or 0,
         expires=_expires(written),
         terminating=meta.deletion_timestamp is not None,
@@ -119,11 +121,20 @@ def _reservation(written: Reservation, node: str, size: pods.Resources) -> reser
 
 def room(written: Reservation, reservation: reservations.Reservation, pool: PodPool) -> pods.ReservedRoom:
     """Return what a Reservation takes up on its node."""
-    shared = pool.pod_labels(_labels(written))
+    template = written.spec.template or PodTemplate()
+    labels = _labels(written)
+    shared = pool.pod_labels(labels)
+    requests_of = tuple((name, n) for name, n in reservation.size if name != "pods")
     return pods.ReservedRoom(
         name=reservation.name,
         node=reservation.node,
-        requirements=pods.PodRequirements(tuple((name, n) for name, n in reservation.size if name != "pods")),
+        requirements=pods.PodRequirements(
+            requests_of,
+            ports=tuple(host_ports(template.spec)),
+            pod_anti_affinity=pod_terms(template.spec.affinity.pod_anti_affinity if template.spec.affinity else None),
+        ),
+        namespace=namespace(template.metadata),
+        labels=tuple(sorted(strings(labels).items())),
         priority=_priority(written),
         allocations=Allocations(
             devices=pod_devices.allocated(written.metadata.annotations),
@@ -157,7 +168,7 @@ def reserve_pod(written: Reservation, moment: str, pool: PodPool, *, waiting_too
         template.spec,
         node_name=None,
         priority=_priority(written),
-        scheduler_name=template.spec.scheduler_name or "koord-scheduler",
+        scheduler_name=template.spec.scheduler_name or "default-scheduler",
     )
     said = (condition for condition in written.status.conditions or () if condition.type == "Scheduled")
     conditions = [structs.replace(condition, type="PodScheduled") for condition in said]
@@ -221,16 +232,20 @@ def _whole(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[+-]?[0-9]{1,19}", text, re.ASCII) else None
 
 
-def _counted(size: pods.Resources, options: str) -> tuple[str, ...]:
-    """Return the resources that count (`GetReservationRestrictedResources`): all, where none of them is named."""
+def _restricted(options: str) -> tuple[str, ...] | None:
+    """Return the resources to which Restricted is limited, None where that cannot be read: it is for nobody then."""
     try:
         told: Any = json.loads(options) if options else {}
     except (ValueError, RecursionError):
-        told = {}
-    named = told.get("resources") if isinstance(told, dict) else None
+        return None
+    named = (told.get("resources") or []) if isinstance(told, dict) else None
+    return tuple(named) if isinstance(named, list) and all(isinstance(one, str) for one in named) else None
+
+
+def _counted(size: pods.Resources, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the resources that count (`GetReservationRestrictedResources`): all, where none of them is named."""
     every = tuple(resource for resource, _ in size)
-    chosen = tuple(one for one in every if isinstance(named, list) and one in named)
-    return chosen or every
+    return tuple(one for one in every if one in named) or every
 
 
 def _is_over(written: Reservation, moment: str) -> bool:

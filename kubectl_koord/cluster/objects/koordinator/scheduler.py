@@ -1,67 +1,29 @@
 """Which Koordinator this is, how its scheduler is configured, and who leads: image tag, CRD, ConfigMap, Lease."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.bounds import TooLargeError
 from kubectl_koord.cluster.objects.fields import load_aware
+from kubectl_koord.cluster.objects.fields.deployments import flag_value
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.cluster.objects.fields.quota_settings import settings
-from kubectl_koord.model import installation, objects
+from kubectl_koord.model import objects
 from kubectl_koord.model.hardware.devices import DeviceStrategy
+from kubectl_koord.model.resource_claims import GATES, ClaimSettings
 from kubectl_koord.model.snapshot import SchedulerConfig
 
 NEWEST_RELEASE = "1.8"
 LEASE = "koord-scheduler"
+CONFIG = "koord-scheduler-config"
 _OF_CHART = (("huawei", "Ascend-310P3-300I-DUO"),)
 _GATES = "--feature-gates="
 _POINTS = ("preFilter", "filter", "reserve")
+_RELEASING = "DynamicResources"
 _TAG = re.compile(r":v?(\d+)\.(\d+)(?:[.\-+].*)?$")
-
-
-class ImageContainer(Struct, gc=False):
-    """A container's image and how it is started."""
-
-    image: str = ""
-    name: str = ""
-    command: list[str] | None = None
-    args: list[str] | None = None
-
-
-class ImageSpec(Struct, gc=False):
-    """A pod template's spec."""
-
-    containers: list[ImageContainer] | None = None
-
-
-class Template(Struct, gc=False):
-    """A pod template."""
-
-    spec: ImageSpec = field(default_factory=ImageSpec)
-
-
-class DeploymentSpec(Struct, gc=False):
-    """spec of a Deployment."""
-
-    replicas: Int32 | None = None
-    template: Template = field(default_factory=Template)
-
-
-class DeploymentStatus(Struct, gc=False, rename="camel"):
-    """status of a Deployment; no number is 0."""
-
-    available_replicas: Int32 | None = None
-
-
-class Deployment(Struct, gc=False):
-    """One Deployment, for the scheduler's image."""
-
-    metadata: Meta
-    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
-    status: DeploymentStatus | None = None
 
 
 class ConfigMap(Struct, gc=False):
@@ -121,19 +83,18 @@ def from_explanation_schema(crd: Any) -> str | None:  # noqa: ANN401
     return "1.7" if "questionObjectReference" in written else None
 
 
-def version(chosen: str, deployments: Iterable[Deployment], of_crds: str | None) -> tuple[str, str]:
+def version(chosen: str, image: str, of_crds: str | None) -> tuple[str, str]:
     """Return the scheduler's version, and where it is from.
 
     Args:
         chosen: what the user says, empty for nothing: it beats what the cluster says.
-        deployments: those that were read.
+        image: that of the scheduler, empty where it was not read.
         of_crds: the version of Koordinator's CRDs, None where they do not tell it.
 
     """
     if chosen:
         return chosen, "as requested"
-    image = scheduler_image(deployments)
-    by_image = from_image(image) if image else None
+    by_image = from_image(image)
     if by_image:
         return by_image, "from the image tag"
     if of_crds:
@@ -141,48 +102,16 @@ def version(chosen: str, deployments: Iterable[Deployment], of_crds: str | None)
     return NEWEST_RELEASE, "assumed: newest known release"
 
 
-def scheduler_image(deployments: Iterable[Deployment]) -> str | None:
-    """Return the image of the koord-scheduler Deployment's scheduler container."""
-    for deployment in deployments:
-        if deployment.metadata.name == "koord-scheduler":
-            return _image(deployment, "scheduler")
-    return None
+def is_configuration(name: str, text: str) -> bool:
+    """Tell whether an entry of a ConfigMap configures a scheduler: by its name, or by what it says it is."""
+    return name == CONFIG or "KubeSchedulerConfiguration" in text
 
 
-def _image(deployment: Deployment, container: str) -> str | None:
-    containers = deployment.spec.template.spec.containers or []
-    chosen = next((c for c in containers if c.name == container), containers[0] if containers else None)
-    return chosen.image if chosen else None
-
-
-def installed(deployment: Deployment) -> installation.Deployment:
-    """Return how a Deployment of Koordinator's is installed: its image, replicas and command line."""
-    wanted, status = deployment.spec.replicas, deployment.status
-    name = deployment.metadata.name
-    return installation.Deployment(
-        name,
-        _image(deployment, name.removeprefix("koord-")) or "",
-        1 if wanted is None else wanted,
-        None if status is None else status.available_replicas or 0,
-        tuple(_words(deployment)),
-    )
-
-
-def parsed_config(config_map: ConfigMap | None) -> tuple[installation.ConfigState, dict[str, Any]]:
-    """Return whether the configuration is there and can be read, and what it holds: its key is the ConfigMap's name."""
-    written = (config_map.data or {}).get(config_map.metadata.name) if config_map else None
-    found = parsed(written) if written else None
-    return "absent" if not written else "unreadable" if found is None else "read", found or {}
-
-
-def _flags(deployments: Iterable[Deployment]) -> list[str]:
-    """Return the command lines of the koord-scheduler Deployment, word by word."""
-    return [word for one in deployments if one.metadata.name == "koord-scheduler" for word in _words(one)]
-
-
-def _words(deployment: Deployment) -> Iterator[str]:
-    for container in deployment.spec.template.spec.containers or ():
-        yield from (*(container.command or ()), *(container.args or ()))
+def text_of(config_map: ConfigMap, key: str = CONFIG) -> str | None:
+    """Return the configuration that a ConfigMap holds: what is under the key, or else the one there is."""
+    data = config_map.data or {}
+    known = {name: text for name, text in data.items() if is_configuration(name, text)}
+    return data.get(key) or next(iter(known.values()), None) or None
 
 
 def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
@@ -191,13 +120,8 @@ def _feature_gates(flags: Iterable[str]) -> dict[str, bool]:
     return {name.strip(): value.strip().lower() == "true" for name, _, value in (one.partition("=") for one in written)}
 
 
-def config(
-    version: str, version_from: str, config_map: ConfigMap | None, deployments: Iterable[Deployment] = ()
-) -> SchedulerConfig:
-    """Return the configuration: the ConfigMap's where it can be read, the Helm chart's otherwise."""
-    written = (config_map.data or {}).get(config_map.metadata.name) if config_map else None
-    found = parsed(written) if written else None
-    flags = _flags(deployments)
+def config(version: str, version_from: str, found: dict[str, Any] | None, flags: Sequence[str] = ()) -> SchedulerConfig:
+    """Return the configuration: the one that was found and could be read, the Helm chart's otherwise."""
     elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
     gates = _feature_gates(flags)
     profiles = [p for p in _items(found or {}, "profiles") if isinstance(p, dict)]
@@ -208,6 +132,7 @@ def config(
             unshareable_gpus=_OF_CHART,
             elects_leader=elects,
             quotas=settings({}, gates),
+            claims=_claims({}, gates),
         )
     arguments = _arguments(profiles[0], "Coscheduling")
     devices = _arguments(profiles[0], "DeviceShare")
@@ -224,16 +149,36 @@ def config(
         elects_leader=elects,
         quotas=settings(_arguments(profiles[0], "ElasticQuota"), gates),
         reservation_lacks=_not_enabled(profiles[0], "Reservation"),
+        claims=_claims(profiles[0], gates),
         assumed=False,
     )
 
 
+def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:
+    """Return how resource claims are treated; one that is not told otherwise switches no plugin on at postFilter."""
+    plugins = profile.get("plugins")
+    found = plugins if isinstance(plugins, dict) else {}
+    here, off = (_names(found, "postFilter", part) for part in ("enabled", "disabled"))
+    releases = _RELEASING in here or (bool(found) and off.isdisjoint({_RELEASING, "*"}))
+    every = gates.get("AllAlpha", False)
+    return ClaimSettings(frozenset(gate for gate in GATES.values() if gates.get(gate, every)), releases)
+
+
 def _elects_leader(parsed: dict[str, Any]) -> bool:
-    """Tell whether the lease of the usual name says who leads: an election is configured, and under that name."""
+    """Tell whether a lease says who leads."""
     election = parsed.get("leaderElection")
-    if not isinstance(election, dict):
-        return True
-    return election.get("leaderElect", True) is not False and election.get("resourceName", LEASE) == LEASE
+    return not isinstance(election, dict) or election.get("leaderElect", True) is not False
+
+
+def lease_of(parsed: dict[str, Any], flags: Sequence[str] = ()) -> tuple[str, str]:
+    """Return the name and the namespace (empty: the scheduler's own) of the lease by which leaders are elected."""
+    told = parsed.get("leaderElection")
+    written = told if isinstance(told, dict) else {}
+    name, home = written.get("resourceName"), written.get("resourceNamespace")
+    return (
+        flag_value(flags, "--leader-elect-resource-name") or (name if isinstance(name, str) else "") or LEASE,
+        flag_value(flags, "--leader-elect-resource-namespace") or (home if isinstance(home, str) else ""),
+    )
 
 
 def parsed(text: str) -> dict[str, Any] | None:

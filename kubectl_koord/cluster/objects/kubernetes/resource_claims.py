@@ -31,11 +31,10 @@ class AskedDevices(Struct, gc=False, rename="camel"):
     capacity: dict[str, Any] | None = None
 
 
-class SubRequest(Struct, gc=False, rename="camel"):
+class SubRequest(AskedDevices, gc=False, rename="camel"):
     """spec.devices.requests[].firstAvailable[] of a ResourceClaim."""
 
     name: str = ""
-    device_class_name: str = ""
 
 
 class Request(AskedDevices, gc=False, rename="camel"):
@@ -46,11 +45,18 @@ class Request(AskedDevices, gc=False, rename="camel"):
     first_available: list[SubRequest] | None = None
 
 
+class Constraint(Struct, gc=False, rename="camel"):
+    """spec.devices.constraints[] of a ResourceClaim."""
+
+    match_attribute: str | None = None
+    requests: list[str] | None = None
+
+
 class ClaimDevices(Struct, gc=False):
     """spec.devices of a ResourceClaim."""
 
     requests: list[Request] | None = None
-    constraints: list[dict[str, Any]] | None = None
+    constraints: list[Constraint] | None = None
 
 
 class ResourceClaimSpec(Struct, gc=False):
@@ -188,27 +194,43 @@ def resource_claim(written: ResourceClaim) -> ClaimOfCluster:
         reserved=tuple(sorted(one.uid for one in written.status.reserved_for or ())),
         owner=(owner.uid, owner.name) if owner else ("", ""),
         terminating=meta.deletion_timestamp is not None,
-        open=("constraints",) if devices.constraints else (),
+        constraints=tuple(
+            model.SameAttribute(_qualified(one.match_attribute), tuple(one.requests or ()))
+            for one in devices.constraints or ()
+            if one.match_attribute
+        ),
+        open=("constraints",) if any(not one.match_attribute for one in devices.constraints or ()) else (),
     )
     results = (allocation.devices.results if allocation else None) or ()
     return ClaimOfCluster(claim, tuple((one.driver, one.pool, one.device) for one in results if not one.admin_access))
 
 
+def _qualified(name: str) -> tuple[str, str]:
+    """Return the domain and the name of an attribute."""
+    domain, _, short = name.rpartition("/")
+    return domain, short
+
+
 def _request(written: Request) -> model.DeviceRequest:
-    asked = written.exactly or written
-    subs = tuple((f"{written.name}/{one.name}", one.device_class_name) for one in written.first_available or ())
-    features: list[tuple[ClaimFeature, object]] = [
-        ("prioritized-list", subs),
-        ("admin-access", asked.admin_access),
-        ("capacity", asked.capacity),
-    ]
+    if not written.first_available:
+        return _asked(written.name, written.exactly or written)
+    alternatives = tuple(_asked(f"{written.name}/{one.name}", one) for one in written.first_available)
     return model.DeviceRequest(
         name=written.name,
-        classes=subs or ((written.name, asked.device_class_name or ""),),
+        classes=tuple(of for one in alternatives for of in one.classes),
+        alternatives=alternatives,
+    )
+
+
+def _asked(name: str, asked: AskedDevices) -> model.DeviceRequest:
+    return model.DeviceRequest(
+        name=name,
+        classes=((name, asked.device_class_name or ""),),
         selectors=device_selectors(asked.selectors),
         count=1 if asked.count is None else asked.count,
         every=asked.allocation_mode == _EVERY,
-        open=tuple(feature for feature, used in features if used),
+        admin=bool(asked.admin_access),
+        open=("capacity",) if asked.capacity else (),
     )
 
 
@@ -235,15 +257,16 @@ def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
     where = told if spec.per_device_node_selection else spec
     repels = any(taint.effect in _REPELLING for taint in told.taints or ())
     features: list[tuple[ClaimFeature, object]] = [
+        ("node-selection", spec.per_device_node_selection is not None),
         ("counters", told.consumes_counters),
         ("taints", repels),
         ("binding-conditions", told.binding_conditions),
         ("shared-device", told.allow_multiple_allocations),
     ]
-    selector = where.node_selector
+    terms = node_terms(where.node_selector) if where.node_selector else None if where.all_nodes else ()
     return model.ClaimableDevice(
         id=(spec.driver, spec.pool.name, written.name),
-        place=model.DevicePlace(where.node_name or "", node_terms(selector) if selector else None),
+        place=model.DevicePlace(where.node_name) if where.node_name else model.DevicePlace(terms=terms),
         attributes=tuple(_attributes(spec.driver, told.attributes or {})),
         open=tuple(feature for feature, used in features if used),
     )

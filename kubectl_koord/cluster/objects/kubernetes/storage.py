@@ -1,5 +1,6 @@
 """Volumes: PersistentVolumeClaims, PersistentVolumes and CSINodes."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import msgspec
@@ -15,14 +16,20 @@ from kubectl_koord.model.values.selectors import NodeTerm
 
 _CLASS = "volume.beta.kubernetes.io/storage-class"
 _SELECTED_NODE = "volume.kubernetes.io/selected-node"
-_READ = {_CLASS, _SELECTED_NODE}
+_BOUND = "pv.kubernetes.io/bind-completed"
+_READ = {_CLASS, _SELECTED_NODE, _BOUND}
 _MOST = 1 << 12
 
 
-class CSISource(Struct, gc=False):
+class InTree(Struct, gc=False):
+    """A source of a PersistentVolume that a CSI driver has taken over; that it is one counts, not which volume."""
+
+
+class CSISource(Struct, gc=False, rename="camel"):
     """spec.csi of a PersistentVolume."""
 
     driver: str = ""
+    volume_handle: str = ""
 
 
 class VolumeAffinity(Struct, gc=False):
@@ -44,6 +51,10 @@ class VolumeSpec(Struct, gc=False, rename="camel"):
 
     node_affinity: VolumeAffinity | None = None
     csi: CSISource | None = None
+    aws_elastic_block_store: InTree | None = None
+    azure_disk: InTree | None = None
+    cinder: InTree | None = None
+    gce_persistent_disk: InTree | None = None
     storage_class_name: str | None = None
     capacity: Amounts | None = None
     access_modes: list[str] | None = None
@@ -82,11 +93,18 @@ class ClaimSpec(Struct, gc=False, rename="camel"):
     selector: LabelSelector | None = None
 
 
+class ClaimStatus(Struct, gc=False):
+    """status of a PersistentVolumeClaim."""
+
+    phase: str | None = None
+
+
 class PersistentVolumeClaim(Struct, gc=False):
     """One PersistentVolumeClaim."""
 
     metadata: Meta
     spec: ClaimSpec = field(default_factory=ClaimSpec)
+    status: ClaimStatus = field(default_factory=ClaimStatus)
 
 
 class VolumeCount(Struct, gc=False):
@@ -129,7 +147,12 @@ def lean_claim(written: PersistentVolumeClaim) -> PersistentVolumeClaim:
 def lean_volume(written: PersistentVolume) -> PersistentVolume:
     """Return the volume without what is not read of it, and with what is alike in many as one object."""
     meta, spec = written.metadata, written.spec
-    written.metadata = Meta(name=meta.name, labels=meta.labels, deletion_timestamp=meta.deletion_timestamp)
+    written.metadata = Meta(
+        name=meta.name,
+        labels=meta.labels,
+        annotations={_CLASS: of_class} if (of_class := (meta.annotations or {}).get(_CLASS)) else None,
+        deletion_timestamp=meta.deletion_timestamp,
+    )
     if written.status.phase != "Available":
         spec.claim_ref = spec.capacity = spec.access_modes = None
     if spec.node_affinity is not None:
@@ -164,10 +187,12 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
         volume=spec.volume_name or "",
         terms=_terms(Identity(affinity.required)) if affinity and affinity.required else None,
         labels=tuple(sorted(strings(volume.metadata.labels).items())) if volume else (),
-        driver=volume.spec.csi.driver if volume and volume.spec.csi else "",
+        driver=_driver(volume.spec) if volume else "",
+        handle=handle(volume) if volume else "",
         single_pod="ReadWriteOncePod" in (spec.access_modes or ()),
         known=volume is not None,
-        class_name=(annotations.get(_CLASS) if spec.storage_class_name is None else spec.storage_class_name) or "",
+        binding=_binding(written),
+        class_name=_class_name(annotations, spec.storage_class_name),
         request=shared(
             storage.VolumeRequest(
                 size=_size(spec.resources.requests if spec.resources else None),
@@ -180,6 +205,37 @@ def claim(name: str, written: PersistentVolumeClaim, volume: PersistentVolume | 
         terminating=meta.deletion_timestamp is not None,
         owner=(owner.uid, owner.name) if owner else ("", ""),
     )
+
+
+def _binding(written: PersistentVolumeClaim) -> storage.Binding:
+    """Return whether the claim is bound to the volume that it names: what is not told of it counts as bound."""
+    phase = written.status.phase
+    if phase == "Lost":
+        return "lost"
+    return "begun" if phase == "Pending" and _BOUND not in (written.metadata.annotations or {}) else "complete"
+
+
+def _class_name(annotations: Mapping[str, str | None], named: str | None) -> str:
+    """Return the StorageClass of a claim or a volume: the old annotation goes first."""
+    return (annotations.get(_CLASS) if _CLASS in annotations else named) or ""
+
+
+def _driver(spec: VolumeSpec) -> str:
+    """Return the CSI driver that attaches a volume, empty for none."""
+    if spec.csi is not None:
+        return spec.csi.driver
+    sources = {
+        "ebs.csi.aws.com": spec.aws_elastic_block_store,
+        "disk.csi.azure.com": spec.azure_disk,
+        "cinder.csi.openstack.org": spec.cinder,
+        "pd.csi.storage.gke.io": spec.gce_persistent_disk,
+    }
+    return next((driver for driver, source in sources.items() if source is not None), "")
+
+
+def handle(volume: PersistentVolume) -> str:
+    """Return what the volume's driver calls it, or its own name where that is not told."""
+    return (volume.spec.csi.volume_handle if volume.spec.csi else "") or volume.metadata.name
 
 
 def free_volume(written: PersistentVolume) -> storage.Volume | None:
@@ -196,7 +252,7 @@ def free_volume(written: PersistentVolume) -> storage.Volume | None:
     affinity = spec.node_affinity
     return storage.Volume(
         name=meta.name,
-        class_name=spec.storage_class_name or "",
+        class_name=_class_name(meta.annotations or {}, spec.storage_class_name),
         size=_size(spec.capacity),
         modes=tuple(spec.access_modes or ()),
         is_block=spec.volume_mode == "Block",

@@ -29,6 +29,13 @@ def requests(spec: PodSpec) -> pods.Resources:
     return resources(running)
 
 
+def _limits(spec: PodSpec) -> Nano:
+    """Return the pod's limits, the overhead included where there is one (`PodLimits`)."""
+    limits = _effective(spec, lambda written: written.limits)
+    _add(limits, {resource: value for resource, value in amounts(spec.overhead).items() if resource in limits})
+    return limits
+
+
 def _effective(spec: PodSpec, which: Callable[[ResourceRequirements], Amounts | None]) -> Nano:
     """Return the pod's requests or limits: containers and sidecars together, or the largest init container."""
     running: Nano = {}
@@ -63,7 +70,7 @@ def expected_use(pod: Pod) -> tuple[ExpectedUse, ...]:
     plugins/loadaware/estimator/default_estimator.go.
     """
     requested = dict(requests(pod.spec))
-    limits = dict(resources(_effective(pod.spec, lambda written: written.limits)))
+    limits = dict(resources(_limits(pod.spec)))
     kind = priority_class(pod)
     found = []
     for resource, least in _LEAST_USE.items():

@@ -30,7 +30,7 @@ _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }
 _UNEVALUATED_NAMES = frozenset(_UNEVALUATED_ANNOTATIONS)
-_ATTACHED = ("csi", "gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
+_ATTACHED = ("gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 Qos: TypeAlias = tuple[str | None, str | None]
 
 
@@ -61,7 +61,6 @@ def tying_volumes(volumes: list[Volume]) -> list[Volume]:
         for volume in volumes
         if volume.persistent_volume_claim is not None
         or volume.ephemeral is not None
-        or volume.csi is not None
         or volume.gce_persistent_disk is not None
         or volume.aws_elastic_block_store is not None
         or volume.azure_disk is not None
@@ -89,10 +88,10 @@ def requirements(pod: Pod) -> pods.PodRequirements:
                 for t in spec.tolerations or ()
             )
         ),
-        ports=tuple(_ports(spec)),
+        ports=tuple(host_ports(spec)),
         spread=tuple(_spread(pod)),
-        pod_affinity=_pod_terms(affinity.pod_affinity),
-        pod_anti_affinity=_pod_terms(affinity.pod_anti_affinity),
+        pod_affinity=pod_terms(affinity.pod_affinity),
+        pod_anti_affinity=pod_terms(affinity.pod_anti_affinity),
         claims=tuple(
             volume.persistent_volume_claim.claim_name
             for volume in spec.volumes or ()
@@ -117,7 +116,8 @@ def _node_terms(affinity: NodeAffinity | None) -> tuple[selectors.NodeTerm, ...]
     return None if affinity is None or affinity.required is None else node_terms(affinity.required)
 
 
-def _ports(spec: PodSpec) -> Iterable[pods.HostPort]:
+def host_ports(spec: PodSpec) -> Iterable[pods.HostPort]:
+    """Yield the host ports that a pod takes."""
     containers = [*(spec.containers or ()), *(c for c in spec.init_containers or () if c.restart_policy == "Always")]
     for container in containers:
         for port in container.ports or ():
@@ -146,7 +146,8 @@ def _spread(pod: Pod) -> Iterable[pods.Spread]:
         )
 
 
-def _pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
+def pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
+    """Return the required terms of a pod affinity or anti-affinity."""
     return tuple(
         pods.PodTerm(
             key=term.topology_key,

@@ -19,12 +19,10 @@ _EXACT = _SCHEDULING + "exact-match-reservation"
 _IGNORED = _SCHEDULING + "reservation-ignored"
 _ALLOCATED = _SCHEDULING + "reservation-allocated"
 _OWNERS = _SCHEDULING + "reservation-owners"
-_OPERATING_MODE = _SCHEDULING + "operating-mode"
 
 Written: TypeAlias = Mapping[str, str | None] | None
 Use: TypeAlias = tuple[str, str, bool]
 _NO_USE: Use = ("", "", False)
-_UNREADABLE = reservations.ReservationAffinity(terms=())
 
 
 class _Required(msgspec.Struct, gc=False, rename="camel"):
@@ -55,22 +53,23 @@ def read_of(annotations: Written, labels: Written) -> Use:
 
 
 def use(read: Use) -> reservations.ReservationUse | None:
-    """Return what is said about using reservations, None for nothing; none matches an affinity that cannot be read."""
+    """Return what is said about using reservations, None for nothing."""
     if read == _NO_USE:
         return None
     affinity, exact, ignores = read
-    names = _decoded(exact, _Exact)
+    wanted, names = _decoded(affinity, _Affinity), _decoded(exact, _Exact)
+    unreadable = [
+        key for key, text, said in ((_AFFINITY, affinity, wanted), (_EXACT, exact, names)) if text and not said
+    ]
     return reservations.ReservationUse(
-        affinity=_affinity(affinity) if affinity else None,
+        affinity=_affinity(wanted) if isinstance(wanted, _Affinity) else None,
         ignores=ignores,
         exact=tuple(names.resource_names or ()) if isinstance(names, _Exact) else (),
+        unreadable=unreadable[0] if unreadable else "",
     )
 
 
-def _affinity(text: str) -> reservations.ReservationAffinity:
-    found = _decoded(text, _Affinity)
-    if not isinstance(found, _Affinity):
-        return _UNREADABLE
+def _affinity(found: _Affinity) -> reservations.ReservationAffinity:
     required = found.required
     terms = (
         None
@@ -109,7 +108,7 @@ def offers(pod: fields.Pod) -> bool:
     labels = pod.metadata.labels
     return (
         bool(labels)
-        and (labels or {}).get(_OPERATING_MODE) == "Reservation"
+        and (labels or {}).get(reservations.OPERATING_MODE) == "Reservation"
         and pod.status.phase == "Running"
         and any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
     )

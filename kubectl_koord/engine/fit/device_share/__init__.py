@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, state_classes
+from kubectl_koord.engine.columns import NodeSet, every_node, singles, state_classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, Ways, books_of, ways_of
@@ -67,8 +67,8 @@ class DeviceShare(ByClass, Struct, frozen=True):
         layout = state.node.devices.layout if state.node.devices is not None else None
         if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
             return self._refusal(state)  # who had a device of that type there decides
-        if state.rooms:
-            return self._refusal(state)  # who may draw on what is reserved decides
+        if state.rooms or self.request.wants_functions:
+            return self._refusal(state)  # who may draw on what is reserved decides, or who has had a virtual function
         answers = _answers(self.snapshot.value, self.request)
         key, kept = _alike(state, layout)
         if key not in answers:
@@ -77,7 +77,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
-        return device_classes(view)
+        return device_classes(view, self.request)
 
     def _refusal(self, state: NodeState) -> Reason | None:
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
@@ -192,9 +192,16 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
+def device_classes(view: View, request: DeviceRequest) -> Collection[NodeSet]:
+    """Return the nodes of which DeviceShare sees the same: their labels, their devices, and what is booked of these.
+
+    Who has had a virtual function counts on a trial, too: of nodes that are asked for one each is by itself.
+    """
+    return tuple(singles(every_node(view))) if request.wants_functions else _classes(view)
+
+
 @memoised
-def device_classes(view: View) -> Collection[NodeSet]:
-    """Return the nodes of which DeviceShare sees the same: their labels, their devices, and what is booked of these."""
+def _classes(view: View) -> Collection[NodeSet]:
     return state_classes(view, _Seen(Identity(view.snapshot))).values()
 
 

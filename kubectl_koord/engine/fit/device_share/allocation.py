@@ -58,12 +58,13 @@ class Place(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """How many devices of a type, and what of each."""
+    """How many devices of a type, at least, and what of each; up to `most` are given where they are there."""
 
     type: str
     number: int
     each: Resources
     hint: DeviceHint
+    most: int = 0
 
 
 def allocate(request: DeviceRequest, place: Place) -> Devices | DeviceReason:
@@ -175,7 +176,7 @@ def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozens
     if not isinstance(found, tuple):
         return found
     if not found:
-        return _any(wanted, cards, place, frozenset())
+        return _any(structs.replace(wanted, most=len(near)), cards, place, frozenset())
     return tuple(DeviceAllocation(GPU, minor, wanted.each) for minor in found)
 
 
@@ -187,7 +188,7 @@ def _any(wanted: Wanted, cards: Cards, place: Place, near: frozenset[str]) -> De
     if reserved and place.books.restricted:
         fitting = tuple(minor for minor in fitting if minor in reserved)
     scored = [(-cards.score(request, minor, place.strategy), minor) for minor in fitting]
-    most = max(wanted.number, len(near))
+    most = max(wanted.number, wanted.most, len(near))
     found: list[DeviceAllocation] = []
     for minor in _in_turn(scored, cards.devices, near, reserved):
         functions: tuple[str, ...] = ()

@@ -116,6 +116,9 @@ def _books(state: NodeState, whole: Collection[str], spent: Collection[str]) -> 
             used[key] = plus(used.get(key, _NONE), booked.resources)
             if booked.virtual_functions:
                 functions[key] |= frozenset(booked.virtual_functions)
+    if state.before is not None:  # no trial gives virtual functions back
+        for held, in_use in books_of(state.before).functions.items():
+            functions[held] |= in_use
     devices = state.node.devices
     layout = devices.layout if devices else DeviceLayout()
     return DeviceBooks(layout, used, _returned(state, whole, spent), dict(functions))

@@ -41,12 +41,23 @@ class Cards(Struct, frozen=True):
 
         Mirrors `scoreDevice` in deviceshare/scoring.go.
         """
-        if strategy is None:
-            return 0
-        has, free = total(self.devices[minor]), self.free[minor]
-        scored = [name for name in _SCORED if has.get(name)]
-        scores = (_score(has[name] - free.get(name, 0) + request.get(name, 0), has[name], strategy) for name in scored)
-        return sum(scores) // len(scored) if scored else 0
+        return _suits(request, total(self.devices[minor]), self.free[minor], strategy)
+
+    def score_in_scope(self, request: Amounts, minor: int, strategy: DeviceStrategy | None) -> int:
+        """Return how well a device suits within a scope, where upstream takes what is free for the total and reversed.
+
+        So all that is in use suits alike. Mirrors `allocateFromScope` in deviceshare/allocator_gpu.go.
+        """
+        return _suits(request, self.free[minor], total(self.devices[minor]), strategy)
+
+
+def _suits(request: Amounts, has: Amounts, free: Amounts, strategy: DeviceStrategy | None) -> int:
+    scored = [name for name in _SCORED if has.get(name)]
+    if strategy is None or not scored:
+        return 0
+    left = {name: min(has[name], free.get(name, 0)) for name in scored}
+    asked = {name: request.get(name, 0) if has[name] >= free.get(name, 0) else has[name] for name in scored}
+    return sum(_score(has[name] - left[name] + asked[name], has[name], strategy) for name in scored) // len(scored)
 
 
 def _score(used: int, capacity: int, strategy: DeviceStrategy) -> int:

@@ -139,7 +139,7 @@ def by_topology(
     fitting = [
         minor for minor, free in cards.free.items() if fits(request, free) and not is_zero(total(cards.devices[minor]))
     ]
-    scores = {minor: cards.score(request, minor, strategy) if asked.shared else 0 for minor in fitting}
+    scores = {minor: cards.score_in_scope(request, minor, strategy) if asked.shared else 0 for minor in fitting}
     found = _choose(asked, root, cards, scores, 0, 0)
     return found.minors if found is not None else DevicesShort(GPU, asked.number, len(fitting), asked.scope)
 

@@ -39,11 +39,9 @@ def topology_hints(request: DeviceRequest, place: Place) -> Mapping[str, tuple[Z
         return wanted
     feasible: dict[frozenset[int], Devices] = {}
     every: Devices | Reason = ()
-    asked = False
     for mask in _masks(zones):
         short = _too_few(place.books.layout, {kind: one.number for kind, one in wanted.items()}, mask)
         every = short if short is not None else allocate(request, structs.replace(place, zones=mask))
-        asked = asked or short is None
         if isinstance(every, tuple):
             feasible[mask] = every
     if not isinstance(every, tuple):

@@ -72,6 +72,11 @@ class DeviceRequest(Struct, frozen=True):
         """Whether what is asked of a shared NPU must be one of the configured templates."""
         return self.gpu is not None and self.gpu.shared and NPU_CORE in dict(self.gpu.each)
 
+    @property
+    def wants_functions(self) -> bool:
+        """Whether virtual functions are asked for."""
+        return any(hint.function_selector is not None for hint in self.hints)
+
     def hint(self, kind: str) -> DeviceHint:
         """Return what is asked of the devices of a type."""
         return next((hint for hint in self.hints if hint.type == kind), DeviceHint(kind))

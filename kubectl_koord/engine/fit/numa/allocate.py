@@ -3,7 +3,7 @@
 Mirrors `Allocate` in plugins/nodenumaresource/resource_manager.go.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -108,8 +108,8 @@ def _taken(room: Room, booked: Booked, there: CPUSet, number: int) -> CPUSet:
     return first | take(node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked)
 
 
-def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:
-    """Spread requests evenly over zones, those with least first (`tryBestToDistributeEvenly`).
+def _spread(room: Room, zones: Sequence[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:
+    """Spread requests evenly over zones, as a rule those with least first (`tryBestToDistributeEvenly`).
 
     What no zone tells of is left out.
     """
@@ -120,7 +120,7 @@ def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ..
         if resource not in told:
             continue
         free = {zone: room.amounts[zone].get(resource, 0) for zone in zones}
-        ranked = sorted(free, key=free.__getitem__)
+        ranked = _ranked(room, resource, zones)
         left = amount
         for place, zone in enumerate(ranked):
             share = min(_share(room, resource, left, len(ranked) - place), free[zone])
@@ -132,6 +132,22 @@ def _spread(room: Room, zones: Iterable[int]) -> tuple[tuple[int, Resources], ..
     if short:
         return InsufficientInZones(tuple(short))
     return tuple((zone, tuple(sorted(amounts.items()))) for zone, amounts in sorted(taken.items()))
+
+
+def _ranked(room: Room, resource: str, zones: Sequence[int]) -> list[int]:
+    """Return the zones in the order in which they give.
+
+    They are meant to be sorted by what they have left, by an insertion sort. Upstream's comparison takes places in the
+    list for numbers of zones: only where both are the same, as with two zones, the order is the one that was meant.
+    """
+    free = {zone: amounts.get(resource, 0) for zone, amounts in room.amounts.items()}
+    ranked = list(zones)
+    for last in range(1, len(ranked)):
+        place = last
+        while place and free.get(place, 0) < free.get(place - 1, 0):
+            ranked[place - 1], ranked[place] = ranked[place], ranked[place - 1]
+            place -= 1
+    return ranked
 
 
 def _share(room: Room, resource: str, left: int, zones: int) -> int:

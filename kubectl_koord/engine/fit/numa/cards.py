@@ -55,7 +55,7 @@ class CardHints(Struct, frozen=True):
 
     def classes(self, view: View) -> Collection[NodeSet]:
         """Return the nodes by what DeviceShare sees of them."""
-        return device_classes(view)
+        return device_classes(view, self.request)
 
 
 def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:

@@ -57,11 +57,11 @@ class _Taking:
         """Take all that is needed."""
         if full_cores or self._topology.per_core == 1:
             self._take_cores()
-        if self._needed and not full_cores:
+        if self._needed > 0 and not full_cores:
             self._take_threads()
         for apart in (True, False):
             for number in self._spread(self._one_by_one(apart=apart)):
-                if self._needed:
+                if self._needed > 0:
                     self._take((number,))
         return self._taken
 
@@ -89,9 +89,12 @@ class _Taking:
                 too_many.append(cpus)
             else:
                 self._take(cpus)
-        if too_many:
-            whole = self._needed - self._needed % self._topology.per_core
-            self._take(min(too_many, key=len)[:whole])
+        per_core = self._topology.per_core
+        if self._needed < per_core:
+            return
+        for cpus in sorted(too_many, key=len):
+            if self._needed > 0:  # a core at least, even where fewer CPUs than it has are needed
+                self._take(cpus[: max(per_core, self._needed - self._needed % per_core)])
 
     def _take_threads(self) -> None:
         """Take threads of one zone, else of one socket, one of each core as far as they go."""

@@ -84,7 +84,7 @@ def settled(node: NodeNUMA, wants: Wants) -> Settled:
         bind_policy = asked.bind_policy if asked.required else node.bind_policy or asked.bind_policy
         return Terms(wants.cpu // MILLI, bind_policy, required, policy, exclusive)
     if not node.bind_policy or not wants.cpu:
-        return Terms(0, "", False, policy, exclusive)  # noqa: FBT003
+        return Terms(0, node.bind_policy, bool(node.bind_policy), policy, exclusive)
     if wants.cpu % MILLI:
         return FractionalCPUs(wants.cpu)
     return Terms(wants.cpu // MILLI, node.bind_policy, True, policy, exclusive)  # noqa: FBT003

@@ -10,7 +10,7 @@ from typing import ClassVar
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.resource_claims.devices import Wanted, allocate, reaches, wanted
+from kubectl_koord.engine.fit.resource_claims.devices import Choices, allocate, reaches, wanted
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -21,6 +21,9 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.resource_claims import DeviceId, ResourceClaim
 from kubectl_koord.model.snapshot import Snapshot
 
+MOST_USERS = 256
+"""How many pods may use a claim at once (`ResourceClaimReservedForMaxSize`)."""
+
 
 class ResourceClaims(Stateless, Struct, frozen=True):
     """The filter: `allocated` and `requests` are the trigger's claims that are allocated, and what the others ask for.
@@ -30,7 +33,7 @@ class ResourceClaims(Stateless, Struct, frozen=True):
 
     depends_on: ClassVar[DependsOn] = "claims"
     allocated: tuple[ResourceClaim, ...]
-    requests: tuple[Wanted, ...]
+    requests: tuple[Choices, ...]
     taken: frozenset[DeviceId]
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
@@ -39,7 +42,7 @@ class ResourceClaims(Stateless, Struct, frozen=True):
 
     def follows_members_elsewhere(self, _trigger: PodRequirements) -> bool:
         """Tell whether several nodes can use the same device."""
-        return any(one.candidates.shared for one in self.requests)
+        return any(one.candidates.shared for choices in self.requests for one in choices)
 
     def reject(self, _pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the node cannot supply what is asked for, or allocated devices are elsewhere."""
@@ -73,7 +76,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> ResourceClaims | ClaimsUna
     are_seen = snapshot.sees("ResourceSlice") and snapshot.sees("DeviceClass")
     return ResourceClaims(
         allocated=tuple(claim for claim in claims if claim.allocated),
-        requests=tuple(wanted(unallocated, resources)) if are_seen else (),
+        requests=tuple(wanted(unallocated, resources, snapshot.config.claims)) if are_seen else (),
         taken=resources.taken.union(*in_flight.values()),
     )
 
@@ -83,7 +86,8 @@ def _refusal(
 ) -> ClaimsUnallocated | None:
     """Return why a claim cannot be used on any node (`PreFilter`)."""
     if claim.allocated:
-        return None
+        is_full = len(claim.reserved) >= MOST_USERS and trigger.uid not in claim.reserved
+        return ClaimsUnallocated(trigger.key, claim.name, "in-use") if is_full else None
     if claim.name in in_flight:
         return ClaimsUnallocated(trigger.key, claim.name, "being-allocated")
     if not snapshot.sees("DeviceClass"):

@@ -5,29 +5,33 @@ refused nothing.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from kubectl_koord.engine.fit.node_affinity import term_matches
+from kubectl_koord.engine.fit.resource_claims.matching import seated
 from kubectl_koord.engine.reasons.claims import NotEnoughDevices
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.resource_claims import (
+    AttributeValue,
     ClaimableDevice,
+    ClaimSettings,
     DeviceId,
     DeviceRequest,
     DeviceSelector,
     DeviceTest,
     DynamicResources,
     ResourceClaim,
+    SameAttribute,
 )
-from kubectl_koord.model.unevaluated import ClaimFeature
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.selectors import NodeTerm
 
 Selectors: TypeAlias = tuple[DeviceSelector, ...]
-_LIFTED: frozenset[ClaimFeature] = frozenset({"admin-access", "prioritized-list"})
-"""Of a request that uses one of these it is open which devices it takes, and whether they must be free."""
+MOST_WAYS = 1 << 10
+"""How many ways are tried to choose among alternatives, and values of attributes that devices must share."""
 
 
 class Candidates(Struct, frozen=True, eq=False):
@@ -46,11 +50,25 @@ class Candidates(Struct, frozen=True, eq=False):
 
 
 class Wanted(Struct, frozen=True):
-    """One request of a claim that is to be allocated, and the devices that it may get."""
+    """One request of a claim that is to be allocated, or an alternative of one, and the devices that it may get."""
 
     claim: str
     request: DeviceRequest
     candidates: Candidates
+    constraints: tuple[SameAttribute, ...]
+    settings: ClaimSettings
+
+    def usable(self, device: ClaimableDevice) -> bool:
+        """Tell whether the scheduler gives such a device to anybody: parts of one it must know about."""
+        return "counters" not in device.open or self.settings.knows("counters")
+
+    def is_open(self, device: ClaimableDevice) -> bool:
+        """Tell whether others may use the device at the same time."""
+        return "shared-device" in device.open and self.settings.knows("shared-device")
+
+
+Choices: TypeAlias = tuple[Wanted, ...]
+"""What would serve one request: several where it has alternatives."""
 
 
 def reaches(terms: tuple[NodeTerm, ...] | None, node: Node) -> bool:
@@ -59,12 +77,25 @@ def reaches(terms: tuple[NodeTerm, ...] | None, node: Node) -> bool:
     return terms is None or any(term_matches(term, node, labels) for term in terms)
 
 
-def wanted(claims: Iterable[ResourceClaim], resources: DynamicResources) -> Iterator[Wanted]:
-    """Yield the requests of claims that are to be allocated, as far as it is known which devices they take."""
+def wanted(claims: Iterable[ResourceClaim], resources: DynamicResources, settings: ClaimSettings) -> Iterator[Choices]:
+    """Yield what would serve each request of claims that are to be allocated."""
     for claim in claims:
         for request in claim.requests:
-            if _LIFTED.isdisjoint(request.open):
-                yield Wanted(claim.name, request, candidates(resources, selectors_of(request, resources)))
+            yield tuple(
+                Wanted(
+                    claim.name,
+                    one,
+                    candidates(resources, selectors_of(one, resources), settings),
+                    tuple(constraint for constraint in claim.constraints if _is_about(constraint, one)),
+                    settings,
+                )
+                for one in request.alternatives or (request,)
+            )
+
+
+def _is_about(constraint: SameAttribute, request: DeviceRequest) -> bool:
+    """Tell whether a constraint is about a request, or an alternative of it, which are named by both or the first."""
+    return not constraint.requests or not {request.name, request.name.partition("/")[0]}.isdisjoint(constraint.requests)
 
 
 def selectors_of(request: DeviceRequest, resources: DynamicResources) -> Selectors:
@@ -73,18 +104,25 @@ def selectors_of(request: DeviceRequest, resources: DynamicResources) -> Selecto
 
 
 @memoised
-def candidates(resources: DynamicResources, selectors: Selectors) -> Candidates:
-    """Return the devices that selectors match, or may match."""
+def candidates(resources: DynamicResources, selectors: Selectors, settings: ClaimSettings) -> Candidates:
+    """Return the devices that selectors match, or may match, as far as the scheduler knows of them."""
     by_node: dict[str, list[ClaimableDevice]] = {}
     shared = []
     for device in resources.devices:
-        if is_match(device, selectors) is False:
+        if not is_known(device, settings) or is_match(device, selectors) is False:
             continue
         if device.place.node:
             by_node.setdefault(device.place.node, []).append(device)
         else:
             shared.append(device)
     return Candidates({name: tuple(found) for name, found in by_node.items()}, tuple(shared))
+
+
+def is_known(device: ClaimableDevice, settings: ClaimSettings) -> bool:
+    """Tell whether the scheduler looks at a device at all."""
+    return all(
+        feature not in device.open or settings.knows(feature) for feature in ("node-selection", "binding-conditions")
+    )
 
 
 def is_match(device: ClaimableDevice, selectors: Selectors) -> bool | None:
@@ -113,50 +151,77 @@ def _holds(
     return None if own is None or own[0] != test.value[0] else own == test.value
 
 
+_Shared: TypeAlias = Mapping[tuple[str, SameAttribute], AttributeValue]
+"""The value of an attribute that the devices of a claim are to share."""
+
+
 def allocate(
-    requests: Sequence[Wanted], taken: Collection[DeviceId], node: Node
+    requests: Sequence[Choices], taken: Collection[DeviceId], node: Node
 ) -> Mapping[str, tuple[DeviceId, ...]] | NotEnoughDevices:
-    """Return the devices that each claim gets on a node, each device once, or the first request that it cannot supply.
+    """Return the devices that each claim gets on a node, or the first request that it cannot supply.
+
+    Of alternatives the first is tried first, and so is of the values of attributes that devices must share. Where not
+    all ways were tried nothing is refused.
+    """
+    refusals: list[NotEnoughDevices] = []
+    for chosen, values in islice(_ways(requests, node), MOST_WAYS):
+        found = _allocated(chosen, values, taken, node)
+        if not isinstance(found, NotEnoughDevices):
+            return found
+        refusals.append(found)
+    return refusals[0] if 0 < len(refusals) < MOST_WAYS else {}
+
+
+def _ways(requests: Sequence[Choices], node: Node) -> Iterator[tuple[tuple[Wanted, ...], _Shared]]:
+    for chosen in product(*requests):
+        keys = list(dict.fromkeys((one.claim, constraint) for one in chosen for constraint in one.constraints))
+        for values in product(*(_values(chosen, *key, node) or (("", ""),) for key in keys)):
+            yield chosen, dict(zip(keys, values, strict=True))
+
+
+def _values(chosen: Iterable[Wanted], claim: str, constraint: SameAttribute, node: Node) -> tuple[AttributeValue, ...]:
+    """Return the values of an attribute that devices of a claim may share, each once."""
+    devices = (
+        device
+        for one in chosen
+        if one.claim == claim and constraint in one.constraints
+        for device in one.candidates.on(node)
+    )
+    told = (dict(device.attributes).get(constraint.attribute) for device in devices)
+    return tuple(dict.fromkeys(value for value in told if value is not None))
+
+
+def _allocated(
+    chosen: Sequence[Wanted], values: _Shared, taken: Collection[DeviceId], node: Node
+) -> Mapping[str, tuple[DeviceId, ...]] | NotEnoughDevices:
+    """Return the devices of each claim, each device once.
 
     A request takes the first devices that are free, and those before it give way to it where they can get others.
     """
     options: dict[tuple[int, int], list[DeviceId]] = {}
     owner: dict[DeviceId, tuple[int, int]] = {}
-    for index, one in enumerate(requests):
+    for index, one in enumerate(chosen):
         matching = one.candidates.on(node)
-        if any("shared-device" in device.open for device in matching):
+        if any(map(one.is_open, matching)):
             continue
-        free = [device.id for device in matching if device.id not in taken]
         request = one.request
+        suiting = [device for device in matching if one.usable(device) and _is_shared(device, one, values)]
+        free = [device.id for device in suiting if request.admin or device.id not in taken]
         count = len(matching) if request.every else request.count
-        is_enough = bool(matching) if request.every else True
-        for seat in range(count):
-            options[index, seat] = free
-            is_enough = is_enough and _seated((index, seat), options, owner, set())
+        is_enough = len(free) >= count and bool(matching or not request.every)
+        if not request.admin:  # which takes nothing from others
+            for seat in range(count):
+                options[index, seat] = free
+                is_enough = is_enough and seated((index, seat), options, owner)
         if not is_enough:
             return NotEnoughDevices(one.claim, request.name, count, len(free), request.every)
-    found: dict[str, list[DeviceId]] = {one.claim: [] for one in requests}
+    found: dict[str, list[DeviceId]] = {one.claim: [] for one in chosen}
     for device, (index, _) in owner.items():
-        found[requests[index].claim].append(device)
+        found[chosen[index].claim].append(device)
     return {claim: tuple(sorted(devices)) for claim, devices in found.items()}
 
 
-def _seated(
-    seat: tuple[int, int],
-    options: Mapping[tuple[int, int], Sequence[DeviceId]],
-    owner: dict[DeviceId, tuple[int, int]],
-    tried: set[DeviceId],
-) -> bool:
-    """Give a device to one place of a request: a free one, or one that its owner can replace (an augmenting path)."""
-    for device in options[seat]:
-        if device not in owner:
-            owner[device] = seat
-            return True
-    for device in options[seat]:
-        if device in tried:
-            continue
-        tried.add(device)
-        if _seated(owner[device], options, owner, tried):
-            owner[device] = seat
-            return True
-    return False
+def _is_shared(device: ClaimableDevice, one: Wanted, values: _Shared) -> bool:
+    """Tell whether a device has the values that the devices of its claim are to share."""
+    attributes = dict(device.attributes)
+    return all(attributes.get(key.attribute) == values[one.claim, key] for key in one.constraints)

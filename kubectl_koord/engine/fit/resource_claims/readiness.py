@@ -1,15 +1,17 @@
 """Whether a pod's resource claims are there, and what bears on them that is not evaluated."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.engine.fit.resource_claims.devices import Selectors, is_match, selectors_of
+from kubectl_koord.engine.fit.resource_claims.devices import MOST_WAYS, Selectors, is_known, is_match, selectors_of
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.resource_claims import (
     ClaimableDevice,
+    ClaimSettings,
     DeviceRequest,
     DynamicResources,
     PodClaim,
@@ -27,8 +29,10 @@ from kubectl_koord.model.unevaluated import (
 from kubectl_koord.model.values.memo import memoised
 
 ClaimFault: TypeAlias = Literal["not-made", "missing", "being-deleted", "not-owner"]
-_MOST_USERS = 256
-"""How many pods may use a claim at once (`ResourceClaimReservedForMaxSize`): binding more fails."""
+_MOST_CONSTRAINTS = 2
+"""How many attributes devices may have to share for all their values to be tried together."""
+_OPEN: frozenset[ClaimFeature] = frozenset({"taints", "counters", "binding-conditions", "shared-device"})
+"""What devices may use that is not evaluated where the scheduler knows it."""
 
 KINDS = ("ResourceClaim", "DeviceClass", "ResourceSlice")
 """What decides about resource claims."""
@@ -81,24 +85,28 @@ def open_claims(pod: PendingPod, snapshot: Snapshot) -> Iterator[Unevaluated]:
     for found in (one.found for one in pod.resource_claims if one.found is not None):
         if not found.allocated:
             yield from (OpenClaim(found.name, feature) for feature in found.open)
-            for request in found.requests:
+            every = [one for request in found.requests for one in request.alternatives or (request,)]
+            for request in every:
                 yield from _of_request(found.name, request, snapshot)
+            if prod(len(request.alternatives) or 1 for request in found.requests) >= MOST_WAYS:
+                yield OpenClaim(found.name, "prioritized-list")
+            if len(found.constraints) > _MOST_CONSTRAINTS:
+                yield OpenClaim(found.name, "constraints")
             continue
-        if len(found.reserved) >= _MOST_USERS and pod.uid not in found.reserved:
-            yield OpenClaim(found.name, "users")
-        if found.terms is not None and set(found.reserved) <= {pod.uid}:
+        if snapshot.config.claims.releases and found.terms is not None and set(found.reserved) <= {pod.uid}:
             yield IdleClaim(found.name)
 
 
 def _of_request(claim: str, request: DeviceRequest, snapshot: Snapshot) -> Iterator[Unevaluated]:
     """Yield what a request uses, and what the devices and pools use from which it may be served."""
-    yield from (OpenClaim(claim, feature) for feature in request.open)
+    settings = snapshot.config.claims
+    yield from (OpenClaim(claim, feature) for feature in request.open if settings.knows(feature))
     selectors = selectors_of(request, snapshot.dynamic_resources)
     pools = (pool for pool in snapshot.dynamic_resources.incomplete if is_match(_any_of(pool), selectors) is not False)
     yield from (IncompletePool(*pool) for pool in pools)
     plain = tuple(one for one in selectors if one.tests is not None)
     yield from (OpenClaim(claim, "selector", one.expression) for one in selectors if one.tests is None)
-    yield from (OpenClaim(claim, feature) for feature in _features(snapshot.dynamic_resources, plain))
+    yield from (OpenClaim(claim, feature) for feature in _features(snapshot.dynamic_resources, plain, settings))
 
 
 def _any_of(pool: tuple[str, str]) -> ClaimableDevice:
@@ -107,13 +115,13 @@ def _any_of(pool: tuple[str, str]) -> ClaimableDevice:
 
 
 @memoised
-def _features(resources: DynamicResources, selectors: Selectors) -> tuple[ClaimFeature, ...]:
+def _features(resources: DynamicResources, selectors: Selectors, settings: ClaimSettings) -> tuple[ClaimFeature, ...]:
     """Return what is not evaluated of the devices that selectors may match, by name."""
     features: set[ClaimFeature] = set()
     for device in resources.devices:
-        matches = is_match(device, selectors)
+        matches = is_match(device, selectors) if is_known(device, settings) else False
         if matches is not False:
-            features.update(device.open)
+            features.update(one for one in device.open if one in _OPEN and settings.knows(one))
         if matches is None:
             features.add("attribute")
     return tuple(sorted(features))

@@ -11,11 +11,11 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
+from kubectl_koord.engine.fit.volumes.limits import Limits
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reasons.nodes import (
     ClaimInUse,
     Reason,
-    TooManyVolumes,
     VolumeElsewhere,
 )
 from kubectl_koord.engine.reasons.prefilter import VolumesUnbound
@@ -26,19 +26,18 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, 
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.storage import Claim, Storage
 
-_ZONES = (
-    "topology.kubernetes.io/zone",
-    "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region",
-)
+_NEWER = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+_ZONES = {*_NEWER, *_NEWER.values()}
 
 
 class Volumes(Stateless, Struct, frozen=True):
     """The filter.
 
     `bound` and `unbound` are the trigger's claims; `held` says how often those of one pod only are held, by node;
-    `taken` are the free volumes that placed members get.
+    `taken` are the free volumes that placed members get; `newer` are names of zone labels that stand for older ones.
     """
 
     depends_on: ClassVar[DependsOn] = "pods"
@@ -46,8 +45,9 @@ class Volumes(Stateless, Struct, frozen=True):
     unbound: tuple[Claim, ...]
     held: Mapping[str, int]
     taken: frozenset[str]
-    by_name: Mapping[str, Claim]
+    limits: Limits
     storage: Storage
+    newer: Mapping[str, str]
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed holds its claims, and gets volumes."""
@@ -59,7 +59,7 @@ class Volumes(Stateless, Struct, frozen=True):
         elsewhere = sum(self.held.values()) - self.held.get(state.node.name, 0)
         if single and elsewhere + _held(single, state.occupants) > 0:
             return ClaimInUse(min(single))
-        return self._over_limit(pod, state) or self._unreachable(state)
+        return self.limits.reject(pod, state) or self._unreachable(state)
 
     def _unreachable(self, state: NodeState) -> Reason | None:
         for claim in self.bound:
@@ -68,35 +68,8 @@ class Volumes(Stateless, Struct, frozen=True):
         found = bindings(self.unbound, self.storage, self.taken, state)
         if not isinstance(found, Mapping):
             return found
-        elsewhere = (claim for claim in self.bound if not _in_zone(claim, state.node))
+        elsewhere = (claim for claim in self.bound if not _in_zone(claim, state.node, self.newer))
         return next((VolumeElsewhere(claim.name) for claim in elsewhere), None)
-
-    def _over_limit(self, pod: PendingPod, state: NodeState) -> Reason | None:
-        """Count volumes by driver, as far as the node tells how many it can hold."""
-        limits = dict(state.node.volume_limits)
-        if not limits:
-            return None
-        attached: dict[str, set[str]] = {}
-        for occupant in state.occupants:
-            for name in _claims_of(occupant):
-                self._attach(attached, name)
-        before = {driver: len(volumes) for driver, volumes in attached.items()}
-        for name in claim_names(pod):
-            self._attach(attached, name)
-        for driver, volumes in sorted(attached.items()):
-            if len(volumes) > before.get(driver, 0) and len(volumes) > limits.get(driver, len(volumes)):
-                return TooManyVolumes(driver)
-        return None
-
-    def _attach(self, attached: dict[str, set[str]], name: str) -> None:
-        """Enter the volume of a claim under its driver: an unbound one counts under the provisioner of its class."""
-        claim = self.by_name.get(name)
-        if claim is None:
-            return
-        kind = self.storage.classes.get(claim.class_name) if not claim.volume else None
-        driver = kind.provisioner if kind is not None else claim.driver
-        if driver:
-            attached.setdefault(driver, set()).add(claim.volume or claim.name)
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Book the volumes that the unbound claims get."""
@@ -126,8 +99,9 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> Volumes | VolumesUnbound |
         unbound=tuple(claim for claim in own if not claim.volume and claim.class_name in storage.classes),
         held={node: count for node, count in held.items() if count},
         taken=frozenset(volume for volume, _ in assumed.values() if volume),
-        by_name=cluster.claims,
+        limits=Limits(cluster.claims, storage.classes, cluster.view.snapshot.running, cluster.rules.counts_attachments),
         storage=storage,
+        newer=_NEWER if cluster.rules.finds_newer_zones else {},
     )
 
 
@@ -138,6 +112,8 @@ def _refusal(trigger: PendingPod, name: str, claim: Claim | None, cluster: Clust
         return VolumesUnbound(trigger.key, name, "ephemeral-missing" if is_ephemeral else "claim-missing")
     if not claim.is_read:
         return None
+    if claim.binding == "lost":
+        return VolumesUnbound(trigger.key, name, "lost", claim.volume)
     if claim.terminating:
         return VolumesUnbound(trigger.key, name, "being-deleted")
     if is_ephemeral and not _owns(trigger, claim):
@@ -147,6 +123,8 @@ def _refusal(trigger: PendingPod, name: str, claim: Claim | None, cluster: Clust
 
 def _of_binding(trigger: PendingPod, claim: Claim, snapshot: Snapshot) -> VolumesUnbound | None:
     """Return whether its volume does not exist, or should have been bound before pods are scheduled."""
+    if claim.volume and claim.binding == "begun":
+        return VolumesUnbound(trigger.key, claim.name, "binding", claim.volume)
     if claim.volume:
         is_lost = not claim.known and snapshot.sees("PersistentVolume")
         return VolumesUnbound(trigger.key, claim.name, "volume-missing", claim.volume) if is_lost else None
@@ -198,7 +176,10 @@ def _claims_of(occupant: Occupant) -> Iterable[str]:
     return () if isinstance(occupant, ReservedRoom) else claim_names(occupant)
 
 
-def _in_zone(claim: Claim, node: Node) -> bool:
+def _in_zone(claim: Claim, node: Node, newer: Mapping[str, str]) -> bool:
+    """Tell whether a node is in the zone and region of a volume; one that is in none takes every volume."""
     labels = dict(node.labels)
-    zones = ((key, value) for key, value in claim.labels if key in _ZONES and key in labels)
-    return all(labels[key] in value.split("__") for key, value in zones)
+    if labels.keys().isdisjoint(_ZONES):
+        return True
+    named = ((labels.get(key, labels.get(newer.get(key, key))), value) for key, value in claim.labels if key in _ZONES)
+    return all(own in parts for own, value in named if "" not in (parts := [one.strip() for one in value.split("__")]))

@@ -16,12 +16,13 @@ from kubectl_koord.model.storage import Claim, Storage, Volume
 from kubectl_koord.model.values.selectors import NodeTerm, holds, matches
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_NAMELESS = Node("", ())
 
 
 def reaches(terms: tuple[NodeTerm, ...] | None, node: Node) -> bool:
-    """Tell whether a volume with this node affinity can be reached from a node."""
+    """Tell whether a volume with this node affinity can be reached from a node, which its labels alone tell."""
     labels = dict(node.labels)
-    return terms is None or any(term_matches(term, node, labels) for term in terms)
+    return terms is None or any(term_matches(term, _NAMELESS, labels) for term in terms)
 
 
 def bindings(
@@ -49,18 +50,27 @@ def bindings(
 
 
 def _smallest(claim: Claim, volumes: Iterable[Volume], used: Collection[str], node: Node) -> Volume | None:
-    """Return the smallest volume that does (`FindMatchingVolume`); one that is promised to the claim goes first."""
-    fitting = [one for one in volumes if one.name not in used and _serves(one, claim) and reaches(one.terms, node)]
-    return next((one for one in fitting if one.promised), fitting[0] if fitting else None)
+    """Return the smallest volume that does (`FindMatchingVolume`).
+
+    One that is promised to the claim goes first, whatever else the claim asks for, and no other where the node cannot
+    reach it.
+    """
+    large = [one for one in volumes if one.name not in used and _is_large_enough(one, claim)]
+    promised = next((one for one in large if one.promised == claim.name), None)
+    if promised is not None:
+        return promised if reaches(promised.terms, node) else None
+    return next((one for one in large if _serves(one, claim) and reaches(one.terms, node)), None)
+
+
+def _is_large_enough(volume: Volume, claim: Claim) -> bool:
+    wanted = claim.request
+    return volume.class_name == claim.class_name and volume.size >= wanted.size and volume.is_block == wanted.is_block
 
 
 def _serves(volume: Volume, claim: Claim) -> bool:
     wanted = claim.request
     return (
-        volume.promised in {"", claim.name}
-        and volume.class_name == claim.class_name
-        and volume.size >= wanted.size
-        and volume.is_block == wanted.is_block
+        not volume.promised
         and set(wanted.modes) <= set(volume.modes)
         and (wanted.selector is None or matches(wanted.selector, dict(volume.labels)))
     )
@@ -70,7 +80,9 @@ def _cannot_make(claim: Claim, storage: Storage, node: Node) -> NoVolumeToBind |
     """Return why no volume can be made for the claim on a node (`checkVolumeProvisions`)."""
     kind = storage.classes[claim.class_name]
     labels = dict(node.labels)
-    is_allowed = not kind.topologies or any(all(holds(one, labels) for one in allowed) for allowed in kind.topologies)
+    is_allowed = not kind.topologies or any(
+        allowed and all(holds(one, labels) for one in allowed) for allowed in kind.topologies
+    )
     if kind.provisioner in {"", NO_PROVISIONER} or not is_allowed or claim.selected not in {"", node.name}:
         return NoVolumeToBind(claim.name)
     if kind.provisioner not in storage.tracked:

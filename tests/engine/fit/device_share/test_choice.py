@@ -67,6 +67,7 @@ def within(scope: str, **amounts: int) -> PendingPod:
         (node_with(*cards(1), card(1, resources=((RATIO, 100),))), asking(ratio=50), ["gpu0"]),
         (node_with(card(0, resources=((MEMORY, 8 * GI),))), asking(memory=9 * GI), None),
         (used(node_with(*tree()), 5, share=10), asking(core=10, ratio=10), ["gpu4"]),
+        (used(used(node_with(*tree()), 4, share=50), 5, share=25), asking(core=10, ratio=10), ["gpu4"]),
         (used(node_with(*tree()), 5), asking(gpu=1), ["gpu4"]),
         (used(node_with(*tree()), 5), asking(gpu=2), ["gpu6", "gpu7"]),
         (used(node_with(*tree()), 5), asking(gpu=4), ["gpu0", "gpu1", "gpu2", "gpu3"]),
@@ -218,6 +219,12 @@ SAME = JointAllocation(("gpu", "rdma"), "SamePCIe")
             JointAllocation(("rdma", "gpu")),
             asking(gpu=1, rdma=50),
             ["gpu0", "rdma0"],
+        ),
+        (
+            node_with(*cards(4), *PLACED),
+            JointAllocation(("rdma", "gpu")),
+            asking(gpu=1, rdma=200),
+            ["gpu0", "gpu1", "rdma0", "rdma1"],
         ),
         (
             node_with(*tree(), *PLACED, replace(PLACED[0], minor=9)),

@@ -137,6 +137,24 @@ def test_virtual_functions_are_given_to_one_pod_each() -> None:
     assert refusal(node_with(nic()), wants) == DevicesMissing("rdma", functions=True)
 
 
+def test_victims_give_no_virtual_functions_back_before_they_are_gone() -> None:
+    groups = (FunctionGroup((), ("b1",)),)
+    hint = DeviceOptions((DeviceHint("rdma", function_selector=having()),))
+    allocations = holding(0, share=1, kind="rdma")
+    held = tuple(replace(one, virtual_functions=("b1",)) for one in allocations.devices)
+    drawing = node_with(nic(0, functions=groups)).with_running(
+        "low", "n1", allocations=replace(allocations, devices=held)
+    )
+    requests = asking(rdma=1).requirements.requests
+    assert (
+        preemption_of(drawing.with_gang("job", 1, requests=requests, priority=9, devices=hint)).reason == "not-helpful"
+    )
+    whole = asking(rdma=100).requirements.requests
+    assert [pod.name for pod in preemption_of(drawing.with_gang("job", 1, requests=whole, priority=9)).victims] == [
+        "low"
+    ]
+
+
 def test_a_share_needs_the_isolation_provider_that_the_pod_names_and_whole_cards_do_not() -> None:
     drawing = node_with(*cards(1))
     shared, whole = asking(core=50, ratio=50), asking(gpu=1)

@@ -1,0 +1,161 @@
+"""A Deployment of Koordinator's: which part it is, its image and command line, and where its configuration is from.
+
+Its name and namespace may be any: the label and the image tell which part of Koordinator it is.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
+from kubectl_koord.model import installation
+
+SCHEDULER, MANAGER, DESCHEDULER = "koord-scheduler", "koord-manager", "koord-descheduler"
+LABEL = "koord-app"
+_CONFIG = "--config"
+
+
+class Mount(Struct, gc=False, rename="camel"):
+    """A container's volumeMounts[]."""
+
+    name: str = ""
+    mount_path: str = ""
+
+
+class ImageContainer(Struct, gc=False, rename="camel"):
+    """A container's image and how it is started."""
+
+    image: str = ""
+    name: str = ""
+    command: list[str] | None = None
+    args: list[str] | None = None
+    volume_mounts: list[Mount] | None = None
+
+
+class ConfigSource(Struct, gc=False):
+    """The ConfigMap of a volume."""
+
+    name: str = ""
+
+
+class ConfigVolume(Struct, gc=False, rename="camel"):
+    """A volume, perhaps of a ConfigMap."""
+
+    name: str = ""
+    config_map: ConfigSource | None = None
+
+
+class ImageSpec(Struct, gc=False):
+    """A pod template's spec."""
+
+    containers: list[ImageContainer] | None = None
+    volumes: list[ConfigVolume] | None = None
+
+
+class Template(Struct, gc=False):
+    """A pod template."""
+
+    spec: ImageSpec = field(default_factory=ImageSpec)
+
+
+class DeploymentSpec(Struct, gc=False):
+    """spec of a Deployment."""
+
+    replicas: Int32 | None = None
+    template: Template = field(default_factory=Template)
+
+
+class DeploymentStatus(Struct, gc=False, rename="camel"):
+    """status of a Deployment; no number is 0."""
+
+    available_replicas: Int32 | None = None
+
+
+class Deployment(Struct, gc=False):
+    """One Deployment."""
+
+    metadata: Meta
+    spec: DeploymentSpec = field(default_factory=DeploymentSpec)
+    status: DeploymentStatus | None = None
+
+    @property
+    def containers(self) -> list[ImageContainer]:
+        """The containers of its pods."""
+        return self.spec.template.spec.containers or []
+
+
+class Config(NamedTuple):
+    """A configuration's place: the ConfigMap, and the key in it."""
+
+    name: str
+    key: str
+
+
+def is_part(deployment: Deployment, part: str) -> bool:
+    """Tell whether a Deployment is this part of Koordinator: by its name, its label, or an image."""
+    meta = deployment.metadata
+    named = {meta.name, (meta.labels or {}).get(LABEL), *(_repository(one.image) for one in deployment.containers)}
+    return part in named
+
+
+def find(deployments: Iterable[Deployment], part: str, home: str) -> Deployment | None:
+    """Return the Deployment of a part: the one of its name and in this namespace, if there is such a one."""
+
+    def how_unusual(one: Deployment) -> tuple[bool, bool, str, str]:
+        meta = one.metadata
+        return meta.namespace != home, meta.name != part, meta.namespace or "", meta.name
+
+    return min((one for one in deployments if is_part(one, part)), key=how_unusual, default=None)
+
+
+def _repository(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
+def image(deployment: Deployment, part: str) -> str:
+    """Return the image of a part: of the container that the Helm chart names after it, or else the first."""
+    chosen = [one for one in deployment.containers if one.name == part.removeprefix("koord-")]
+    return next((one.image for one in (*chosen, *deployment.containers)), "")
+
+
+def words(deployment: Deployment) -> Iterator[str]:
+    """Yield its command lines, word by word."""
+    for container in deployment.containers:
+        yield from (*(container.command or ()), *(container.args or ()))
+
+
+def config_of(deployment: Deployment) -> Config | None:
+    """Return where the file of --config is from, None where no volume tells."""
+    names = {one.name: one.config_map.name for one in deployment.spec.template.spec.volumes or () if one.config_map}
+    path = flag_value([*words(deployment)], _CONFIG)
+    for container in deployment.containers:
+        for mount in container.volume_mounts or ():
+            folder = mount.mount_path.rstrip("/") + "/"
+            if mount.name in names and path.startswith(folder):
+                return Config(names[mount.name], path.removeprefix(folder))
+    return None
+
+
+def flag_value(written: Sequence[str], flag: str) -> str:
+    """Return the value of a flag, in the same word or the next; empty where it is missing."""
+    for word, following in pairwise([*written, ""]):
+        if word == flag:
+            return following
+        if word.startswith(f"{flag}="):
+            return word.removeprefix(f"{flag}=")
+    return ""
+
+
+def installed(deployment: Deployment, part: str) -> installation.Deployment:
+    """Return how a part is installed: its image, replicas and command line."""
+    wanted, status = deployment.spec.replicas, deployment.status
+    return installation.Deployment(
+        deployment.metadata.name,
+        image(deployment, part),
+        1 if wanted is None else wanted,
+        None if status is None else status.available_replicas or 0,
+        tuple(words(deployment)),
+        part,
+    )

@@ -1,0 +1,91 @@
+"""What no object tells of an attempt at members without a plan: which node each takes, and in which order they come.
+
+The scheduler scores nodes, and takes members in the order of a map; we try extremes.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.engine.fit.check import how_many
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+
+Choice: TypeAlias = Callable[[Sequence[NodeState], PendingPod, Collection[str]], NodeState]
+"""Which of the feasible nodes a pod takes, of which some, by name, cannot be booked then."""
+Kind: TypeAlias = tuple[PodRequirements, Collection[str]]
+"""What some members ask for, and the names of the nodes that take one of them."""
+
+
+def emptiest(
+    states: Sequence[NodeState], _pod: PendingPod | None = None, _unbookable: Collection[str] = ()
+) -> NodeState:
+    """Choose the node with the largest free share of its scarcest resource (least allocated first)."""
+    return max(states, key=_free_share)
+
+
+def fullest(
+    states: Sequence[NodeState], _pod: PendingPod | None = None, _unbookable: Collection[str] = ()
+) -> NodeState:
+    """Choose the node with the smallest free share of its scarcest resource (most allocated first)."""
+    return min(states, key=_free_share)
+
+
+def bookable(states: Sequence[NodeState], _pod: PendingPod, unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that can be booked, of all where none can."""
+    return emptiest([state for state in states if state.node.name not in unbookable] or states)
+
+
+def not_bookable(states: Sequence[NodeState], _pod: PendingPod, unbookable: Collection[str]) -> NodeState:
+    """Choose the emptiest of the nodes that cannot be booked, of all where all can."""
+    return emptiest([state for state in states if state.node.name in unbookable] or states)
+
+
+def at_the_cost_of(kinds: Iterable[Kind], *, most: bool) -> Choice:
+    """Return the choice of the node on which a pod takes the most places from members of other kinds, or the fewest."""
+    every = tuple(kinds)
+
+    def choose(states: Sequence[NodeState], pod: PendingPod, _unbookable: Collection[str]) -> NodeState:
+        others = [(kind.requests, names) for kind, names in every if kind != pod.requirements]
+        sign = 1 if most else -1
+        return max(states, key=lambda state: (sign * _cost(state, pod, others), *_free_share(state)))
+
+    return choose
+
+
+class MemberOrder(Struct, frozen=True):
+    """How the members come after the trigger, and what they choose: first those like it, or those unlike it.
+
+    Where more are planned for than must find a place, those whose seats fail come before enough have found theirs,
+    or `failing_last`.
+    """
+
+    choose: Choice = emptiest
+    unlike_first: bool = False
+    failing_last: bool = False
+
+
+USUAL = MemberOrder()
+
+
+def _cost(state: NodeState, pod: PendingPod, others: Iterable[tuple[Resources, Collection[str]]]) -> int:
+    """Return how many places fewer a node has for others, once the pod is there."""
+    left = dict(state.free)
+    for resource, amount in pod.requirements.requests:
+        left[resource] = left.get(resource, 0) - amount
+    return sum(
+        _places(asked, state.free, state.places) - _places(asked, left, state.places - 1)
+        for asked, names in others
+        if state.node.name in names
+    )
+
+
+def _places(asked: Resources, free: Mapping[str, int], most: int) -> int:
+    return how_many(asked, asked, free, most)
+
+
+def _free_share(state: NodeState) -> tuple[int, int]:
+    totals = dict(state.node.allocatable)
+    shares = [1000 * state.free.get(r, 0) // total for r, total in totals.items() if total and r != "pods"]
+    return min(shares, default=0), sum(shares)
