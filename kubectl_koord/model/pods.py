@@ -241,7 +241,8 @@ class GangAnnotations(Struct, frozen=True, gc=False):
 class PendingPod(Struct, frozen=True, gc=False):
     """A pod without a node that is not finished, with all that decides about it.
 
-    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one;
+    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one,
+    `volcano_group` the PodGroup of Volcano that it names, `namespace/name`;
     `reserves` is the Reservation that is not placed yet and for which this pod stands.
     `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
     a member that is only put on a node to count, for which upstream's plugins book nothing.
@@ -269,6 +270,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     resource_version: str = ""
     foreign_gang: str = ""
+    volcano_group: str = ""
     uid: str = ""
     allocations: Allocations | None = None
     owners: tuple[OwnerReference, ...] = ()

@@ -99,8 +99,8 @@ def test_a_cluster_can_be_saved_as_told_where_custom_resources_are_not_installed
     assert answers == ["default"], done.stdout + done.stderr
     assert done.returncode == 1
     if first == "mkdir cluster":
-        saved = {path.stem for path in (tmp_path / "cluster").iterdir()}
-        assert {"nodes", "pods", "podgroups"} <= saved
+        saved = {path.name.removesuffix(".json") for path in (tmp_path / "cluster").iterdir()}
+        assert {"nodes", "pods", "podgroups.scheduling.sigs.k8s.io", "podmigrationjobs"} <= saved
         assert not saved & {"elasticquotas", "nodemetrics"}
         assert 'doesn\'t have a resource type "nodemetrics"' in done.stderr
 

@@ -140,6 +140,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
+        volcano_group=gangs.volcano_group(meta),
         owners=shared(references(meta)),
         resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )
