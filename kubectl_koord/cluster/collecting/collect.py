@@ -72,8 +72,12 @@ class Collector:
             kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
+    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
+        """Return which fields of a kind are to be decoded."""
+        return kinds.WIRE_TYPES[kind]
+
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
-        """Take one decoded object (of `kinds.KINDS[kind].wire_type`).
+        """Take one decoded object (of its `wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -82,7 +86,7 @@ class Collector:
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
-        """Take decoded objects of one kind (of `kinds.KINDS[kind].wire_type`).
+        """Take decoded objects of one kind (of its `wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.

@@ -54,6 +54,12 @@ def reserved(annotation: object) -> Resources:
     return node(annotations={"node.koordinator.sh/reservation": written}, status=status).allocatable
 
 
+def test_what_a_node_has_for_batch_pods_is_without_its_reservation_already() -> None:
+    kept = {"node.koordinator.sh/reservation": '{"resources": {"cpu": 1, "kubernetes.io/batch-cpu": 1000}}'}
+    status = {"allocatable": {"cpu": 8, "kubernetes.io/batch-cpu": 4000}}
+    assert node(annotations=kept, status=status).allocatable == (("cpu", 7000), ("kubernetes.io/batch-cpu", 4000))
+
+
 @pytest.mark.parametrize(
     ("annotation", "cpu"),
     [

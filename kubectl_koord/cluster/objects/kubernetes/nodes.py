@@ -11,6 +11,8 @@ from kubectl_koord.cluster.objects.fields.pool import Pool
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.model import objects, pods
 
+_FOR_BATCH = "kubernetes.io/batch-"
+
 
 class NodeSpec(Struct, gc=False):
     """spec of a Node."""
@@ -62,7 +64,10 @@ def _unreserved(written: Node, reserved: str) -> pods.Resources:
 
 
 def _take_off(allocatable: dict[str, int], annotation: str) -> None:
-    """Lower the allocatable by `node.koordinator.sh/reservation` (pkg/util/transformer)."""
+    """Lower the allocatable by `node.koordinator.sh/reservation`; what is there for batch pods is lower already.
+
+    Mirrors `TrimNodeAllocatableByNodeReservation` in pkg/util/node.go.
+    """
     for resource, amount in kept_back(annotation).items():
-        if resource in allocatable:
+        if resource in allocatable and not resource.startswith(_FOR_BATCH):
             allocatable[resource] = max(0, allocatable[resource] - amount)
