@@ -18,7 +18,7 @@ help:
 	@echo "make conformance  our answers beside what the real schedulers did, as a table"
 	@echo "make soak    the long tests"
 	@echo "make bench   speed and memory beside kubectl"
-	@echo "make golden  write the golden screens, docs/sentences.md, man pages and completion scripts anew"
+	@echo "make golden  write the golden screens, and all pages, pictures, scripts and schemas that are generated, anew"
 	@echo "make bundle  a folder with the program and all that it needs, for machines without Python"
 	@echo "make release the archive of the bundle and its Krew manifest, once packaging/release.toml is filled in"
 	@echo "make format  format and fix what can be fixed"

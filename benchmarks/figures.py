@@ -89,8 +89,9 @@ def of_size(runs: Runs, limits: Mapping[tuple[str, str], Limit]) -> Iterator[Fig
                 yield figure(label, ratio(runs, name, other), "ratio", limits.get((name, other)))
         discarded = discarding(name)
         if discarded in runs:
-            value = seconds(runs, name) / seconds(runs, discarded)
-            yield figure(f"{name} / receiving and discarding", value, "x", limits.get((name, "x")))
+            rounds = min(len(runs[name]), len(runs[discarded]))
+            label = f"{name} / receiving and discarding ({rounds} pairs)"
+            yield figure(label, ratio(runs, name, discarded), "x", limits.get((name, "x")))
     for other in runs:
         if other not in OURS:
             yield figure(f"`{other}`: time", seconds(runs, other), "s")

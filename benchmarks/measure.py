@@ -100,22 +100,22 @@ def measure_start(kubectl: str, env: Mapping[str, str], times: int, words: Seque
     return in_turn(commands | {"kubectl version --client": ([kubectl, "version", "--client"], times)}, env)
 
 
-def measure(ours: Mapping[str, int], theirs: Mapping[str, int], kubectl: str, env: Mapping[str, str]) -> Runs:
-    """Run our commands, and kubectl's, so many times in turn."""
+def measure(
+    ours: Mapping[str, int],
+    theirs: Mapping[str, int],
+    kubectl: str,
+    env: Mapping[str, str],
+    discarded: Mapping[str, int] | None = None,
+) -> Runs:
+    """Run our commands, kubectl's, and what only receives the bytes of some of ours, so many times in turn."""
     commands: dict[str, tuple[Sequence[str], int]] = {name: ([KOORD, *name.split()], n) for name, n in ours.items()}
     for name, times in theirs.items():
         commands[name] = ([kubectl, *name.split()[1:]], times)
-    if ours:
-        spend([KOORD, *next(iter(ours)).split()], env)  # the server's files are in memory from here on
+    for name, times in (discarded or {}).items():
+        verb = name.split()[0]
+        commands[discarding(name)] = [sys.executable, "-m", "benchmarks.discard", verb], times
+    spend([KOORD, *next(iter(ours)).split()], env)  # the server's files are in memory from here on
     return in_turn(commands, env)
-
-
-def discarded(times: int, env: Mapping[str, str], words: Sequence[str] = ("topo",)) -> Runs:
-    """Run what only receives the bytes of some commands."""
-    verbs = dict.fromkeys(word.split()[0] for word in words)
-    return in_turn(
-        {discarding(verb): ([sys.executable, "-m", "benchmarks.discard", verb], times) for verb in verbs}, env
-    )
 
 
 def discarding(words: str) -> str:

@@ -1,8 +1,8 @@
 """Our times beside kubectl's, in turn within one run, so that a noisy machine is noisy for both.
 
-python -m benchmarks.run [--quick] [--write]
+python -m benchmarks.run [--quick | --diverse [--pairs N]] [--write]
 
-takes more than half an hour, most of it in kubectl; nothing else should run meanwhile.
+takes about an hour, most of it in kubectl, or with --diverse half of that; nothing else should run meanwhile.
 """
 
 import argparse
@@ -10,9 +10,11 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 from benchmarks.diverse.plan import scale_of
 from benchmarks.figures import (
@@ -39,7 +41,6 @@ from benchmarks.measure import (
     KOORD,
     ROOT,
     after_last_byte,
-    discarded,
     environment,
     folder,
     in_turn,
@@ -52,37 +53,41 @@ from benchmarks.measure import (
 from kubectl_koord.cluster.api.connect import find_kubectl
 
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
+PAIRS = 9
 SMALL, LARGE, HUGE = Size(1_000, 10_000), Size(5_000, 50_000), Size(15_000, 300_000)
 
+Section: TypeAlias = tuple[str, list[Figure]]
 
-def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[tuple[str, list[Figure]]]:
+
+def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[Section]:
     """Yield all that is measured, each section with its title."""
-    yield "Start", start_figures(measure_start(kubectl, environment(home), 7 if quick else 15, ("version", "--help")))
+    yield _start(kubectl, home, 7 if quick else 15)
     with folder() as place, serving(SMALL, place, "--tables", "--file") as kubeconfig:
         env = environment(home, kubeconfig)
         pairs = 3 if quick else 9
-        small = measure(dict.fromkeys(OURS, pairs), {TABLE: pairs} | ({} if quick else {JSON: pairs}), kubectl, env)
-        small |= discarded(pairs, env)
+        theirs = {TABLE: pairs} | ({} if quick else {JSON: pairs})
+        small = measure(dict.fromkeys(OURS, pairs), theirs, kubectl, env, {"topo": pairs})
         yield _title(SMALL), list(of_size(small, SMALL_LIMITS))
         yield f"{_title(SMALL)}, as a file that kubectl wrote", list(from_file(place / "cluster.json", pairs, env))
     with folder() as place, serving(SMALL, place, "--diverse", "--tables") as kubeconfig:
         env = environment(home, kubeconfig)
-        found = measure(dict.fromkeys(OURS, pairs), {TABLE: pairs}, kubectl, env) | discarded(pairs, env, OURS)
+        all_of_us = dict.fromkeys(OURS, pairs)
+        found = measure(all_of_us, {TABLE: pairs}, kubectl, env, all_of_us)
         yield f"{_title(SMALL)}, diverse", list(of_size(found, {}))
     if quick:
         return
     yield from diverse_sections(kubectl, home)
     with folder() as place, serving(LARGE, place, "--tables") as kubeconfig:
         env = environment(home, kubeconfig)
-        large = measure(dict.fromkeys(OURS, 9), {TABLE: 9, JSON: 9}, kubectl, env) | discarded(9, env)
+        large = measure(dict.fromkeys(OURS, 9), {TABLE: 9, JSON: 9}, kubectl, env, {"topo": 9})
         yield _title(LARGE), list(of_size(large, LARGE_LIMITS))
     with folder() as place, serving(LARGE, place, "--tls", "--gzip", "--latency=0.05") as kubeconfig:
         env = environment(home, kubeconfig)
-        far = measure(dict.fromkeys(BOTH, 3), {}, kubectl, env) | discarded(3, env)
+        far = measure(dict.fromkeys(BOTH, 3), {}, kubectl, env, {"topo": 3})
         yield f"{_title(LARGE)}, TLS, packed, 50 ms away", list(of_size(far, {}))
     with folder() as place, serving(HUGE, place) as kubeconfig:
         env = environment(home, kubeconfig)
-        huge = measure(dict.fromkeys(OURS, 5), {}, kubectl, env) | discarded(3, env)
+        huge = measure(dict.fromkeys(OURS, 5), {}, kubectl, env, {"topo": 5})
         yield _title(HUGE), list(of_size(huge, HUGE_LIMITS))
         after = {name: after_last_byte(name, 3, env) for name in OURS}
     yield (
@@ -102,17 +107,19 @@ def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[tuple[str, li
     )
 
 
-def diverse_sections(kubectl: str, home: Path) -> Iterator[tuple[str, list[Figure]]]:
+def diverse_sections(kubectl: str, home: Path, pairs: int = PAIRS) -> Iterator[Section]:
     """Yield what is measured where pods, nodes and the jobs that wait differ: it has the strictest limits."""
+    ours = dict.fromkeys(OURS, pairs)
     with folder() as place, serving(LARGE, place, "--diverse", "--tables") as kubeconfig:
         env = environment(home, kubeconfig)
-        large = measure(dict.fromkeys(OURS, 9), {TABLE: 9}, kubectl, env) | discarded(9, env, OURS)
-        yield f"{_title(LARGE)}, diverse", list(of_size(large, DIVERSE_LARGE_LIMITS))
+        yield (
+            f"{_title(LARGE)}, diverse",
+            list(of_size(measure(ours, {TABLE: pairs}, kubectl, env, ours), DIVERSE_LARGE_LIMITS)),
+        )
     with folder() as place, serving(HUGE, place, "--diverse") as kubeconfig:
         env = environment(home, kubeconfig)
-        huge = measure(dict.fromkeys(OURS, 5), {}, kubectl, env) | discarded(3, env, OURS)
-        yield f"{_title(HUGE)}, diverse", list(of_size(huge, DIVERSE_HUGE_LIMITS))
-        after = {name: after_last_byte(name, 3, env) for name in OURS}
+        yield f"{_title(HUGE)}, diverse", list(of_size(measure(ours, {}, kubectl, env, ours), DIVERSE_HUGE_LIMITS))
+        after = {name: after_last_byte(name, pairs, env) for name in OURS}
     every_kind = after["why-pending -A"] / scale_of(HUGE).kinds
     yield (
         "From the last byte read to the answer printed, at 15,000 nodes and 300,000 pods, diverse",
@@ -123,6 +130,10 @@ def diverse_sections(kubectl: str, home: Path) -> Iterator[tuple[str, list[Figur
             figure(f"preempt --dry-run of a gang of {BIG_SIZE} pods", after[PREEMPT], "ms", Limit(1, 0.5)),
         ],
     )
+
+
+def _start(kubectl: str, home: Path, times: int) -> Section:
+    return "Start", start_figures(measure_start(kubectl, environment(home), times, ("version", "--help")))
 
 
 def from_file(path: Path, times: int, env: Mapping[str, str]) -> Iterator[Figure]:
@@ -152,7 +163,6 @@ def heading(kubectl: str) -> list[str]:
         "",
         ", ".join(
             (
-                str(datetime.now(UTC).date()),
                 models[0] if models else platform.machine(),
                 f"{os.cpu_count()} cores",
                 f"Python {platform.python_version()}",
@@ -166,26 +176,47 @@ def _lines(path: Path) -> list[str]:
     return path.read_text().splitlines() if path.exists() else []
 
 
+def _written(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Return the sections of earlier results by their titles."""
+    found: dict[str, list[str]] = {}
+    title = ""
+    for line in lines:
+        if line.startswith("## "):
+            title = line.removeprefix("## ")
+            found[title] = []
+        elif title:
+            found[title].append(line)
+    return {title: rows[: len(rows) - (not rows[-1])] for title, rows in found.items() if rows}
+
+
 def main() -> int:
     """Print the tables; exit 1 where a limit is passed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="1,000 nodes and 10,000 pods only, few runs")
-    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name} too")
+    parser.add_argument("--diverse", action="store_true", help="the start and the diverse clusters only")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="how often what is diverse runs (default: 9)")
+    parser.add_argument("--write", action="store_true", help=f"write {RESULTS.name} too: of --diverse its sections")
     options = parser.parse_args()
     kubectl = find_kubectl()
     if not kubectl:
         raise SystemExit("error: no kubectl on PATH to compare with")
     lines = heading(kubectl)
     print("\n".join(lines), flush=True)
+    found: dict[str, list[str]] = {}
     passed = True
     with folder() as home:
-        for title, figures in sections(kubectl, home, quick=options.quick):
-            new = ["", f"## {title}", "", *table(figures)]
+        measured = sections(kubectl, home, quick=options.quick)
+        if options.diverse:
+            measured = chain((_start(kubectl, home, 15),), diverse_sections(kubectl, home, options.pairs))
+        for title, figures in measured:
+            found[title] = ["", f"{datetime.now(UTC).date()}.", "", *table(figures)]
             show_progress("")
-            print("\n".join(new), flush=True)
-            lines += new
+            print("\n".join(("", f"## {title}", *found[title])), flush=True)
             passed &= all(one.passed for one in figures)
     if options.write:
+        known = _written(_lines(RESULTS)) if options.diverse else {}
+        for title, rows in (known | found).items():
+            lines += ["", f"## {title}", *rows]
         RESULTS.write_text("\n".join(lines) + "\n")
     return 0 if passed else 1
 

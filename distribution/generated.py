@@ -1,6 +1,7 @@
 """The files that are generated and kept.
 
 From the command tree: man pages, completion scripts, what flags are for. From the kinds that are read: ClusterRoles.
+From what the program prints: pages of the commands, pictures. From the reports: the schema of the documents.
 
 python -m distribution.generated --write
 """
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from distribution import manpages, roles
+from distribution import manpages, pages, picture, roles, schema
 from distribution.tree import commands
 from kubectl_koord.cli.completing import shells
 
@@ -34,19 +35,29 @@ def files() -> dict[str, str]:
         **{path: shells.script(shell) for shell, path in _SCRIPTS.items()},
         **roles.files(),
         **{f"man/{name}": text for name, text in manpages.pages().items()},
+        **pages.pages(),
+        **picture.pictures(),
+        schema.PATH: schema.text(),
     }
 
 
 def main() -> None:
-    """Write the files, and remove the man pages of verbs that are gone."""
+    """Write the files, and remove the pages of verbs that are gone."""
     if sys.argv[1:] != ["--write"]:
         sys.exit(__doc__)
     wanted = files()
-    for path in (ROOT / "man").glob("*"):
-        if f"man/{path.name}" not in wanted:
-            path.unlink()
+    for name in kept() - set(wanted):
+        (ROOT / name).unlink()
     for name, text in wanted.items():
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
         (ROOT / name).write_text(text, "utf-8")
+
+
+def kept() -> set[str]:
+    """Return the paths of all files in the folders where every file is generated, but for their README."""
+    folders = ("man", pages.FOLDER, "docs/images", "docs/schema")
+    found = (path for folder in folders for path in (ROOT / folder).glob("*") if path.name != "README.md")
+    return {path.relative_to(ROOT).as_posix() for path in found}
 
 
 if __name__ == "__main__":

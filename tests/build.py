@@ -30,6 +30,7 @@ from kubectl_koord.model.pods import (
     Condition,
     FinishedPod,
     GangAnnotations,
+    Marks,
     PendingPod,
     PodRequirements,
     ReservedRoom,
@@ -129,7 +130,8 @@ def running(name: str, on: str, cpu: float = 1, **fields: object) -> RunningPod:
     """Return a running pod."""
     requirements, rest = _split(cpu, fields)
     namespace, short = _name(name)
-    return structs.replace(RunningPod(namespace, short, on, 0, requirements), **rest)
+    marks = Marks(**{name: rest.pop(name) for name in Marks.__struct_fields__ if name in rest})  # type: ignore[arg-type]
+    return structs.replace(RunningPod(namespace, short, on, 0, requirements, marks=marks), **rest)
 
 
 def _split(cpu: float, fields: Mapping[str, object]) -> tuple[PodRequirements, dict[str, object]]:

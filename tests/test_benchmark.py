@@ -1,17 +1,21 @@
 """A guard on speed for every run of the tests: coarse, in ratios, with half as much again as the limit."""
 
 import json
+import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from benchmarks.figures import OURS, READ_LIMIT, START_LIMIT, TABLE
-from benchmarks.measure import environment, measure, measure_start, ratio, seconds, serving
+from benchmarks.measure import BIN, environment, in_turn, measure, measure_start, ratio, seconds, serving, spend
 from benchmarks.run import LARGE, SMALL
 from kubectl_koord.cluster.api.connect import find_kubectl
+from tests.apiserver import ApiServer, Rule
+from tests.cli.world import world
 
 TOLERANCE = 1.5
 CLIENTS = {"kubernetes", "urllib3", "requests", "http.client", "ssl", "asyncio"}
@@ -72,6 +76,27 @@ def test_a_command_imports_only_what_it_uses(words: list[str]) -> None:
     code, modules = json.loads(done.stderr)
     assert code in {0, 1}
     assert set(modules) & (CLIENTS | HEAVY) == set()
+
+
+@pytest.mark.soak
+def test_names_are_completed_in_six_times_the_time_of_kubectl_and_a_silent_server_is_waited_for_two_seconds(
+    kubectl: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What whoever presses TAB waits for: kubectl, which starts our program, which asks the server."""
+    monkeypatch.setenv("PATH", os.pathsep.join([str(BIN), os.environ["PATH"]]))
+    theirs, ours = "kubectl version --client", "kubectl __complete koord why-pending"
+    commands = {theirs: ([kubectl, *theirs.split()[1:]], 15), ours: ([kubectl, *ours.split()[1:], ""], 15)}
+    with ApiServer(world()) as api:
+        env = environment(tmp_path, str(api.kubeconfig(tmp_path)))
+        spend(commands[ours][0], env)
+        slower = best(lambda: ratio(in_turn(commands, env), ours, theirs), 6)
+        told = len(api.requests("/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/default/podgroups"))
+        api.rules[:] = [Rule(".*", hang=threading.Event())]
+        silent = in_turn({ours: (commands[ours][0], 5)}, env)
+    sys.stdout.write(f"{slower:.2f} times; {seconds(silent, ours):.2f} s; {told} lists\n")
+    assert told
+    assert slower <= 6
+    assert seconds(silent, ours) <= 2
 
 
 @pytest.mark.soak

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, structs
 
@@ -10,10 +11,12 @@ from kubectl_koord.changes.settings import INDEX, SELECTOR, Fields, Value, pod_k
 from kubectl_koord.changes.values import RefusedError, nearest, refuse_unread
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine.subjects import PodSubject, Subject
-from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.change import ChangePlan, ObjectName
 from kubectl_koord.wording.answers import changes as sentences
+
+if TYPE_CHECKING:
+    from kubectl_koord.model.pods import PendingPod
 
 _RANK = re.compile(r"(\d+)$")
 _LONGEST_SELECTOR = 253
@@ -28,6 +31,22 @@ class PodsWanted(Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
+class Ranked(Protocol):
+    """A pod that may get an index within its gang."""
+
+    @property
+    def key(self) -> str:
+        """Its `namespace/name`."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def gang(self) -> str:
+        """The id of its gang."""
+
+
 def pods_plan(snapshot: Snapshot, subject: Subject, wanted: PodsWanted, *, overwrite: bool) -> ChangePlan:
     """Return the plan for each pending pod of a gang.
 
@@ -39,20 +58,14 @@ def pods_plan(snapshot: Snapshot, subject: Subject, wanted: PodsWanted, *, overw
     if isinstance(subject, PodSubject):
         raise RefusedError(sentences.not_in_a_gang(subject.key))
     refuse_unread(visibility.unread_members(subject, snapshot))
-    removed = _removed(wanted)
+    _removed(wanted)
     if not subject.pending:
         raise RefusedError(sentences.no_pending_pods(subject.key))
-    ranks = _ordered(subject.pending, wanted.order) if wanted.order else {}
-    if wanted.index:
-        ranks = _numbered(subject.pending)
+    ranks = ranks_of(subject.pending, wanted)
     changes = []
     later: dict[str, PendingPod] = {}
     for pod in subject.pending:
-        after: Fields = dict.fromkeys(removed)
-        if ranks:
-            after[INDEX] = str(ranks[pod.key])
-        if wanted.selector:
-            after[SELECTOR] = wanted.selector
+        after = values_of(wanted, ranks.get(pod.key))
         now: Mapping[str, Value] = {
             INDEX: None if pod.index is None else str(pod.index),
             SELECTOR: pod.selector or None,
@@ -64,6 +77,33 @@ def pods_plan(snapshot: Snapshot, subject: Subject, wanted: PodsWanted, *, overw
         later[pod.key] = structs.replace(pod, index=None if index is None else int(index), selector=str(selector or ""))
     planned = structs.replace(snapshot, pending=tuple(later.get(pod.key, pod) for pod in snapshot.pending))
     return plan_of(snapshot, planned, subject.key, changes)
+
+
+def ranks_of(pods: Sequence[Ranked], wanted: PodsWanted) -> dict[str, int]:
+    """Return the index of each pod by its key, nothing where none is wanted.
+
+    Raises:
+        RefusedError: when a name ends in no number, two pods share one, or the order does not name each pod once.
+
+    """
+    if wanted.index:
+        return _numbered(pods)
+    return _ordered(pods, wanted.order) if wanted.order else {}
+
+
+def values_of(wanted: PodsWanted, rank: int | None) -> Fields:
+    """Return the value of each field that a pod is to have, None of one that is to be removed.
+
+    Raises:
+        RefusedError: when that is nothing, or no setting of a pod, or contradicts itself.
+
+    """
+    values: Fields = dict.fromkeys(_removed(wanted))
+    if rank is not None:
+        values[INDEX] = str(rank)
+    if wanted.selector:
+        values[SELECTOR] = wanted.selector
+    return values
 
 
 def _removed(wanted: PodsWanted) -> tuple[str, ...]:
@@ -83,7 +123,7 @@ def _removed(wanted: PodsWanted) -> tuple[str, ...]:
     return tuple(keys.values())
 
 
-def _numbered(pods: Sequence[PendingPod]) -> dict[str, int]:
+def _numbered(pods: Sequence[Ranked]) -> dict[str, int]:
     """Return the number that each name ends in: within a gang each its own."""
     taken: dict[tuple[str, int], str] = {}
     for pod in pods:
@@ -97,7 +137,7 @@ def _numbered(pods: Sequence[PendingPod]) -> dict[str, int]:
     return {key: rank for (_, rank), key in taken.items()}
 
 
-def _ordered(pods: Sequence[PendingPod], order: Sequence[str]) -> dict[str, int]:
+def _ordered(pods: Sequence[Ranked], order: Sequence[str]) -> dict[str, int]:
     """Return the place of each pod among those of its gang that the order names."""
     by_name = {name: pod for pod in pods for name in (pod.key, pod.name)}
     ranks: dict[str, int] = {}

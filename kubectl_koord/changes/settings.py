@@ -19,6 +19,8 @@ SELECTOR = "scheduling.koordinator.sh/network-topology-selector"
 TIMEOUT = "spec.scheduleTimeoutSeconds"
 MINIMUM = "spec.minMember"
 LABEL = "metadata.labels."
+GANG_LABEL = "pod-group.scheduling.sigs.k8s.io"
+LIGHT_LABEL = GANG_LABEL + "/name"
 MINIMUM_LABEL = "pod-group.scheduling.sigs.k8s.io/min-available"
 LIGHT_POLICY = "pod-group.scheduling.sigs.k8s.io/match-policy"
 

@@ -71,8 +71,10 @@ class Session:
         early: "EarlyLook | None" = None,
         later: Sequence[str] = (),
         join: "Join | None" = None,
+        *,
+        sums: bool = False,
     ) -> "Snapshot":
-        """Return the cluster, read now: of a live one only the named kinds; `early` and `join` are as `source` says.
+        """Return the cluster, read now: of a live one only the named kinds; the rest is as `source` says.
 
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
@@ -93,7 +95,8 @@ class Session:
                 )
             if self.options.is_page:
                 from kubectl_koord.render import show  # noqa: F401 - now, while kubectl's proxy starts
-            return source.live(self.live_transport(), kinds, self.namespace, self.told(), seen, early, join)
+            transport = self.live_transport()
+            return source.live(transport, kinds, self.namespace, self.told(), seen, early, join, sums=sums)
 
     def watch(self, kinds: Sequence[str]) -> "ClusterWatch":
         """Return the live cluster, to be followed; nothing is read yet.

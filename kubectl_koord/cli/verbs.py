@@ -17,6 +17,7 @@ _OF_LISTS = {"--sort-by": True, "--limit": True, "--no-headers": False}
 _SENDS = ("", "none", "server")
 _YES = {"--yes": False, "-y": False}
 _OF_CHANGES = {"--dry-run": True, **_YES, "--overwrite": False, "--field-manager": True}
+_OF_FILES = {"--filename": True, "-f": True}
 _OF_GANGS = {
     "--must-gather": True,
     "--prefer-gather": True,
@@ -247,27 +248,29 @@ VERBS: "Mapping[str, Verb]" = {
     "annotate podgroup": Verb(
         "set the settings of a PodGroup, or of manifests",
         reads=_BY_NAME,
-        flags={**_OF_GANGS, "--filename": True, "-f": True, **_OF_CHANGES},
+        flags={**_OF_GANGS, **_OF_FILES, **_OF_CHANGES},
         words=("podgroup",),
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
-        offline=("-f", "--filename"),
+        offline=tuple(_OF_FILES),
     ),
     "annotate gang": Verb(
-        "set the settings of a gang's whole group, or of pods without a PodGroup",
+        "set the settings of a gang's whole group, or of pods without a PodGroup, or of manifests",
         reads=_BY_NAME,
-        flags={**_OF_GANGS, **_OF_CHANGES},
+        flags={**_OF_GANGS, **_OF_FILES, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
+        offline=tuple(_OF_FILES),
     ),
     "annotate pods": Verb(
-        "set the topology index and selector of pods",
+        "set the topology index and selector of pods, or of manifests",
         reads=_BY_NAME,
-        flags={"--index": False, "--index-order": True, "--topology-selector": True, **_OF_CHANGES},
+        flags={"--index": False, "--index-order": True, "--topology-selector": True, **_OF_FILES, **_OF_CHANGES},
         words=("gang",),
         dry_runs=_DRY_RUNS,
         sends=_SENDS,
+        offline=tuple(_OF_FILES),
     ),
 }
 """In the order in which help shows them."""

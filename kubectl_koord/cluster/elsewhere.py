@@ -60,13 +60,13 @@ def look(
         named: the namespace that the user names, empty for none.
 
     """
+    if not isinstance(found.get(DEPLOYMENT.name), Part) or CONFIG_MAP.name not in found:
+        return {}
     known = Collector()
     known.looked_in = named
     for kind in (DEPLOYMENT, CONFIG_MAP):
-        if isinstance(value := found.get(kind.name), Part):
+        if isinstance(value := found[kind.name], Part):
             known.merge(value.objects)
-    if not isinstance(found.get(DEPLOYMENT.name), Part) or CONFIG_MAP.name not in found:
-        return {}
     moved: dict[str, Moved] = {}
 
     def take(request: ListRequest) -> None:
@@ -90,9 +90,9 @@ def look(
 
 def _at(kind: Kind[Any, Any], namespace: str, name: str) -> ListRequest:
     """Return the request for one object."""
-    usual = kind.request().path.replace(kind.path(kind.home), kind.path(namespace), 1)
-    of_name = kind.query.partition("&")[0]
-    return ListRequest(kind.name, usual.replace(of_name, f"fieldSelector=metadata.name%3D{quote(name, safe='')}", 1))
+    rest = "".join(kind.query.partition("&")[1:])
+    query = f"fieldSelector=metadata.name%3D{quote(name, safe='')}{rest}"
+    return ListRequest(kind.name, f"{kind.path(namespace)}?{query}")
 
 
 def _place(read: Read, named: str) -> tuple[str, str] | None:

@@ -1,13 +1,14 @@
 """The pods of a cluster while it is read: of one name the later counts, and all come out in name order."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
-from operator import itemgetter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from kubectl_koord.model import pods
 
 AnyPod: TypeAlias = pods.RunningPod | pods.PendingPod | pods.FinishedPod
+_namespace = attrgetter("namespace")
 
 
 class Sorted(NamedTuple):
@@ -18,17 +19,19 @@ class Sorted(NamedTuple):
     finished: tuple[pods.FinishedPod, ...]
 
 
-class _Place:
-    """The pods of one node."""
+class Place:
+    """The pods of one node, and what they take up."""
 
     __slots__ = ("pods", "ports", "requested")
 
     def __init__(self) -> None:
+        """Start with none."""
         self.pods: list[pods.RunningPod] = []
         self.requested: dict[str, int] = {}
         self.ports: list[pods.HostPort] = []
 
     def append(self, pod: pods.RunningPod) -> None:
+        """Take one more."""
         self.pods.append(pod)
         requested, requirements = self.requested, pod.requirements
         for resource, amount in requirements.requests:
@@ -38,20 +41,27 @@ class _Place:
 
 
 class _Line:
-    """Pods that came in name order."""
+    """Pods that came in name order within each namespace.
+
+    Namespaces come one after the other, but in the order of the server's keys, in which `a-b/` is before `a/`.
+    """
 
     def __init__(self) -> None:
-        self.running: defaultdict[str, _Place] = defaultdict(_Place)
+        self.running: defaultdict[str, Place] = defaultdict(Place)
         self.waiting: list[pods.PendingPod] = []
         self.finished: list[pods.FinishedPod] = []
         self._namespace = self._name = ""
+        self._namespaces: set[str] = set()
+        self._is_in_order = True
 
     def append(self, pod: AnyPod) -> bool:
-        """Take the next pod; return whether it is one that belongs behind the last."""
+        """Take the next pod; return whether it is one that may follow the last."""
         namespace, name = pod.namespace, pod.name
         if namespace != self._namespace:
-            if namespace < self._namespace:
+            if namespace in self._namespaces:
                 return False
+            self._namespaces.add(namespace)
+            self._is_in_order = self._is_in_order and namespace > self._namespace
             self._namespace = namespace
         elif name <= self._name:
             return False
@@ -63,6 +73,18 @@ class _Line:
         else:
             self.finished.append(pod)
         return True
+
+    def in_order(self) -> "_Line":
+        """Return the same with the namespaces in order, too."""
+        if self._is_in_order:
+            return self
+        line = _Line()
+        for node, place in self.running.items():
+            for pod in sorted(place.pods, key=_namespace):
+                line.running[node].append(pod)
+        line.waiting = sorted(self.waiting, key=_namespace)
+        line.finished = sorted(self.finished, key=_namespace)
+        return line
 
     def every(self) -> Iterator[AnyPod]:
         """Yield all, in no order."""
@@ -88,7 +110,7 @@ class Store(Protocol):
 class PodStore:
     """Takes pods one by one.
 
-    API servers list in name order, mostly: then they are in order when the last one is there, nobody waits until
+    API servers list in the order of their keys: then they are in order when the last one is there, nobody waits until
     hundreds of thousands of them are sorted, and no index of their names is kept. The first pod that is not in
     order, or that goes, makes it one.
     """
@@ -126,6 +148,11 @@ class PodStore:
         """Tell whether there is none."""
         return next(iter(self.every()), None) is None
 
+    @property
+    def has_index(self) -> bool:
+        """Whether an index of names has been made."""
+        return self._by_name is not None
+
     def every(self) -> Iterable[AnyPod]:
         """Return all, in no order."""
         return self._line.every() if self._by_name is None else self._by_name.values()
@@ -147,11 +174,18 @@ class PodStore:
             for key in sorted(self._by_name):
                 self._line.append(self._by_name[key])
         self._is_shared = True  # the sums of what is given away must not change any more
-        places = sorted(self._line.running.items(), key=itemgetter(0))
-        by_node = {node: pods.NodePods.of(place.pods, place.requested, place.ports) for node, place in places}
-        return Sorted(by_node, tuple(self._line.waiting), tuple(self._line.finished))
+        line = self._line.in_order()
+        return Sorted(by_node(line.running), tuple(line.waiting), tuple(line.finished))
 
     def _indexed(self) -> dict[tuple[str, str], AnyPod]:
         if self._by_name is None:
             self._by_name = {(pod.namespace, pod.name): pod for pod in self._line.every()}
         return self._by_name
+
+
+def by_node(places: Mapping[str, Place]) -> dict[str, pods.NodePods]:
+    """Return the pods of all nodes, with the sums of what they take up."""
+    return {
+        node: pods.NodePods.of(place.pods, place.requested, place.ports)
+        for node, place in sorted(places.items(), key=itemgetter(0))
+    }

@@ -14,6 +14,7 @@ from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.summing import SummingCollector
 from kubectl_koord.cluster.elsewhere import Part, Told
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
@@ -70,7 +71,7 @@ def asks_about_installation(kinds: Sequence[str]) -> bool:
     return MUTATING.name in kinds
 
 
-def live(
+def live(  # noqa: PLR0913 - each names one thing
     transport: Transport,
     kinds: Sequence[str],
     namespace: Callable[[], str],
@@ -78,17 +79,19 @@ def live(
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
     join: Join | None = None,
+    *,
+    sums: bool = False,
 ) -> Snapshot:
     """Return the cluster behind a transport, with a named gap for each kind that may not be read.
 
     `seen` is counted up, by kind, while objects come; `early` is called while pods still come, if at all, `join` when
-    all is there but for what pending pods use.
+    all is there but for what pending pods use. With `sums` only what pods take up is kept, by node.
 
     Raises:
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = Collector(PodPool(details=POD_GROUP.name in kinds), seen)
+    collector = SummingCollector(seen) if sums else Collector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
     found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
     gaps = absorb(found, collector)
@@ -148,7 +151,7 @@ def read(
         part = collector.part()  # a list that expires is read again, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            listed = read_page(page, KINDS[kind].wire_type, partial(part.add_all, kind), meter=meter)
+            listed = read_page(page, collector.wire_type(kind), partial(part.add_all, kind), meter=meter)
             if listed.kind != f"{kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta

@@ -164,7 +164,7 @@ def _gang(
 ) -> Gang:
     group = snapshot.pod_groups.get(key)
     definition = _defined_by_group(group) if group else _defined_by_pods(pending)
-    listed, groups_fault = _group_ids(definition.groups, key)
+    listed, groups_fault = listed_ids(definition.groups, key)
     rules, topology_fault = gather_rules(definition.topology)
     return Gang(
         key=key,
@@ -225,7 +225,7 @@ def _policy(written: str, config: SchedulerConfig) -> str:
     return written if written in _POLICIES else config.default_match_policy
 
 
-def _group_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
+def listed_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
     """Return the ids of the group, sorted, and `groups` when the JSON is broken (own id stands in)."""
     if not written:
         return (own,), ""

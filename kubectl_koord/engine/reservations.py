@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, every_node, which
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
@@ -67,10 +68,13 @@ def _drawable(view: View, pod: PendingPod) -> Drawable:
         every = _without_labels(snapshot, pod)
         found = [one.uid for one in every if one.node in names and one.uid in view.state(one.node).rooms]
         return _of_uids(snapshot, frozenset(found))
+    known = rules(snapshot.config.version)
     found = [
         one.uid
         for one in snapshot.reservations
-        if one.node in names and is_match(pod, one, view.node(one.node)) and one.uid in view.state(one.node).rooms
+        if one.node in names
+        and is_match(pod, one, view.node(one.node), known)
+        and one.uid in view.state(one.node).rooms
     ]
     return _of_uids(snapshot, frozenset(found))
 
@@ -78,7 +82,8 @@ def _drawable(view: View, pod: PendingPod) -> Drawable:
 @memoised
 def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
     """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
-    return tuple(one for one in snapshot.reservations if is_match(pod, one, _ANY_NODE))
+    known = rules(snapshot.config.version)
+    return tuple(one for one in snapshot.reservations if is_match(pod, one, _ANY_NODE, known))
 
 
 @memoised
@@ -90,7 +95,7 @@ def _of_uids(snapshot: Snapshot, uids: frozenset[str]) -> Drawable:
     return Drawable({node: tuple(held) for node, held in by_node.items()}, uids)
 
 
-def is_match(pod: PendingPod, reservation: Reservation, node: Node) -> bool:
+def is_match(pod: PendingPod, reservation: Reservation, node: Node, known: Rules) -> bool:
     """Tell whether a pod may draw on a reservation that is on a node (`checkReservationMatchedOrIgnored`)."""
     use = pod.requirements.reservation or NOTHING_SAID
     if use.ignores:
@@ -100,7 +105,8 @@ def is_match(pod: PendingPod, reservation: Reservation, node: Node) -> bool:
     affinity = use.affinity
     if affinity is not None and affinity.name:
         return affinity.name == reservation.name and _is_exact(pod, reservation, use.exact)
-    if reservation.unschedulable and not (affinity and _is_tolerated(affinity, _CORDONED)):
+    may_tolerate = affinity if known.tolerates_unschedulable else None
+    if reservation.unschedulable and not (may_tolerate and _is_tolerated(may_tolerate, _CORDONED)):
         return False
     return (affinity is None or _is_wanted(affinity, reservation, node)) and _is_exact(pod, reservation, use.exact)
 

@@ -34,6 +34,7 @@ class Rules(Struct, frozen=True):
         its CPUs and its part of zones for free.
     counts_attachments: volumes that are attached to a node count towards its limits, though no pod there uses them
         (Kubernetes 1.35).
+    tolerates_unschedulable: a pod may tolerate that a reservation is unschedulable.
     finds_newer_zones: a volume's zone label of the older name is held against the newer one of a node, too
         (Kubernetes 1.35).
     looks_up_reservations: a reservation that a pod names is looked up, and no other node counts.
@@ -57,6 +58,7 @@ class Rules(Struct, frozen=True):
     returns_owners_of_zones: bool
     counts_attachments: bool
     finds_newer_zones: bool
+    tolerates_unschedulable: bool
 
 
 _RULES = {
@@ -79,6 +81,7 @@ _RULES = {
         returns_owners_of_zones=False,
         counts_attachments=False,
         finds_newer_zones=False,
+        tolerates_unschedulable=False,
     ),
     "1.8": Rules(
         pod_count_multiple=True,
@@ -99,6 +102,7 @@ _RULES = {
         returns_owners_of_zones=False,
         counts_attachments=True,
         finds_newer_zones=True,
+        tolerates_unschedulable=True,
     ),
     "main": Rules(
         pod_count_multiple=True,
@@ -119,6 +123,7 @@ _RULES = {
         returns_owners_of_zones=True,
         counts_attachments=True,
         finds_newer_zones=True,
+        tolerates_unschedulable=True,
     ),
 }
 

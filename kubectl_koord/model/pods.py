@@ -87,15 +87,34 @@ class PodRequirements(Struct, frozen=True, gc=False):
     has_resource_claims: bool = False
 
 
+class Marks(Struct, frozen=True, gc=False):
+    """What few running pods have, as one value for all that have the same.
+
+    `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
+    `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
+    `offers` the uid of the reservation that the pod is itself (operating mode).
+    """
+
+    job: str = ""
+    protected: bool = False
+    terminating: bool = False
+    preempted: bool = False
+    selector: str = ""
+    gone_by: str = ""
+    offers: str = ""
+
+
+NO_MARKS = Marks()
+
+
 class RunningPod(Struct, frozen=True, gc=False):
     """A pod that holds a place on a node: bound and not finished.
 
-    `gang` is the gang's id or empty; `job` the victim's job key (label
-    `scheduling.koordinator.sh/questioned-object-key`); `created` and `scheduled` RFC 3339 as the
-    API prints them; `gone_by` when a terminating pod must have ended, its grace period over;
-    `allocations` what the scheduler wrote that its plugins booked for it; `offers` the uid of the reservation
-    that the pod is itself (operating mode), empty for all but a few. `labels`, `owner`, `created` and `scheduled` are
-    empty where nothing but the topology or devices was asked for.
+    `gang` is the gang's id or empty; `created` and `scheduled` RFC 3339 as the API prints them;
+    `allocations` what the scheduler wrote that its plugins booked for it; what it is besides, as few are,
+    stands in its `marks`. `labels`, `owner`, `created` and `scheduled` are
+    empty where nothing but the topology or devices was asked for; where nothing but sums was, there is no more than
+    its requests, in one value for all pods alike.
     """
 
     namespace: str
@@ -104,23 +123,52 @@ class RunningPod(Struct, frozen=True, gc=False):
     priority: int
     requirements: PodRequirements
     gang: str = ""
-    job: str = ""
-    protected: bool = False
-    terminating: bool = False
-    preempted: bool = False
     created: str = ""
     owner: str = ""
-    selector: str = ""
     labels: AnyLabels = ()
     scheduled: str = ""
-    gone_by: str = ""
     allocations: Allocations = NOTHING
-    offers: str = ""
+    marks: Marks = NO_MARKS
 
     @property
     def key(self) -> str:
         """The name as reports print it: `namespace/name`."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def job(self) -> str:
+        """The key of the job that it is part of as a victim, empty for none."""
+        return self.marks.job
+
+    @property
+    def protected(self) -> bool:
+        """Whether job preemption must spare it."""
+        return self.marks.protected
+
+    @property
+    def terminating(self) -> bool:
+        """Whether it was deleted, and has not ended yet."""
+        return self.marks.terminating
+
+    @property
+    def preempted(self) -> bool:
+        """Whether the scheduler has preempted it."""
+        return self.marks.preempted
+
+    @property
+    def selector(self) -> str:
+        """Its annotation `network-topology-selector` as written, empty for none."""
+        return self.marks.selector
+
+    @property
+    def gone_by(self) -> str:
+        """When it must have ended, RFC 3339; empty unless it is terminating."""
+        return self.marks.gone_by
+
+    @property
+    def offers(self) -> str:
+        """The uid of the reservation that it is itself, empty for none."""
+        return self.marks.offers
 
 
 class NodePods(tuple[RunningPod, ...]):  # noqa: SLOT001 - a tuple has no slots

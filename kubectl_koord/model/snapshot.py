@@ -77,7 +77,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
     read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
     only where a question needs it, and so `installation`, how Koordinator is installed. `dynamic_resources` is what
-    resource claims are allocated from, read only where a pending pod has one.
+    resource claims are allocated from, read only where a pending pod has one. Where nothing but sums of pods was asked
+    for, `running` tells them by node, and `pending` and `finished` are empty.
     """
 
     moment: str

@@ -46,10 +46,10 @@ Report: TypeAlias = (
 
 API_VERSION = "kubectl-koord/v1alpha1"
 
-_ABOUT_US = Explanation | Explanations | VersionReport | SchedulerLogReport
-"""They rest on no cluster."""
+OF_NO_CLUSTER = Explanation | Explanations | VersionReport | SchedulerLogReport
+"""The reports that rest on no cluster."""
 
-_KINDS: Mapping[type[Report], str] = {
+KINDS: Mapping[type[Report], str] = {
     TopologyReport: "Topology",
     DevicesReport: "Devices",
     NodeReport: "Node",
@@ -106,11 +106,11 @@ def to_yaml(report: Report) -> str:
 
 def _body(report: Report) -> dict[str, object]:
     fields = _fields(report)
-    basis = {} if isinstance(report, _ABOUT_US) else _fields(report.basis)
+    basis = {} if isinstance(report, OF_NO_CLUSTER) else _fields(report.basis)
     fields.pop("basis", None)
     if isinstance(report, PendingGangsReport):
         fields["items"] = [_body(item) for item in report.items]
-    head = {"kind": _KINDS[type(report)], "verdict": fields.pop("verdict")}
+    head = {"kind": KINDS[type(report)], "verdict": fields.pop("verdict")}
     return {**head, **basis, **fields}
 
 

@@ -347,6 +347,39 @@ def test_manifests_come_from_standard_input_and_go_out_as_json(koord: Run, monke
     assert json.loads(done.out)["items"] == [groups[0], groups[1] | {"spec": {"minMember": 3}}]
 
 
+GANGS = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: light-0
+  labels: {pod-group.scheduling.sigs.k8s.io/name: light}
+spec:
+  containers: [{name: main, image: x}]
+"""
+
+
+def test_gangs_and_pods_of_manifests_are_changed_without_a_cluster(
+    koord: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    path = tmp_path / "light.yaml"
+    path.write_text(GANGS)
+    gang = koord("annotate", "gang", "light", "-f", str(tmp_path), "--min-member=1")
+    assert yaml.safe_load(gang.out)["metadata"]["annotations"] == {PREFIX + "min-available": "1"}
+    pods = koord("annotate", "pods", "-f", str(path), "--index", "-o", "json")
+    assert json.loads(pods.out)["metadata"]["annotations"] == {PREFIX + "network-topology-index": "0"}
+    for words, said in (
+        (("gang", "other", "--mode=Strict"), f"error: no gang default/other in {path}\n"),
+        (("pods", "other", "--index"), f"error: no pods of gang default/other in {path}\n"),
+    ):
+        assert koord("annotate", *words, "-f", str(path)) == (2, "", said)
+
+
+@pytest.mark.parametrize("words", [("podgroup", "--mode=Strict"), ("gang", "--mode=Strict"), ("pods", "--index")])
+def test_without_files_there_must_be_a_name(koord: Run, words: tuple[str, ...]) -> None:
+    assert koord("annotate", *words, "--yes") == (2, "", "error: resource name may not be empty\n")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -1,5 +1,6 @@
 """`snapshot`: a cluster as a file, from which every command answers as it did live."""
 
+import errno
 import gzip
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 
 from kubectl_koord import leaving
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.recording import target
 from kubectl_koord.cluster.recording.target import Target
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
@@ -167,6 +169,14 @@ def test_what_could_not_be_seen_is_not_seen_in_the_snapshot_either(
     assert {name: recorded[name] for name in told} == {name: live[name] for name in told}
 
 
+@pytest.fixture(params=["without a name", "under another name"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write snapshots in each of the two ways that there are."""
+    if request.param == "under another name":
+        monkeypatch.setattr(target, "NAMELESS", 0)
+
+
+@pytest.mark.usefixtures("way")
 def test_it_is_its_owners_alone_and_overwrites_nothing(koord: Run, tmp_path: Path) -> None:
     file = tmp_path / "c.json.gz"
     before = os.umask(0)
@@ -183,17 +193,19 @@ def test_it_is_its_owners_alone_and_overwrites_nothing(koord: Run, tmp_path: Pat
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.usefixtures("way")
 def test_a_file_that_came_meanwhile_is_not_overwritten_either(tmp_path: Path) -> None:
     file = tmp_path / "c.json.gz"
-    with Target(str(file)) as target:
-        target.file.write(b"ours")
+    with Target(str(file)) as made:
+        made.file.write(b"ours")
         file.write_text("theirs")
         with pytest.raises(KoordError, match="exists, and is not overwritten"):
-            target.complete()
+            made.complete()
     assert file.read_text() == "theirs"
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.usefixtures("way")
 def test_a_failure_leaves_nothing_behind(koord: Run, server: ApiServer, tmp_path: Path) -> None:
     server.rules.append(Rule("/api/v1/nodes", 500, "InternalError", "broken"))
     done = koord("snapshot", "-o", str(tmp_path / "c.json.gz"))
@@ -202,7 +214,10 @@ def test_a_failure_leaves_nothing_behind(koord: Run, server: ApiServer, tmp_path
     assert not [path for path in tmp_path.iterdir() if "json.gz" in path.name]
 
 
-def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path, number: signal.Signals) -> None:
+    if number == signal.SIGKILL and not target.NAMELESS:
+        pytest.skip("no files without a name here")
     hang = threading.Event()
     server.rules.append(Rule("/api/v1/nodes", hang=hang))
     folder = tmp_path / "out"
@@ -210,11 +225,35 @@ def test_a_signal_leaves_nothing_behind(server: ApiServer, tmp_path: Path) -> No
     running = subprocess.Popen([BIN / "kubectl-koord", "snapshot", "-o", str(folder / "c.json.gz")])
     with server.changed:
         assert server.changed.wait_for(lambda: any(one.path == "/api/v1/nodes" for one in server.log), 60)
-    assert list(folder.iterdir())
-    running.send_signal(signal.SIGTERM)
-    assert running.wait(60) == 143
+    running.send_signal(number)
+    assert running.wait(60) == {signal.SIGTERM: 143, signal.SIGKILL: -9}[number]
     hang.set()
     assert not list(folder.iterdir())
+
+
+def test_where_there_are_no_files_without_a_name_it_has_another_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system answers so that has no such files."""
+    opened = os.open
+
+    def without(path: str, flags: int, mode: int = 0o777) -> int:
+        if target.NAMELESS and flags & target.NAMELESS == target.NAMELESS:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", without)
+    with Target(str(tmp_path / "c.json.gz")) as made:
+        (beside,) = tmp_path.glob(".*")
+        assert beside.name.startswith(".c.json.gz.")
+        made.complete()
+    assert [path.name for path in tmp_path.glob("*c.json*")] == ["c.json.gz"]
+
+
+def test_a_folder_that_is_not_there_is_named(koord: Run, tmp_path: Path) -> None:
+    path = tmp_path / "nowhere" / "c.json.gz"
+    done = koord("snapshot", "--demo", "-o", str(path))
+    assert done == (2, "", f"error: the file '{path}' cannot be written: No such file or directory\n")
 
 
 def test_to_standard_output_it_says_what_it_took_beside_it(installed: Run, tmp_path: Path) -> None:

@@ -5,19 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from distribution.generated import ROOT, files
+from distribution.generated import ROOT, files, kept
 from distribution.tree import Command, commands
 from kubectl_koord.cli import flag_texts
 from tests.cli.conftest import Run
-
-MAN = ROOT / "man"
 
 
 def test_what_is_generated_is_current() -> None:
     wanted = files()
     stale = [name for name, text in wanted.items() if not Path(ROOT / name).is_file() or _read(name) != text]
     assert stale == [], "make golden writes them anew"
-    assert {f"man/{path.name}" for path in MAN.iterdir()} == {name for name in wanted if name.startswith("man/")}
+    assert kept() - set(wanted) == set()
+
+
+def test_every_command_has_a_page_with_its_help_and_what_it_prints() -> None:
+    """What writes a file, or a script for a shell, is not shown."""
+    of_verbs = {command.verb for command in commands()} - {""}
+    shown, helped = set(), set()
+    for path in (ROOT / "docs" / "commands").glob("[a-z]*.md"):
+        text = path.read_text("utf-8")
+        helped |= set(re.findall(r"^## kubectl koord (.+) --help$", text, re.MULTILINE))
+        shown |= set(re.findall(rf"^\$ kubectl koord ({path.stem}) *", text, re.MULTILINE))
+    assert helped == of_verbs
+    assert {verb.split()[0] for verb in of_verbs} - shown == {"snapshot", "completion"}
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: command.verb or "the program")

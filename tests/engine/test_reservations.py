@@ -171,6 +171,13 @@ def test_what_a_pod_asks_of_a_reservation(
     assert drawable(of(drawing), asking(use=said)).uids == (frozenset({"r"}) if does else frozenset())
 
 
+@pytest.mark.parametrize(("version", "does"), [("1.7", False), ("1.8", True), ("main", True)])
+def test_before_1_8_no_pod_tolerates_an_unschedulable_reservation(version: str, *, does: bool) -> None:
+    drawing = ONE.with_reservation("r", "n1", 4, unschedulable=True).version(version)
+    said = use(tolerations=(Toleration("node.kubernetes.io/unschedulable", "Exists"),))
+    assert drawable(of(drawing), asking(use=said)).uids == (frozenset({"r"}) if does else frozenset())
+
+
 def test_a_reservation_that_is_gone_from_the_cluster_gives_nothing() -> None:
     drawing = ONE.with_reservation("r", "n1").with_reservation("s", "gone")
     assert drawable(of(drawing), asking()).uids == frozenset({"r"})

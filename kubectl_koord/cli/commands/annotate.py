@@ -1,5 +1,6 @@
 """`kubectl koord annotate`: set gang and topology annotations, the effect shown before anything is sent."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,6 +32,8 @@ Examples:
   kubectl koord annotate gang job --groups job,other
   # Number the pods as their names do
   kubectl koord annotate pods job --index
+  # Let the gangs of several manifests start together
+  kubectl koord annotate gang -f jobs/ --groups job,other
 """
 
 app = typer.Typer(
@@ -55,7 +58,11 @@ _WaitingTime = Annotated[str, typer.Option(metavar="DURATION", help="How long bo
 _Total = Annotated[int | None, typer.Option(metavar="N", help="Set the total number of pods (informational).")]
 _MinMember = Annotated[int | None, typer.Option("--min-member", metavar="N", help="Set the minimum of the gang.")]
 _Words = Annotated[list[str] | None, typer.Argument(metavar="[NAME] [SETTING-]...")]
-_GangWords = Annotated[list[str], typer.Argument(metavar="GANG [SETTING-]...", help=GANG_HELP)]
+_GangWords = Annotated[list[str] | None, typer.Argument(metavar="[GANG] [SETTING-]...", help=GANG_HELP)]
+_Files = Annotated[
+    list[str] | None,
+    typer.Option("--filename", "-f", metavar="FILE|DIR", help="Change these manifests and print them (-: stdin)."),
+]
 _SeveralNames = "error: one name at a time, not {}: {} (a setting to be removed ends in -)"
 
 
@@ -72,10 +79,7 @@ def podgroup(
     waiting_time: _WaitingTime = "",
     total: _Total = None,
     min_member: _MinMember = None,
-    files: Annotated[
-        list[str] | None,
-        typer.Option("--filename", "-f", metavar="FILE|DIR", help="Change these manifests and print them (-: stdin)."),
-    ] = None,
+    files: _Files = None,
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
@@ -94,12 +98,13 @@ def podgroup(
         removed,
     )
     if files:
+        from kubectl_koord.changes.manifests import pod_groups_change
         from kubectl_koord.cli.writing.edited import print_changed
 
-        print_changed(session, files, name, wanted, overwrite=overwrite)
+        plan_files = partial(pod_groups_change, wanted=wanted)
+        print_changed(session, files, name, plan_files, what="PodGroup", overwrite=overwrite)
         return
-    if not name:
-        raise KoordError("error: resource name may not be empty")
+    _demand(name)
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.annotate import pod_group_plan
@@ -121,7 +126,7 @@ def podgroup(
 @app.command("gang", epilog=EXAMPLES)
 def gang(
     context: typer.Context,
-    words: _GangWords,
+    words: _GangWords = None,
     must_gather: _MustGather = None,
     prefer_gather: _PreferGather = None,
     multiple: _Multiple = None,
@@ -131,6 +136,7 @@ def gang(
     waiting_time: _WaitingTime = "",
     total: _Total = None,
     min_member: _MinMember = None,
+    files: _Files = None,
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
@@ -139,6 +145,7 @@ def gang(
     """Set the settings of a gang's whole group: on all its PodGroups or none, or on all pods of a gang without one.
 
     With --groups the gangs named there are meant. What was changed before a failure is rolled back.
+    With -f manifests are changed instead: PodGroups, or Pods and pod templates of gangs without one.
     """
     session: Session = context.obj
     name, removed = _name_and_removed(words)
@@ -148,6 +155,14 @@ def gang(
         (total, min_member),
         removed,
     )
+    if files:
+        from kubectl_koord.changes.manifests import gangs_change
+        from kubectl_koord.cli.writing.edited import print_changed
+
+        plan_files = partial(gangs_change, wanted=wanted)
+        print_changed(session, files, name, plan_files, what="gang", overwrite=overwrite)
+        return
+    _demand(name)
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.gangs import gang_plan, pods_to_read
@@ -164,7 +179,7 @@ def gang(
 @app.command("pods", epilog=EXAMPLES)
 def pods(
     context: typer.Context,
-    words: _GangWords,
+    words: _GangWords = None,
     index: Annotated[
         bool, typer.Option("--index", help="Set each pod's topology index to the number at the end of its name.")
     ] = False,
@@ -178,27 +193,42 @@ def pods(
             metavar="VALUE", help="Set network-topology-selector: domains with pods of the same value go first."
         ),
     ] = "",
+    files: _Files = None,
     dry_run: DryRun = "none",
     yes: Yes = False,
     overwrite: Overwrite = False,
     field_manager: FieldManager = MANAGER,
 ) -> None:
-    """Set the topology index and selector of a gang's pending pods."""
+    """Set the topology index and selector of a gang's pending pods.
+
+    With -f manifests are changed instead, of the pods that are in a gang.
+    """
     session: Session = context.obj
     name, removed = _name_and_removed(words)
     if not (index or index_order or topology_selector or removed):
         from kubectl_koord.wording.answers.changes import NOTHING_FOR_PODS
 
         raise KoordError(f"error: {NOTHING_FOR_PODS}")
-    order = _order(index_order) if index_order else ()
+    from kubectl_koord.changes.pods import PodsWanted
+
+    wanted = PodsWanted(index, _order(index_order) if index_order else (), topology_selector, removed)
+    if files:
+        from kubectl_koord.changes.manifests import pods_change
+        from kubectl_koord.cli.writing.edited import print_changed
+
+        plan_files = partial(pods_change, wanted=wanted)
+        print_changed(
+            session, files, name, plan_files, what="pods of gang" if name else "pod of a gang", overwrite=overwrite
+        )
+        return
+    _demand(name)
 
     def plan() -> "ChangePlan":
-        from kubectl_koord.changes.pods import PodsWanted, pods_plan
+        from kubectl_koord.changes.pods import pods_plan
         from kubectl_koord.cluster import kinds
 
         snapshot = session.snapshot(kinds.GANG_KINDS)
         subject = session.subject(snapshot, name)
-        wanted = PodsWanted(index, order, topology_selector, removed)
         return pods_plan(snapshot, subject, wanted, overwrite=overwrite)
 
     carry_out(session, plan, How(dry_run, yes, field_manager))
@@ -212,6 +242,12 @@ def _name_and_removed(words: "Sequence[str] | None") -> tuple[str, tuple[str, ..
     if len(names) > 1:
         raise KoordError(_SeveralNames.format(len(names), ", ".join(names)))
     return "".join(names), tuple(word.removesuffix("-") for word in words or () if word.endswith("-"))
+
+
+def _demand(name: str) -> None:
+    """Refuse to go on without a name."""
+    if not name:
+        raise KoordError("error: resource name may not be empty")
 
 
 def _wanted(

@@ -1,6 +1,7 @@
 """Names for completion: of gangs, nodes, domains, layers, and so on, from wherever the command line points.
 
-Whoever types does not wait: a thread looks the names up, and what it has not found in time is not there.
+Whoever types does not wait: a thread looks the names up, and what it has not found in time is not there. What only some
+lines need is imported when it is needed, and what a live cluster needs while kubectl starts.
 Only names made of harmless characters are offered: a shell puts them on a command line as they are.
 """
 
@@ -17,23 +18,15 @@ import msgspec
 from msgspec import Struct, field
 
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cluster import offline
 from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import Connection
 from kubectl_koord.cluster.api.transport import Transport
-from kubectl_koord.cluster.kinds import ELASTIC_QUOTA, NETWORK_TOPOLOGY, NODE, POD_GROUP
-from kubectl_koord.engine import gangs
-from kubectl_koord.engine.quota.tree import quota_tree
-from kubectl_koord.engine.tree import NoTree, build
-from kubectl_koord.model.quotas import BUILT_IN
-from kubectl_koord.model.snapshot import Snapshot
 
 SECONDS = 1.5
 _HARMLESS = re.compile(r"[\w.:/@+=,%-]+", re.ASCII)
 _SECTIONS = {"context": "contexts", "cluster": "clusters", "user": "users"}
 _OK = 200
 _MOST = 500
-_STDIN = "-"
 
 
 class _Meta(Struct):
@@ -80,50 +73,26 @@ def _look_up(
     if what in _SECTIONS:
         outcome.put(sorted(set(_configured(_SECTIONS[what], connection))))
     elif not chosen.is_live:
-        outcome.put(_of_snapshot(what, word, _snapshot(chosen), connection.namespace or "default"))
+        from kubectl_koord.cli.completing import recorded_names
+
+        outcome.put(recorded_names.find(what, word, chosen, connection.namespace or "default"))
     else:
         limited = connection._replace(request_timeout=min(connection.request_timeout or SECONDS, SECONDS))
         with connect(limited, writes=False) as transport:
             outcome.put(_live(what, word, transport))
 
 
-def _snapshot(chosen: Globals) -> Snapshot:
-    if chosen.demo:
-        return offline.demo("")
-    return offline.from_files([name for name in chosen.snapshots if name != _STDIN], "")
-
-
-def _of_snapshot(what: str, word: str, snapshot: Snapshot, namespace: str) -> list[str]:
-    if what == "node":
-        return list(snapshot.nodes)
-    if what == "quota":
-        return sorted(quota_tree(snapshot).quotas)
-    if what == "domain":
-        return _domains(snapshot, full="/" in word)
-    if what == "layer":
-        return [layer.name for topology in snapshot.topologies.values() for layer in topology.layers]
-    keys = list(snapshot.pod_groups if what == "podgroup" else gangs.all_gangs(snapshot))
-    if what == "namespace":
-        return sorted({key.partition("/")[0] for key in keys})
-    return keys if "/" in word else [key.removeprefix(f"{namespace}/") for key in keys]
-
-
-def _domains(snapshot: Snapshot, *, full: bool) -> list[str]:
-    """Return the domains between the cluster and the nodes, in full as `LAYER/NAME`."""
-    tree = build(snapshot.topologies, snapshot.nodes)
-    if isinstance(tree, NoTree):
-        return []
-    found = [tree.domains[index] for index in tree.inner if tree.domains[index].name]
-    return [f"{one.layer}/{one.name}" if full else one.name for one in found]
-
-
 def _live(what: str, word: str, transport: Transport) -> list[str]:
     """Return names in the namespace of the line, or in that of a word `namespace/...`."""
+    from kubectl_koord.cluster.kinds import ELASTIC_QUOTA, NETWORK_TOPOLOGY, NODE, POD_GROUP
+
     if what == "namespace":
         return [item.metadata.name for item in _list(transport, "/api/v1/namespaces")]
     if what == "node":
         return [item.metadata.name for item in _list(transport, NODE.path())]
     if what == "quota":
+        from kubectl_koord.model.quotas import BUILT_IN
+
         return sorted({*BUILT_IN, *(item.metadata.name for item in _list(transport, ELASTIC_QUOTA.path()))})
     if what == "domain":
         return []  # they would have to be made of the labels of all nodes

@@ -6,20 +6,32 @@ from typing import TYPE_CHECKING
 from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from kubectl_koord.changes.values import Wanted
+    from kubectl_koord.changes.manifests import Change, Manifest, Meant
     from kubectl_koord.cli.session import Session
 
+    Planned = Callable[[Sequence[Manifest], Meant], Change | None]
 
-def print_changed(session: "Session", files: "Sequence[str]", name: str, wanted: "Wanted", *, overwrite: bool) -> None:
-    """Print manifests, their PodGroups (or the one of a name) changed and everything else as it was.
+
+def print_changed(
+    session: "Session", files: "Sequence[str]", name: str, plan: "Planned", *, what: str, overwrite: bool
+) -> None:
+    """Print manifests with a change made to them, and everything else as it was.
+
+    Args:
+        session: this run of the program.
+        files: files and folders; `-` is standard input.
+        name: the PodGroup or gang that is meant, empty for all.
+        plan: returns the change to be made to the objects of the files, None where none of them is meant.
+        what: what is meant, for the error where there is none.
+        overwrite: whether other values may be replaced.
 
     Raises:
-        KoordError: when a file cannot be read, holds no such PodGroup, or a value cannot be set.
+        KoordError: when a file cannot be read, nothing in it is meant, or a value cannot be set.
 
     """
-    from kubectl_koord.changes.manifests import changed_manifest, is_pod_group, key_in
+    from kubectl_koord.changes.manifests import Meant
     from kubectl_koord.changes.values import RefusedError
     from kubectl_koord.cli.session import write
     from kubectl_koord.cluster.edits import manifests as manifest_edits
@@ -29,24 +41,14 @@ def print_changed(session: "Session", files: "Sequence[str]", name: str, wanted:
     if session.options.output not in {"", "json", "yaml"}:
         raise KoordError("error: manifests are printed as -o yaml or json")
     namespace = session.connection.namespace or "default"
-    meant = subjects.pod_group_key(name, namespace) if name else ""
-    changed = []
-
-    def change(manifest: manifest_edits.Manifest) -> manifest_edits.Manifest:
-        if not is_pod_group(manifest):
-            return manifest
-        key = key_in(manifest, namespace)
-        if meant and key != meant:
-            return manifest
-        changed.append(key)
-        return changed_manifest(manifest, key, wanted, overwrite=overwrite)
-
+    key = subjects.pod_group_key(name, namespace) if name else ""
     documents = manifest_edits.read(files_of(files, recursive=session.options.recursive))
     try:
+        change = plan([*manifest_edits.objects(documents)], Meant(key, namespace, overwrite))
+        if change is None:
+            raise KoordError(f"error: no {what}{f' {key}' if key else ''} in {', '.join(files)}")
         printed = [manifest_edits.replaced(document, change) for document in documents]
     except RefusedError as refused:
         raise KoordError(f"error: {refused}") from None
-    if not changed:
-        raise KoordError(f"error: no PodGroup{f' {meant}' if meant else ''} in {', '.join(files)}")
     sys.stderr.write("Warning: layers and gangs were not checked, as no cluster was read; comments are not kept.\n")
     write(manifest_edits.to_json(printed) if session.options.output == "json" else manifest_edits.to_yaml(printed))

@@ -9,7 +9,6 @@ from msgspec import structs
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
-from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
 from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
@@ -73,8 +72,12 @@ class Collector:
             kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
+    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
+        """Return which fields of a kind are to be decoded."""
+        return kinds.WIRE_TYPES[kind]
+
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
-        """Take one decoded object (of `kinds.KINDS[kind].wire_type`).
+        """Take one decoded object (of its `wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -83,7 +86,7 @@ class Collector:
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
-        """Take decoded objects of one kind (of `kinds.KINDS[kind].wire_type`).
+        """Take decoded objects of one kind (of its `wire_type`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -263,11 +266,8 @@ class Collector:
     def installation(self) -> Installation:
         """Return how Koordinator is installed, as far as it was taken."""
         own = self.scheduler()
-        every = [one for _, one in sorted(self.values(kinds.DEPLOYMENT).items())]
-        manager = deployments.find(every, deployments.MANAGER, own.home.namespace)
-        parts = ((manager, deployments.MANAGER), (own.deployment, deployments.SCHEDULER))
         return Installation(
-            deployments=tuple(deployments.installed(one, part) for one, part in parts if one is not None),
+            deployments=home.parts(own, self.values(kinds.DEPLOYMENT).values()),
             priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
             webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
             config=own.state,

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord.cluster.objects.fields import deployments
-from kubectl_koord.cluster.objects.fields.deployments import SCHEDULER, Deployment
+from kubectl_koord.cluster.objects.fields.deployments import MANAGER, SCHEDULER, Deployment
 from kubectl_koord.cluster.objects.fields.meta import namespace
 from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.model import installation
 from kubectl_koord.model.installation import ConfigState, Home
 
 _Key = tuple[str, str]
@@ -47,6 +48,13 @@ def found(written: Iterable[Deployment], config_maps: Mapping[_Key, scheduler.Co
         parsed=parsed,
         lease=(lease_home or home, lease_name),
     )
+
+
+def parts(own: Scheduler, written: Iterable[Deployment]) -> tuple[installation.Deployment, ...]:
+    """Return the manager beside the scheduler, and the scheduler, those that there are."""
+    manager = deployments.find(written, MANAGER, own.home.namespace)
+    every = ((manager, MANAGER), (own.deployment, SCHEDULER))
+    return tuple(deployments.installed(one, part) for one, part in every if one is not None)
 
 
 def _is_usual(config_map: scheduler.ConfigMap) -> bool:

@@ -32,8 +32,26 @@ _PLAIN = {
     *("creationTimestamp", "deletionTimestamp", "lastTransitionTime", "updateTime", "renewTime", "acquireTime"),
     *("eventTime", "firstTimestamp", "lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp"),
     *("lastObservedTime", "ttl", "expires", "duration", "allocatePolicy", "applyPolicy", "policy", "topologyPolicies"),
-    *("volumeBindingMode", "accessModes", "volumeMode", "allocationMode", "driver", "drivers", "provisioner"),
-    *("expression", "attributes", "vendor", "model", "strategy", "allocateStrategy", "exclusivePolicy"),
+    *(
+        "volumeBindingMode",
+        "accessModes",
+        "volumeMode",
+        "allocationMode",
+        "driver",
+        "drivers",
+        "provisioner",
+        "attacher",
+    ),
+    *(
+        "expression",
+        "attributes",
+        "matchAttribute",
+        "vendor",
+        "model",
+        "strategy",
+        "allocateStrategy",
+        "exclusivePolicy",
+    ),
     *("requiredTopologyScope", "requiredScope", "deviceTypes", "resourceNames", "reservedCPUs", "cpuset"),
     *(
         "command",
@@ -122,7 +140,8 @@ class Anonymous:
             case dict():
                 return self._object(name, value)
             case list():
-                return [self._field("" if isinstance(part, dict) else name, part) for part in value]
+                inner = "" if name in _OTHERWISE else name
+                return [self._field("" if isinstance(part, dict) else inner, part) for part in value]
             case str():
                 return self._text(name, value)
             case _:

@@ -20,7 +20,7 @@ _FLAGS = ("--feature-gates=", "--leader-elect", "--enable-network-topology-manag
 _VALUED = ("--config", "--leader-elect-resource-name", "--leader-elect-resource-namespace")
 _OTHERS = "..."
 """What stands for all other words of a command line: that there are some."""
-_VOLUMES = ("ephemeral", "csi", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
+_VOLUMES = ("ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
 

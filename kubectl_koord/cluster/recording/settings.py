@@ -49,7 +49,7 @@ _POINTS = (
     "permit",
     "postBind",
 )
-_PLUGINS = {"Coscheduling", "DefaultPreemption", "Reservation", "*"}
+_PLUGINS = {"Coscheduling", "DefaultPreemption", "DynamicResources", "Reservation", "*"}
 _SETTING = re.compile(r"[a-z][A-Za-z]{0,39}")
 UNREADABLE = "{KubeSchedulerConfiguration"
 """What stands for a configuration that cannot be read."""

@@ -10,15 +10,19 @@ from typing import IO, Self
 from kubectl_koord import leaving
 from kubectl_koord.errors import KoordError
 
+NAMELESS: int = getattr(os, "O_TMPFILE", 0)
+"""Makes a file without a name, 0 where the system has none."""
 _OWNERS = 0o600
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS}
 """What a file system answers on which a file has one name."""
+_NO_NAMELESS = {errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP}
+"""What is answered where there is no file without a name."""
 
 
 class Target:
-    """A new file, written under another name beside its own until it is complete.
+    """A new file that has no name until it is complete: whatever ends the writing, kill -9 too, leaves nothing behind.
 
-    Whatever ends the writing, a signal too, leaves nothing behind.
+    Where there are no such files it has another name meanwhile, which every ending but kill -9 takes away.
     """
 
     def __init__(self, path: str) -> None:
@@ -32,19 +36,36 @@ class Target:
         self._beside = os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(4)}")  # noqa: PTH118, PTH119, PTH120
         if os.path.lexists(path):
             raise self._exists()
-        self._is_there = False
+        self._has_name = False
 
     def __enter__(self) -> Self:
-        """Make the file under its other name."""
+        """Make the file."""
+        number = self._nameless()
+        if number is None:
+            number = self._named()
+        os.fchmod(number, _OWNERS)  # whatever the umask
+        self._file = os.fdopen(number, "wb")
+        return self
+
+    def _nameless(self) -> int | None:
+        if not NAMELESS:
+            return None
+        try:
+            return os.open(os.path.dirname(self._path) or ".", os.O_WRONLY | NAMELESS, _OWNERS)  # noqa: PTH120
+        except OSError as problem:
+            if problem.errno in _NO_NAMELESS:
+                return None
+            raise self._failed(problem) from None
+
+    def _named(self) -> int:
+        self._has_name = True
         with leaving.SignalsBlocked():
             try:
                 number = os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNERS)
             except OSError as problem:
                 raise self._failed(problem) from None
             leaving.first(self._remove)
-        os.fchmod(number, _OWNERS)  # whatever the umask
-        self._file = os.fdopen(number, "wb")
-        return self
+        return number
 
     @property
     def file(self) -> IO[bytes]:
@@ -68,6 +89,13 @@ class Target:
             raise self._failed(problem) from None
 
     def _name(self) -> None:
+        if not self._has_name:
+            folder = os.open("/", os.O_RDONLY)  # given one, Python follows the link to the file
+            try:
+                os.link(f"/proc/self/fd/{self._file.fileno()}", self._path, src_dir_fd=folder)
+            finally:
+                os.close(folder)
+            return
         try:
             os.link(self._beside, self._path, follow_symlinks=False)  # unlike a rename it replaces nothing
         except OSError as problem:

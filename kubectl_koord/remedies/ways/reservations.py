@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
 from kubectl_koord.engine.reservations import is_match, is_owner
+from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
 from kubectl_koord.model.reservations import Reservation
@@ -91,5 +92,7 @@ def _others(search: Search) -> Sequence[PendingPod]:
 def _waiting(search: Search, reservation: Reservation, others: Sequence[PendingPod]) -> tuple[str, ...]:
     """Return who of the pods that wait may draw on a reservation as its owner."""
     node = search.view.node(reservation.node)
-    mine = (pod for pod in others if is_owner(pod, reservation.owners) and is_match(pod, reservation, node))
+    known = rules(search.simulation.snapshot.config.version)
+    owners = (pod for pod in others if is_owner(pod, reservation.owners))
+    mine = (pod for pod in owners if is_match(pod, reservation, node, known))
     return tuple(sorted(pod.key for pod in mine))

@@ -42,6 +42,21 @@ def _did_you_mean(nearest: str) -> str:
     return f", did you mean {nearest}?" if nearest else ""
 
 
+def gang_not_in_manifests(key: str) -> str:
+    """Return that a gang of a group is not where the others are."""
+    return f"gang {key!r} is to change with the others and is not in the manifests: give those of the whole group"
+
+
+def pod_group_not_in_manifests(key: str) -> str:
+    """Return that what alone can define a gang is missing."""
+    return f"podgroup {key!r} is not in the manifests: by their label, nothing else defines the gang of its pods"
+
+
+def no_names_yet(key: str) -> str:
+    """Return that pods cannot be numbered before they are made."""
+    return f"--index and --index-order need pods with names, and those of {key} are made of a template"
+
+
 def no_tree(fault: TreeFault) -> str:
     """Return why there is no layer at all."""
     return f"no layer to gather on: {fault_clause(fault)}"

@@ -1,8 +1,10 @@
 """NodeMetrics and CSINodes: what other objects tell of a node."""
 
+from collections.abc import Callable
+
 import pytest
 
-from kubectl_koord.cluster.objects.fields import durations
+from kubectl_koord.cluster.objects.fields import amounts, durations
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.load import (
     AggregatedThresholds,
@@ -17,6 +19,7 @@ from kubectl_koord.model.load import (
     usages_over_time,
 )
 from kubectl_koord.model.pods import Resources
+from kubectl_koord.model.values.quantity import QuantityError
 from tests.cluster.objects.wire import Json, pending, read, thing
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -250,3 +253,15 @@ def test_a_node_tells_how_many_volumes_it_can_hold() -> None:
     drivers = [{"name": "b", "allocatable": {"count": 5}}, {"name": "a"}, {"name": "c", "allocatable": {}}]
     found = read(a_node(), thing("CSINode", "n1", spec={"drivers": drivers}))
     assert (found.nodes["n1"].volume_limits, found.nodes["n1"].metric) == ((("b", 5),), None)
+
+
+@pytest.mark.parametrize("cpu", ["250m", "3", "0", "12345678901m", "5n", 2])
+@pytest.mark.parametrize("memory", ["77", "4Ki", "2Mi", "0Ki", 12, "\u0663Ki"])
+def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, memory: str | int) -> None:
+    def read_by(one: Callable[[amounts.Amounts], Resources]) -> Resources | str:
+        try:
+            return one({"cpu": cpu, "memory": memory})
+        except QuantityError as problem:
+            return str(problem)
+
+    assert read_by(amounts.measured) == read_by(lambda written: amounts.resources(amounts.amounts(written)))

@@ -41,6 +41,23 @@ def test_the_order_in_which_they_come_does_not_matter() -> None:
         assert told(stored(*mixed).sorted()) == told(stored(*PODS).sorted())
 
 
+def test_namespaces_that_come_in_the_order_of_keys_need_no_index() -> None:
+    ports = (HostPort(80),)
+    listed: list[AnyPod] = [
+        running("a-b/x", on="n1", cpu=1, ports=(HostPort(81),)),
+        pending("a-b/y"),
+        running("a/x", on="n1", cpu=2, ports=ports),
+        pending("a/y"),
+        FinishedPod("a-c", "x", "", was_bound=True),
+        FinishedPod("a", "z", "", was_bound=True),
+    ]
+    keys = listed[:2] + listed[4:5] + listed[2:4] + listed[5:]
+    found = stored(*keys)
+    assert found.has_index is False
+    assert told(found.sorted()) == told(stored(*sorted(listed, key=lambda pod: (pod.namespace, pod.name))).sorted())
+    assert stored(*keys, pending("a-b/z")).has_index
+
+
 def test_of_one_name_the_later_counts() -> None:
     late = running("c", on="n2", cpu=8)
     found = stored(*PODS, late).sorted()

@@ -9,7 +9,7 @@ from msgspec import structs
 from kubectl_koord.cluster.objects.pods import decode
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, Marks, PendingPod, RunningPod
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.values.packed import PackedLabels
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
@@ -89,14 +89,10 @@ def test_a_pod_with_a_node_runs() -> None:
         priority=0,
         requirements=found.requirements,
         gang="default/old",
-        job="x",
-        terminating=True,
-        preempted=True,
         owner="Set/s",
-        selector="ring",
         labels=((LABEL + "/name", "old"), ("scheduling.koordinator.sh/questioned-object-key", "x")),
         scheduled="2026-11-20T09:01:00Z",
-        gone_by="2026-11-20T09:59:00Z",
+        marks=Marks("x", terminating=True, preempted=True, selector="ring", gone_by="2026-11-20T09:59:00Z"),
     )
 
 

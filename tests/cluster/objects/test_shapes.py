@@ -157,6 +157,7 @@ def test_required_inter_pod_terms() -> None:
     [
         ({"volumes": [{"name": "e", "ephemeral": {}}]}, ()),
         ({"volumes": [{"name": "r", "rbd": {"image": "x"}}]}, (AttachedVolume("r"),)),
+        ({"volumes": [{"name": "s", "csi": {"driver": "secrets"}}]}, ()),
         ({"volumes": [{"name": "c", "configMap": {}}, {"name": "d", "emptyDir": {}}]}, ()),
         ({"resourceClaims": [{"name": "gpu"}]}, ()),
         ({"resources": {"requests": {"cpu": 1}}}, (WideningPodSetting("pod-level-resources"),)),

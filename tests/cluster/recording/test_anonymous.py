@@ -144,3 +144,22 @@ def test_nothing_tells_whose_cluster_it_is() -> None:
     assert "0/1 nodes are available: 1 Insufficient cpu. " in text
     for kept in ("kubernetes.io/hostname", "SpineLayer", "NoSchedule", "hostPort", '"cpu":"8"', "koord-scheduler"):
         assert kept in text
+
+
+def test_names_of_drivers_and_attributes_which_objects_have_in_common_stay() -> None:
+    claim = {
+        "kind": "ResourceClaim",
+        "metadata": {"name": "secretproject", "namespace": "acme"},
+        "spec": {
+            "devices": {"constraints": [{"matchAttribute": "gpu.acme.example/numa", "requests": ["secretproject"]}]}
+        },
+    }
+    attachment = {
+        "kind": "VolumeAttachment",
+        "metadata": {"name": "csi-1"},
+        "spec": {"attacher": "csi.acme.example", "nodeName": "secretproject"},
+    }
+    found, attached = json.loads(written(claim, attachment, anonymize=True))["items"][1:]
+    (constraint,) = found["spec"]["devices"]["constraints"]
+    assert (constraint["matchAttribute"], attached["spec"]["attacher"]) == ("gpu.acme.example/numa", "csi.acme.example")
+    assert constraint["requests"] == [attached["spec"]["nodeName"]] == [found["metadata"]["name"]]

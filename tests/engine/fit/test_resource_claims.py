@@ -148,6 +148,7 @@ def test_administrative_access_takes_no_device() -> None:
         (TAKEN, (ANY,), {"n1": lacking(), "n2": lacking()}),
         (MIXED, (ONE_BIG,), {"n1": None, "n2": lacking()}),
         (MIXED, (PAIR,), {"n1": None, "n2": lacking(2, 1)}),
+        (MIXED, (structs.replace(ANY, count=1 << 62),), {"n1": lacking(1 << 62, 2), "n2": lacking(1 << 62, 1)}),
         (MIXED, (EVERY,), {"n1": None, "n2": None}),
         (TAKEN, (EVERY,), {"n1": lacking(1, 0, every=True), "n2": lacking(0, 0, every=True)}),
         (MIXED, (ANY, ONE_BIG), {"n1": None, "n2": lacking(free=0)}),

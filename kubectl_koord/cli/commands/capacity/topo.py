@@ -107,6 +107,7 @@ def command(
     snapshot = session.snapshot(
         kinds.GANG_KINDS if gang or shaped else needed,
         early=lambda topologies, nodes: built.append(tree.build(topologies, nodes)),
+        sums=not (gang or shaped or whole_cards),
     )
     subject = session.subject(snapshot, gang) if gang else None
     counted = counted_as(snapshot, asked) if asked else ""

@@ -1,5 +1,6 @@
 """Lists of resources."""
 
+import re
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -8,6 +9,7 @@ from kubectl_koord.model.values import quantity
 
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]
+_USAGE = re.compile(r"([1-9][0-9]{0,9})m ([1-9][0-9]{0,9})(Ki)?")
 _RENAMED = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
     "koordinator.sh/batch-memory": "kubernetes.io/batch-memory",
@@ -49,6 +51,20 @@ def resources(nano: Nano) -> pods.Resources:
     """Return rounded amounts in name order; zero amounts are left out."""
     rounded = ((resource, quantity.amount(resource, value)) for resource, value in sorted(nano.items()))
     return tuple((resource, number) for resource, number in rounded if number)
+
+
+def measured(written: Amounts | None) -> pods.Resources:
+    """Return `resources` of what was measured: hardly two are spelled alike, but most are spelled as koordlet does.
+
+    Raises:
+        QuantityError: as `amounts`.
+
+    """
+    if written and len(written) == 2:  # noqa: PLR2004
+        cpu, memory = written.get("cpu"), written.get("memory")
+        if isinstance(cpu, str) and isinstance(memory, str) and (both := _USAGE.fullmatch(f"{cpu} {memory}")):
+            return ("cpu", int(both[1])), ("memory", int(both[2]) << 10 if both[3] else int(both[2]))
+    return resources(amounts(written, quantity.parse_once))
 
 
 def limits(written: Amounts | None) -> pods.Resources:

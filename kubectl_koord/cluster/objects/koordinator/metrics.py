@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields import durations, load_aware
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, measured, resources
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
@@ -127,7 +127,7 @@ def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
 
 
 def _amounts(written: Measured | None) -> Resources:
-    return resources(amounts(written.resources if written else None, quantity.parse_once))
+    return measured(written.resources) if written else ()
 
 
 def _raw(written: str | None) -> Resources:

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, limits
 from kubectl_koord.cluster.objects.fields.meta import Meta, namespace, strings
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.model import quotas
 from kubectl_koord.model.values import quantity
 
@@ -44,16 +45,16 @@ def quota(written: Quota) -> quotas.Quota:
     """
     meta = written.metadata
     labels, annotations = strings(meta.labels), strings(meta.annotations)
-    most = limits(written.spec.max)
+    most = shared(limits(written.spec.max))
     weight = _listed(annotations, "shared-weight")
     is_weighted = weight is not None and any(amount for _, amount in weight)
     return quotas.Quota(
         namespace=namespace(meta),
         name=meta.name,
-        min=limits(written.spec.min),
+        min=shared(limits(written.spec.min)),
         max=most,
         parent=labels.get(f"{_PREFIX}parent") or ("" if meta.name == quotas.ROOT else quotas.ROOT),
-        weight=weight if weight is not None and is_weighted else most,
+        weight=shared(weight) if weight is not None and is_weighted else most,
         lends=labels.get(f"{_PREFIX}allow-lent-resource") != "false",
         is_parent=labels.get(f"{_PREFIX}is-parent") == "true",
         tree=labels.get(f"{_PREFIX}tree-id", ""),

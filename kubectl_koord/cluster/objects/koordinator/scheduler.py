@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -181,6 +182,7 @@ def lease_of(parsed: dict[str, Any], flags: Sequence[str] = ()) -> tuple[str, st
     )
 
 
+@lru_cache(maxsize=4)
 def parsed(text: str) -> dict[str, Any] | None:
     """Return the configuration that a text is, None where it is none."""
     import yaml  # noqa: PLC0415  (only where there is a configuration to read)

@@ -11,7 +11,6 @@ from kubectl_koord.cluster.objects.fields.pool import Pool
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.model import objects, pods
 
-
 _FOR_BATCH = "kubernetes.io/batch-"
 
 

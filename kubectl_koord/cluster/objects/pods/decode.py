@@ -8,10 +8,11 @@ from sys import intern
 
 from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
 from kubectl_koord.cluster.objects.fields.owners import references
+from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
-from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.cluster.objects.pods.pool import PodLabels, PodPool
 from kubectl_koord.model import pods
 from kubectl_koord.model.resource_claims import PodClaim
 
@@ -47,7 +48,7 @@ def _finished(written: Pod) -> pods.FinishedPod:
 
 def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
     meta = written.metadata
-    shared = pool.pod_labels(meta.labels)
+    said = pool.pod_labels(meta.labels)
     annotations = meta.annotations
     scheduled, preempted = _history(written.status.conditions)
     if pool.details:
@@ -58,21 +59,34 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
         namespace=namespace(meta),
         name=meta.name,
         node=intern(written.spec.node_name or ""),
-        priority=written.spec.priority or 0,
-        requirements=pool.requirements(written, shared.qos),
+        priority=pool.priority(written.spec),
+        requirements=pool.requirements(written, said.qos),
         gang=gangs.gang_of(meta)[0],
-        job=shared.job,
-        protected=shared.protected,
-        terminating=meta.deletion_timestamp is not None,
-        preempted=preempted,
         created=created,
         owner=owned_by,
-        selector=(annotations.get(_SELECTOR_ANNOTATION) or "") if annotations else "",
-        labels=shared.labels,
+        labels=said.labels,
         scheduled=created if scheduled == created else scheduled,
-        gone_by=meta.deletion_timestamp or "",
         allocations=pool.allocations(annotations),
-        offers=(meta.uid or meta.name) if reservations.offers(written) else "",
+        marks=_marks(written, said, preempted=preempted),
+    )
+
+
+def _marks(written: Pod, said: PodLabels, *, preempted: bool) -> pods.Marks:
+    meta = written.metadata
+    selector = (meta.annotations.get(_SELECTOR_ANNOTATION) or "") if meta.annotations else ""
+    offers = reservations.offers(written)
+    if not (preempted or offers or selector or said.job or said.protected or meta.deletion_timestamp is not None):
+        return pods.NO_MARKS
+    return shared(
+        pods.Marks(
+            job=said.job,
+            protected=said.protected,
+            terminating=meta.deletion_timestamp is not None,
+            preempted=preempted,
+            selector=selector,
+            gone_by=meta.deletion_timestamp or "",
+            offers=(meta.uid or meta.name) if offers else "",
+        )
     )
 
 
@@ -102,20 +116,20 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
     meta, spec = written.metadata, written.spec
     annotations = strings(meta.annotations)
     gang, needs_group = gangs.gang_of(meta)
-    shared = pool.pod_labels(meta.labels)
+    said = pool.pod_labels(meta.labels)
     return pods.PendingPod(
         namespace=namespace(meta),
         name=meta.name,
-        priority=spec.priority or 0,
-        requirements=pool.requirements(written, shared.qos),
+        priority=pool.priority(spec),
+        requirements=pool.requirements(written, said.qos),
         scheduler=spec.scheduler_name or "default-scheduler",
         gang=gang,
         needs_pod_group=needs_group,
-        gang_terms=gangs.gang_annotations(strings(meta.labels), annotations),
+        gang_terms=shared(gangs.gang_annotations(strings(meta.labels), annotations)),
         never_preempts=spec.preemption_policy == "Never",
         index=gangs.topology_index(annotations),
         selector=annotations.get(_SELECTOR_ANNOTATION, ""),
-        job=shared.job,
+        job=said.job,
         nominated=written.status.nominated_node_name or "",
         gates=tuple(gate.name for gate in spec.scheduling_gates or ()),
         terminating=meta.deletion_timestamp is not None,
@@ -126,7 +140,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
-        owners=references(meta),
+        owners=shared(references(meta)),
         resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )
 
@@ -151,5 +165,6 @@ def _claims(written: Pod) -> Iterator[PodClaim]:
 def _scheduled_condition(conditions: list[Condition] | None) -> pods.Condition | None:
     for condition in conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False":
-            return pods.Condition(condition.reason or "", condition.message or "", condition.last_transition_time or "")
+            told = (condition.reason or "", condition.message or "", condition.last_transition_time or "")
+            return shared(pods.Condition(*told))
     return None

@@ -102,7 +102,6 @@ class Volume(Struct, gc=False, omit_defaults=True, rename="camel"):
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: dict[str, object] | None = None
-    csi: dict[str, object] | None = None
     gce_persistent_disk: dict[str, object] | None = None
     aws_elastic_block_store: dict[str, object] | None = None
     azure_disk: dict[str, object] | None = None

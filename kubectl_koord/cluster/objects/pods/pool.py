@@ -49,6 +49,7 @@ class PodPool(Pool):
         self._unlabelled: dict[PodLabels, PodLabels] = {}
         self._qos: dict[Qos, Qos] = {}
         self._allocations: dict[Allocations, Allocations] = {}
+        self._priorities: dict[int, int] = {}
 
     def requirements(self, pod: Pod, qos: Qos) -> pods.PodRequirements:
         """Return the pod's requirements, the one object for all equal ones; `qos` is what its labels say of it."""
@@ -66,6 +67,11 @@ class PodPool(Pool):
                 new = msgspec.structs.replace(new, reservation=reservations.use(use))
             found = self._by_spec[key] = self._requirements.setdefault(new, new)
         return found
+
+    def priority(self, spec: PodSpec) -> int:
+        """Return the pod's priority, one object for all equal ones."""
+        priority = spec.priority or 0
+        return self._priorities.setdefault(priority, priority)
 
     def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
         """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
@@ -117,10 +123,15 @@ def _without_node(spec: PodSpec) -> bytes:
     alone.node_name = None
     if spec.volumes:
         alone.volumes = tying_volumes(spec.volumes)
+    return encoded(alone)
+
+
+def encoded(spec: object) -> bytes:
+    """Return a spec as bytes, equal for equal ones."""
     try:
-        return _encode(alone)
+        return _encode(spec)
     except OverflowError:  # an amount that is a number beyond 64 bits
-        return msgspec.json.encode(alone)
+        return msgspec.json.encode(spec)
 
 
 def _is_protected(labels: Mapping[str, str | None]) -> bool:

@@ -209,11 +209,9 @@ def _allocated(
         free = [device.id for device in suiting if request.admin or device.id not in taken]
         count = len(matching) if request.every else request.count
         is_enough = len(free) >= count and bool(matching or not request.every)
-        if not request.admin:  # which takes nothing from others
-            for seat in range(count):
-                options[index, seat] = free
-                is_enough = is_enough and seated((index, seat), options, owner)
-        if not is_enough:
+        seats = [(index, seat) for seat in range(0 if request.admin or not is_enough else count)]
+        options.update(dict.fromkeys(seats, free))  # administrative access takes nothing from others
+        if not is_enough or not all(seated(seat, options, owner) for seat in seats):
             return NotEnoughDevices(one.claim, request.name, count, len(free), request.every)
     found: dict[str, list[DeviceId]] = {one.claim: [] for one in chosen}
     for device, (index, _) in owner.items():

@@ -1,0 +1,48 @@
+"""A collector for who asks of pods no more than what is taken up on each node."""
+
+from collections import defaultdict
+from typing import Any
+
+from msgspec import structs
+
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.kinds import POD
+from kubectl_koord.cluster.objects.pods.placed import PlacedPod, Rooms
+from kubectl_koord.cluster.pod_store import Place, by_node
+from kubectl_koord.model.snapshot import Snapshot
+
+_FINISHED = {"Succeeded", "Failed"}
+
+
+class SummingCollector(Collector):
+    """Takes the lists of a live cluster, in which each pod is once: of bound pods it keeps sums, of others nothing."""
+
+    def __init__(self, seen: dict[str, int] | None = None) -> None:
+        """Start with an empty cluster; `seen` is as in `Collector`."""
+        super().__init__(seen=seen)
+        self._rooms = Rooms()
+        self._places: defaultdict[str, Place] = defaultdict(Place)
+        self._take[POD.name] = self._take_placed
+
+    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
+        """Return which fields of a kind are to be decoded."""
+        return PlacedPod if kind == POD.name else super().wire_type(kind)
+
+    def part(self) -> "SummingCollector":
+        """Return an empty collector for a part of this cluster."""
+        return SummingCollector(self._seen)
+
+    def merge(self, part: Collector) -> None:
+        """Take over everything that a part has taken."""
+        super().merge(part)
+        if isinstance(part, SummingCollector) and part._places:  # noqa: SLF001
+            self._places = part._places  # noqa: SLF001
+
+    def snapshot(self, **terms: Any) -> Snapshot:  # noqa: ANN401
+        """Return what was taken, as `Collector` does."""
+        return structs.replace(super().snapshot(**terms), running=by_node(self._places))
+
+    def _take_placed(self, written: PlacedPod) -> None:
+        node = written.spec.node_name
+        if node and written.status.phase not in _FINISHED:
+            self._places[node].append(self._rooms.of(written))
