@@ -168,7 +168,7 @@ def read(
         part = collector.part()  # a list that expires is read again, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            listed = read_page(page, collector.wire_type(kind), partial(part.add_all, kind), meter=meter)
+            listed = read_page(page, collector.wire_types[kind], partial(part.add_all, kind), meter=meter)
             if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta

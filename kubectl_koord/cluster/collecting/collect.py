@@ -59,6 +59,7 @@ class Collector:
         self._operating: dict[tuple[str, str], Reservation] = {}
         self._node_annotations: dict[str, Strings] = {}
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
+        self.wire_types = kinds.WIRE_TYPES
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self.looked_in = ""
@@ -73,12 +74,8 @@ class Collector:
             kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
-    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
-        """Return which fields of a kind are to be decoded."""
-        return kinds.WIRE_TYPES[kind]
-
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
-        """Take one decoded object (of its `wire_type`).
+        """Take one decoded object (of `wire_types[kind]`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -87,7 +84,7 @@ class Collector:
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
-        """Take decoded objects of one kind (of its `wire_type`).
+        """Take decoded objects of one kind (of `wire_types[kind]`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
