@@ -23,7 +23,7 @@ from kubectl_koord.changes.settings import (
     value,
 )
 from kubectl_koord.changes.values import Owner, RefusedError, Wanted, group_ids, wanted_values
-from kubectl_koord.engine.gangs import listed_ids
+from kubectl_koord.engine.gang_settings import listed_ids
 from kubectl_koord.reports.change import ObjectName
 from kubectl_koord.wording.answers import changes as sentences
 

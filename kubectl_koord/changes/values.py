@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from kubectl_koord.changes.settings import PREFIX, SPEC, TIMEOUT, Fields, Where, key_of
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine import gangs, tree
-from kubectl_koord.engine.gangs import GatherRule
+from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.wording.answers import changes as sentences
 from kubectl_koord.wording.basis import could_not_be_read
@@ -140,7 +140,7 @@ def seconds(written: str) -> int:
 def _topology_spec(owner: Owner, wanted: Wanted) -> str:
     rules: dict[str, GatherRule] = {}
     if not wanted.must_gather and not wanted.prefer_gather:
-        rules = {rule.layer: rule for rule in gangs.gather_rules(owner.topology)[0] or ()}
+        rules = {rule.layer: rule for rule in gather_rules(owner.topology)[0] or ()}
     for layer in wanted.prefer_gather:
         rules[layer] = GatherRule(layer, "PreferGather")
     for layer in wanted.must_gather:

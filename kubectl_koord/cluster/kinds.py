@@ -28,6 +28,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     nodes,
     provisioning,
     resource_claims,
+    resource_slices,
     storage,
     volcano,
 )
@@ -213,12 +214,12 @@ DEVICE_CLASS = Kind(
 )
 RESOURCE_SLICE = Kind(
     "ResourceSlice",
-    resource_claims.ResourceSlice,
+    resource_slices.ResourceSlice,
     _RESOURCE,
     "resourceslices",
     bare_name,
     "claims",
-    resource_claims.device_slice,
+    resource_slices.device_slice,
 )
 MIGRATION_JOB = Kind(
     "PodMigrationJob",
@@ -293,24 +294,17 @@ VOLUME_KINDS = _needed_by("volumes")
 """What is read besides where a pending pod uses a volume claim."""
 DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
 """What is read to find what is wrong with a cluster; of the installation all Deployments."""
-
 CLAIM_KINDS = _needed_by("claims")
 """What is read besides where a pending pod has a resource claim."""
-
 MIGRATION_KINDS = _needed_by("migrations")
 """What is read besides where it is told which pods are being moved elsewhere."""
-
 ELSEWHERE_KINDS = (*MIGRATION_KINDS, *_needed_by("volcano"))
 """What is read besides where gangs are listed, or asked about: of pods that are moved, and of gangs of Volcano."""
-
 OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
 """The kinds that a cluster need not serve: where it does not, there are none of them."""
-
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
-
 RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
 """What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
-
 REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

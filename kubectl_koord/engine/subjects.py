@@ -6,7 +6,8 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
-from kubectl_koord.engine.gangs import Gang, GangGroup, Spec
+from kubectl_koord.engine.gang_settings import Spec
+from kubectl_koord.engine.gangs import Gang, GangGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 

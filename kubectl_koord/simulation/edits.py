@@ -8,7 +8,8 @@ from msgspec import structs
 
 from kubectl_koord.engine import tree
 from kubectl_koord.engine.fit import placed
-from kubectl_koord.engine.gangs import Gang, gather_rules
+from kubectl_koord.engine.gang_settings import gather_rules
+from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.objects import Node

@@ -3,7 +3,8 @@
 import pytest
 
 from kubectl_koord.engine.attempts.attempt import needed
-from kubectl_koord.engine.gangs import Gang, GatherRule, all_gangs, gather_rules, group_of, topology_requirements
+from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
+from kubectl_koord.engine.gangs import Gang, all_gangs, group_of, topology_requirements
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.model.pods import GangAnnotations

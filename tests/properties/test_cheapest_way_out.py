@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.gangs import GatherRule, gather_rules
+from kubectl_koord.engine.gang_settings import GatherRule, gather_rules
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.values import quantity

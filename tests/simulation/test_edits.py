@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.gangs import GatherRule
+from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.model.pods import GangAnnotations, PodRequirements
 from kubectl_koord.model.values.selectors import Toleration

@@ -1,7 +1,7 @@
 """`kubectl koord annotate`: set gang and topology annotations, the effect shown before anything is sent."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -166,11 +166,12 @@ def gang(
 
     def plan() -> "ChangePlan":
         from kubectl_koord.changes.gangs import gang_plan, pods_to_read
+        from kubectl_koord.cli.writing.written import pods_as_written
         from kubectl_koord.cluster import kinds
 
         snapshot = session.snapshot(kinds.GANG_KINDS)
         subject = session.subject(snapshot, name)
-        written = _pods_as_written(session, pods_to_read(snapshot, subject, wanted))
+        written = pods_as_written(session, pods_to_read(snapshot, subject, wanted))
         return gang_plan(snapshot, subject, wanted, written, overwrite=overwrite)
 
     carry_out(session, plan, How(dry_run, yes, field_manager, all_or_none=True))
@@ -286,29 +287,3 @@ def _order(given: str) -> tuple[str, ...]:
             return tuple(line.strip() for line in file if line.strip() and not line.startswith("#"))
     except (OSError, UnicodeDecodeError) as problem:
         raise KoordError(f"error: the path {given!r} cannot be read: {problem}") from None
-
-
-def _pods_as_written(session: "Session", keys: "Sequence[str]") -> "dict[str, dict[str, Any]]":
-    """Return pods as they are: of a live cluster read now, each by its name; else out of the same files."""
-    from kubectl_koord.cluster.edits import manifests as manifest_edits
-
-    if not keys:
-        return {}
-    if session.transport is not None:
-        from kubectl_koord.cli.writing.sending import path_of
-        from kubectl_koord.cluster.apply import read
-        from kubectl_koord.reports.change import ObjectName
-
-        return {key: read(session.transport, path_of(ObjectName("Pod", *key.split("/", 1)))) for key in keys}
-    if "-" in session.options.snapshots:
-        raise KoordError("error: pods that define a gang are read twice: give a file instead of standard input")
-    documents = manifest_edits.demo() if session.options.demo else manifest_edits.read(session.files())
-    found = {}
-    for written in manifest_edits.objects(documents):
-        metadata = written.get("metadata")
-        if written.get("kind") == "Pod" and isinstance(metadata, dict):
-            found[f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"] = written
-    missing = [key for key in keys if key not in found]
-    if missing:
-        raise KoordError(f"error: pod {missing[0]} cannot be found as it was written: its settings are not known")
-    return {key: found[key] for key in keys}

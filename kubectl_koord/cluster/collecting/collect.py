@@ -272,9 +272,7 @@ class Collector:
             self.values(kinds.DEPLOYMENT).values(), self.values(kinds.CONFIG_MAP), self.looked_in or HOME.namespace
         )
 
-    def _completed(
-        self, node: objects.Node, config: SchedulerConfig, attached: tuple[tuple[str, str], ...]
-    ) -> objects.Node:
+    def _completed(self, node: objects.Node, config: SchedulerConfig, attached: joined.Attached) -> objects.Node:
         name = node.name
         found = joined.completed(
             node,
@@ -298,6 +296,5 @@ class Collector:
         )
 
     def _dynamic_resources(self) -> DynamicResources:
-        claims = self.values(kinds.RESOURCE_CLAIM).values()
-        slices = self.values(kinds.RESOURCE_SLICE).values()
-        return resource_claims.dynamic_resources(self.values(kinds.DEVICE_CLASS), slices, claims)
+        slices, claims = self.values(kinds.RESOURCE_SLICE), self.values(kinds.RESOURCE_CLAIM)
+        return resource_claims.dynamic_resources(self.values(kinds.DEVICE_CLASS), slices.values(), claims.values())

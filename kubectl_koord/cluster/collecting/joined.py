@@ -21,6 +21,9 @@ from kubectl_koord.model.unevaluated import NodeSetting
 
 Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
 
+Attached: TypeAlias = tuple[tuple[str, str], ...]
+"""The drivers and handles of the volumes that are attached to a node."""
+
 
 def completed(
     node: objects.Node,
@@ -54,7 +57,7 @@ def completed(
 
 def attached(
     written: Iterable[attachments.VolumeAttachment], volumes: Mapping[str, storage.PersistentVolume]
-) -> dict[str, tuple[tuple[str, str], ...]]:
+) -> dict[str, Attached]:
     """Return the driver and handle of each volume that is attached to a node, as far as it is one of a driver.
 
     Mirrors `getNodeVolumeAttachmentInfo` in plugins/nodevolumelimits/csi.go.

@@ -27,7 +27,8 @@ from kubectl_koord.engine.admission.leader import no_leader
 from kubectl_koord.engine.admission.prefilter import prefilter_refusal, unknown_layer
 from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.fit.resource_claims.readiness import unready_claim
-from kubectl_koord.engine.gangs import Gang, GangGroup, Spec, topology_requirements
+from kubectl_koord.engine.gang_settings import Spec
+from kubectl_koord.engine.gangs import Gang, GangGroup, topology_requirements
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.model.pods import PendingPod

@@ -4,7 +4,8 @@ from typing import ClassVar, Literal
 
 from msgspec import Struct
 
-from kubectl_koord.engine.gangs import GangGroup, Spec
+from kubectl_koord.engine.gang_settings import Spec
+from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.placement import TopologyRequirements
 from kubectl_koord.engine.reasons.prefilter import NoTopologyTree, PreFilterRefusal, TopologyNotAware
 from kubectl_koord.engine.tree import ROOT_LAYER, NoTree, Tree

@@ -8,7 +8,8 @@ from itertools import islice
 from msgspec import structs
 
 from kubectl_koord.diagnosis import evidence
-from kubectl_koord.engine.gangs import Gang, GatherRule
+from kubectl_koord.engine.gang_settings import GatherRule
+from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.reasons.nodes import Insufficient
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.subjects import PodSubject

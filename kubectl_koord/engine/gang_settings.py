@@ -1,0 +1,71 @@
+"""The settings of a gang that are written as JSON: its group and its topology spec, as Go decodes them."""
+
+import json
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+
+class GatherRule(Struct, frozen=True):
+    """One rule of a gang's topology spec."""
+
+    layer: str
+    strategy: str
+    multiple: int = 0
+
+
+Spec: TypeAlias = tuple[GatherRule, ...] | None
+"""The topology spec of a gang; None for a gang without a readable one."""
+
+
+def listed_ids(written: str | None, own: str) -> tuple[tuple[str, ...], str]:
+    """Return the ids of the group, sorted, and `groups` when the JSON is broken (own id stands in)."""
+    if not written:
+        return (own,), ""
+    try:
+        listed: Any = json.loads(written)
+    except (ValueError, RecursionError):
+        return (own,), "groups"
+    if listed is not None and not (isinstance(listed, list) and all(isinstance(item, str) for item in listed)):
+        return (own,), "groups"
+    return tuple(sorted(listed or [])) or (own,), ""
+
+
+def gather_rules(written: str | None) -> tuple[Spec, str]:
+    """Return the rules of a topology spec, and `network-topology-spec` when it does not parse.
+
+    Upstream logs such a spec and schedules the gang without topology. Keys match whatever their
+    case, as Go's JSON decoder does. Mirrors `GetNetworkTopologySpec`.
+    """
+    if not written:
+        return None, ""
+    try:
+        spec: Any = json.loads(written)
+        return tuple(_rule(rule) for rule in _field(spec, "gatherStrategy", list, [])), ""
+    except (ValueError, TypeError, RecursionError):
+        return None, "network-topology-spec"
+
+
+def _rule(rule: Any) -> GatherRule:  # noqa: ANN401
+    return GatherRule(
+        layer=_field(rule, "layer", str, ""),
+        strategy=_field(rule, "strategy", str, ""),
+        multiple=_field(rule, "podCountMultiple", int, 0),
+    )
+
+
+def _field(value: Any, name: str, wanted: type, default: Any) -> Any:  # noqa: ANN401
+    """Return a field as Go would decode it: null and absence are the zero value."""
+    if value is None:
+        return default
+    if not isinstance(value, dict):
+        raise TypeError(name)
+    found = value.get(name)
+    for key, other in value.items():
+        if found is None and key.lower() == name.lower():
+            found = other
+    if found is None:
+        return default
+    if not isinstance(found, wanted) or isinstance(found, bool):
+        raise TypeError(name)
+    return found
