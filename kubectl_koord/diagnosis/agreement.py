@@ -120,12 +120,12 @@ def _counts(root: ParsedMessage, now: Computed) -> bool | None:
 
 def _counted(attempt: Attempt) -> Mapping[refusals.Refusal, int]:
     answers = attempt.node_answers
-    return _of_offer(answers) if isinstance(answers, Offer) else refusals.counted(answers.values())
+    return _of_offer(answers) if isinstance(answers, Offer) else refusals.counted(attempt.refused)
 
 
 @memoised
 def _of_offer(offer: Offer) -> Mapping[refusals.Refusal, int]:
-    return refusals.counted(offer.refusals.values())
+    return refusals.counted(offer.reasons)
 
 
 def _of_seat(attempt: Attempt) -> tuple[refusals.Refusal, ...]:
@@ -137,5 +137,5 @@ def _of_seat(attempt: Attempt) -> tuple[refusals.Refusal, ...]:
 def _are_reservations_counted(root: ParsedMessage, attempts: Sequence[Attempt]) -> bool:
     """Tell whether reservations stand in the message beside nodes: which of them does is not compared."""
     texts = (refusals.of_text(text) for _, text in root.counts)
-    ours = (reason for attempt in attempts for reason in attempt.rejections.values())
+    ours = (one.reason for attempt in attempts for one in attempt.refused)
     return refusals.OF_RESERVATION in texts or any(isinstance(reason, _OF_RESERVATIONS) for reason in ours)

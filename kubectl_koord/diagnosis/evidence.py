@@ -54,6 +54,12 @@ def roomy_view(view: View) -> View:
 
 
 @memoised
+def unlimited_view(view: View) -> View:
+    """Return the roomy cluster without quotas."""
+    return roomy_view(view).with_quotas(())
+
+
+@memoised
 def uncordoned(view: View) -> View:
     """Return the cluster with no node cordoned."""
     return view.with_nodes(opened(node) for node in cordoned(view))

@@ -4,14 +4,18 @@ Nodes are in name order. In a set each node is a bit, the first node the highest
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
-from itertools import compress
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, compress
 from typing import TypeAlias, TypeVarTuple
 
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
+from kubectl_koord.model.values.selectors import Requirement, holds
 
 Ts = TypeVarTuple("Ts")
 
@@ -19,6 +23,10 @@ NodeSet: TypeAlias = int
 Sees: TypeAlias = Callable[[Node], Hashable]
 """What a filter sees of a node: those of which it sees the same are one class."""
 
+_STEP = 128
+"""So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_FEW = 8
+"""A view that changes fewer nodes than one in so many takes the others from below."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _BITS = bytes.maketrans(b"01", b"\x00\x01")
 
@@ -63,21 +71,18 @@ def first_of(view: View, nodes: NodeSet) -> str:
     return names_of(view)[len(view.names()) - nodes.bit_length()]
 
 
+def has(view: View, nodes: NodeSet, name: str) -> bool:
+    """Tell whether a node is in a set; one that is not in the view is in none."""
+    position = position_of(view).get(name)
+    return position is not None and bool(nodes >> len(view.names()) - 1 - position & 1)
+
+
 def singles(nodes: NodeSet) -> Iterator[NodeSet]:
     """Yield the nodes of a set one by one."""
     while nodes:
         first = 1 << nodes.bit_length() - 1
         yield first
         nodes ^= first
-
-
-def crossed(some: Iterable[NodeSet], others: Collection[NodeSet]) -> Iterator[NodeSet]:
-    """Yield the parts of sets by other sets, which together hold all nodes; most sets of either are often single."""
-    for one in some:
-        if one.bit_count() == 1:
-            yield one
-        else:
-            yield from (part for other in others if (part := one & other))
 
 
 def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet:
@@ -92,15 +97,117 @@ def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet
 
 
 @memoised
-def column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> tuple[int, ...]:
-    """Return a number of every node, by position."""
-    return tuple([number(view.state(name), *args) for name in names_of(view)])
+def position_of(view: View) -> Mapping[str, int]:
+    """Return the positions of the nodes by name; views over each other share them."""
+    base = view.layers()[0]
+    return position_of(base) if base is not None else {name: at for at, name in enumerate(names_of(view))}
+
+
+def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
+    """Return a number of each node of a set, in name order."""
+    return _column(view, number, *args).of(nodes)
+
+
+def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
+    """Return the nodes of a set whose number is at least so much."""
+    return _column(view, number, *args).at_least(amount, among)
+
+
+class _Column:
+    """A number of every node, by position.
+
+    Few nodes are asked one by one. Once they are many, all are, and ranked, so that nodes are found by an amount
+    without a look at each. A what-if in which few nodes differ asks only these anew.
+    """
+
+    def __init__(self, view: View, below: "_Column | None", number: Callable[[NodeState], int]) -> None:
+        self._view, self._below, self._number = view, below, number
+        self._known: dict[str, int] = {}
+        self._every: tuple[int, ...] | None = None
+
+    def of(self, nodes: NodeSet) -> Iterable[int]:
+        if self._is_worth_it(nodes):
+            return compress(self.every(), selector(self._view, nodes))
+        return [self._one(name) for name in members(self._view, nodes)]
+
+    def at_least(self, amount: int, among: NodeSet) -> NodeSet:
+        if self._below is not None:
+            changed = differing(self._view)
+            found = self._below.at_least(amount, among & ~changed)
+            return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
+        if self._is_worth_it(among):
+            return among & self._ranked.at_least(amount)
+        return which(self._view, lambda name: self._one(name) >= amount, among)
+
+    def every(self) -> tuple[int, ...]:
+        """Return the number of every node."""
+        if self._every is None and self._below is not None:
+            numbers = list(self._below.every())
+            for name, position in _touched(self._view).items():
+                numbers[position] = self._one(name)
+            self._every = tuple(numbers)
+        if self._every is None:
+            self._every = tuple([self._one(name) for name in names_of(self._view)])
+            self._known = {}
+        return self._every
+
+    @cached_property
+    def _ranked(self) -> "_Ranked":
+        return _Ranked(self._view, self.every())
+
+    def _is_worth_it(self, among: NodeSet) -> bool:
+        number = len(self._view.names())
+        return self._every is not None or 3 * among.bit_count() >= 2 * number or 2 * len(self._known) >= number
+
+    def _one(self, name: str) -> int:
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._number(self._view.state(name))
+        return known
 
 
 @memoised
-def at_least(view: View, amount: int, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
-    """Return the nodes whose number is at least so much."""
-    return _packed(bytes(map(amount.__le__, column(view, number, *args))))
+def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
+    base = view.layers()[0]
+    is_near = base is not None and len(view.touched()) * _FEW <= len(view.names())
+    return _Column(view, _column(base, number, *args) if base is not None and is_near else None, _of(number, *args))
+
+
+def _of(number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Callable[[NodeState], int]:
+    return lambda state: number(state, *args)
+
+
+def _touched(view: View) -> Mapping[str, int]:
+    """Return the nodes that are not as in the view that this one lies over, with their positions."""
+    known = position_of(view)
+    return {name: known[name] for name in view.touched() if name in known}
+
+
+@memoised
+def differing(view: View) -> NodeSet:
+    """Return the nodes that are not as in the view that this one lies over."""
+    return set_of(view, _touched(view).values())
+
+
+class _Ranked:
+    """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
+
+    def __init__(self, view: View, numbers: Sequence[int]) -> None:
+        self._ranked = sorted(range(len(numbers)), key=numbers.__getitem__)
+        self._numbers = [numbers[position] for position in self._ranked]
+        self._last = len(numbers) - 1
+        self._from: list[NodeSet] = [0]
+        for start in reversed(range(0, len(numbers), _STEP)):
+            self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
+        self._from.reverse()
+
+    def at_least(self, amount: int) -> NodeSet:
+        first = bisect_left(self._numbers, amount)
+        step = -(-first // _STEP)
+        found = self._from[step]
+        for position in self._ranked[first : step * _STEP]:
+            found |= 1 << self._last - position
+        return found
 
 
 @memoised
@@ -115,7 +222,24 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
 @memoised
 def state_classes(view: View, sees: Callable[[NodeState], Hashable]) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
-    return _grouped(view, (sees(view.state(name)) for name in names_of(view)))
+    base, touched = view.layers()[0], view.touched()
+    if base is None or len(touched) * _FEW > len(view.names()):
+        return _grouped(view, (sees(view.state(name)) for name in names_of(view)))
+    others = ~differing(view)
+    found = {seen: left for seen, nodes in state_classes(base, sees).items() if (left := nodes & others)}
+    for name, position in _touched(view).items():
+        seen = sees(view.state(name))
+        found[seen] = found.get(seen, 0) | set_of(view, (position,))
+    return found
+
+
+def grouped(view: View, nodes: NodeSet, sees: Callable[[NodeState], Hashable]) -> Collection[NodeSet]:
+    """Return a set of nodes in parts, by what is seen of them and of those who are there."""
+    known = position_of(view)
+    positions: dict[Hashable, list[int]] = {}
+    for name in members(view, nodes):
+        positions.setdefault(sees(view.state(name)), []).append(known[name])
+    return [set_of(view, held) for held in positions.values()]
 
 
 def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:
@@ -123,3 +247,43 @@ def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]
     for position, one in enumerate(seen):
         positions.setdefault(one, []).append(position)
     return {one: set_of(view, held) for one, held in positions.items()}
+
+
+@memoised
+def label_column(view: View, key: str) -> tuple[str | None, ...]:
+    """Return the value of a label of every node, by position; None for a node without it."""
+    base = view.layers()[0]
+    if base is not None and not view.changed_nodes():
+        return label_column(base, key)
+    return tuple([picked(view.node(name).labels, key)[0] for name in names_of(view)])
+
+
+@memoised
+def labelled(view: View, key: str) -> Mapping[str | None, Sequence[int]]:
+    """Return the positions of the nodes by the value of a label."""
+    base = view.layers()[0]
+    if base is not None and not view.changed_nodes():
+        return labelled(base, key)
+    found: dict[str | None, list[int]] = {}
+    for position, value in enumerate(label_column(view, key)):
+        found.setdefault(value, []).append(position)
+    return found
+
+
+def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
+    """Return the nodes of which a label has one of these values."""
+    known = labelled(view, key)
+    return set_of(view, chain.from_iterable(known.get(value, ()) for value in values))
+
+
+@memoised
+def satisfying(view: View, requirement: Requirement) -> NodeSet:
+    """Return the nodes whose labels satisfy a requirement."""
+    base, key = view.layers()[0], requirement.key
+    if base is not None and not view.changed_nodes():
+        return satisfying(base, requirement)
+    found: list[int] = []
+    for value, positions in labelled(view, key).items():
+        if holds(requirement, {} if value is None else {key: value}):
+            found += positions
+    return set_of(view, found)

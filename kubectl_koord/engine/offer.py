@@ -35,7 +35,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         names: Collection[str],
         counts: Counts,
         on_node: Callable[[str], NodeSlots],
-        reasons: "Callable[[Offer], Iterable[Refused]] | None" = None,
+        refused: Callable[[], Iterable[Refused]] | None = None,
     ) -> None:
         """Take what is known.
 
@@ -43,13 +43,13 @@ class Offer(Memo, Mapping[str, NodeSlots]):
             names: the nodes, in their order.
             counts: how many pods each of them takes.
             on_node: tells also why it takes no more.
-            reasons: tells the same of all nodes at once, None where they are asked one by one.
+            refused: tells why nodes take none, of all these at once; None where they are asked one by one.
 
         """
         self.names = names
         self.counts = counts
+        self.refused = refused
         self._on_node = on_node
-        self._reasons = reasons
         self._known: dict[str, NodeSlots] = {}
 
     @classmethod
@@ -97,9 +97,10 @@ class Offer(Memo, Mapping[str, NodeSlots]):
     @cached_property
     def reasons(self) -> tuple[Refused, ...]:
         """Why nodes take no more, and how many; one reason stands for all that are worded the same."""
-        if self._reasons is None:
+        if self.refused is None:
             return tuple(Refused(reason, 1) for reason in self.refusals.values())
-        return tuple(self._reasons(self))
+        partly = (self[name].rejection for name in self.counts)
+        return (*self.refused(), *(Refused(reason, 1) for reason in partly if reason is not None))
 
     @cached_property
     def refusals(self) -> Mapping[str, Reason]:

@@ -5,11 +5,12 @@ before it is filtered; of all others what their owners use is not counted twice.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, which
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.columns import NodeSet, differing, every_node, which
+from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
@@ -22,9 +23,10 @@ from kubectl_koord.model.reservations import (
     ReservationAffinity,
     ReservationOwner,
     ReservationUse,
+    by_label,
 )
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.model.values.selectors import Taint, holds, matches, tolerates
 
 NOTHING_SAID = ReservationUse()
@@ -50,7 +52,19 @@ NO_RESERVATIONS = Drawable({}, frozenset())
 @memoised
 def reserved_nodes(view: View) -> NodeSet:
     """Return the nodes on which anything is reserved."""
-    return which(view, lambda name: view.state(name).rooms, every_node(view))
+    base = view.layers()[0]
+    asked = every_node(view) if base is None else differing(view)
+    others = 0 if base is None else reserved_nodes(base) & ~asked
+    return others | which(view, partial(_is_reserved, view), asked)
+
+
+def _is_reserved(view: View, name: str) -> bool:
+    """Tell whether anything is reserved on a node; what is free there is computed for few."""
+    return any(map(_may_reserve, view.occupants(name))) and bool(view.state(name).rooms)
+
+
+def _may_reserve(occupant: Occupant) -> bool:
+    return isinstance(occupant, ReservedRoom) or (isinstance(occupant, RunningPod) and bool(occupant.offers))
 
 
 def drawable(view: View, pod: PendingPod) -> Drawable:
@@ -82,8 +96,9 @@ def _drawable(view: View, pod: PendingPod) -> Drawable:
 @memoised
 def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
     """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
-    known = rules(snapshot.config.version)
-    return tuple(one for one in snapshot.reservations if is_match(pod, one, _ANY_NODE, known))
+    every, use, known = snapshot.reservations, pod.requirements.reservation, rules(snapshot.config.version)
+    in_reach = every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
+    return tuple(one for one in in_reach if is_match(pod, one, _ANY_NODE, known))
 
 
 @memoised
@@ -121,9 +136,10 @@ def is_owner(pod: PendingPod, owners: Iterable[ReservationOwner]) -> bool:
     )
 
 
-def owned(pod: PendingPod, reservations: Iterable[Reservation]) -> frozenset[str]:
+def owned(pod: PendingPod, reservations: tuple[Reservation, ...]) -> frozenset[str]:
     """Return the uids of those reservations that are for a pod by their owners, whatever else they ask."""
-    return frozenset(one.uid for one in reservations if is_owner(pod, one.owners))
+    in_reach = by_label(Identity(reservations)).in_reach(pod.labels) if reservations else ()
+    return frozenset(one.uid for one in in_reach if is_owner(pod, one.owners))
 
 
 @memoised

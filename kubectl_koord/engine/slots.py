@@ -1,10 +1,11 @@
 """Offer slots: how many of a gang's pods each node takes, one after the other."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, repeat
 from typing import TypeAlias
 
-from kubectl_koord.engine.columns import every_node, first_of, members
+from kubectl_koord.engine.columns import NodeSet, every_node, first_of, members
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
@@ -39,13 +40,40 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
     runs = runs_of(pods)
-    if not prepared.counts_only_room:
+    first_alike = bool(runs) and pods[0].requirements == prepared.trigger.requirements
+    if not prepared.counts_only_room and not first_alike:
         return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
-    alike = len(runs) == 1 and pods[0].requirements == prepared.trigger.requirements
+    if not prepared.counts_only_room:
+        every = _beside_others(view, runs, prepared)
+        return every.among(names).but(_with_nominated(view, names, runs, prepared))
+    alike = len(runs) == 1 and first_alike
     every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
-    slots = every.among(names)
-    with_nominated = [name for name in prepared.nominated if name in slots]
-    return slots.but({name: _on_node(view.state(name), runs, prepared) for name in with_nominated})
+    return every.among(names).but(_with_nominated(view, names, runs, prepared))
+
+
+def _with_nominated(
+    view: View, names: Collection[str], runs: Sequence[Sequence[PendingPod]], prepared: Prepared
+) -> Mapping[str, NodeSlots]:
+    nominated = [name for name in prepared.nominated if name in names]
+    return {name: _on_node(view.state(name), runs, prepared) for name in nominated}
+
+
+def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
+    """Return the slots of all nodes for pods of which each counts for the next, as if no pod were nominated.
+
+    Nodes that refuse even the first pod, which asks for the same as the trigger, are not asked one by one.
+    """
+    first, alone = runs[0][0], prepared.alone(prepared.trigger)
+    pods = [pod for run in runs for pod in run]
+    passing = members(view, _passing(view, first, prepared))
+    one = NodeSlots(1, None)
+    known = {name: _one_by_one(view.state(name), pods, alone) if len(pods) > 1 else one for name in passing}
+    counts = Counts((name, node.slots) for name, node in known.items())
+
+    def on_node(name: str) -> NodeSlots:
+        return known[name] if name in known else _one_by_one(view.state(name), pods, alone)
+
+    return Offer(view.names(), counts, on_node, partial(_refused, view, first, prepared.checks))
 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
@@ -63,12 +91,7 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
     def on_node(name: str) -> NodeSlots:
         return all_in if every[name] >= most else _without_limit(view.state(name), one)
 
-    def reasons(offer: Offer) -> Iterator[Refused]:
-        yield from _refused(view, one)
-        partly = (offer[name].rejection for name, count in counts.items() if count < most)
-        yield from (Refused(reason, 1) for reason in partly if reason is not None)
-
-    return Offer(view.names(), counts, on_node, reasons)
+    return Offer(view.names(), counts, on_node, partial(_refused, view, one.trigger, checks))
 
 
 @recently(_MOST_KINDS)
@@ -92,26 +115,30 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
 
 def _by_column(view: View, prepared: Prepared) -> Counts:
     """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
-    trigger = prepared.trigger
-    passing = every_node(view)
-    for check in prepared.checks:
-        passing &= ~check.refused(view, trigger, passing)
-    each = trigger.requirements.requests
+    passing = _passing(view, prepared.trigger, prepared)
+    each = prepared.trigger.requirements.requests
     singular = passing & (reserved_nodes(view) | amplified_nodes(view))
     counts = Counts(zip(members(view, passing), room_on(view, passing, each), strict=True))
     counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, singular))
     return counts
 
 
-def _refused(view: View, prepared: Prepared) -> Iterator[Refused]:
-    """Yield why nodes take not even one pod like the trigger."""
-    trigger = prepared.trigger
+def _passing(view: View, pod: PendingPod, prepared: Prepared) -> NodeSet:
+    """Return the nodes that take a pod which asks for the same as the trigger."""
     passing = every_node(view)
     for check in prepared.checks:
-        refused = check.refused(view, trigger, passing)
+        passing &= ~check.refused(view, pod, passing)
+    return passing
+
+
+def _refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:
+    """Yield why nodes take not even this pod, which asks for the same as the trigger."""
+    passing = every_node(view)
+    for check in checks:
+        refused = check.refused(view, pod, passing)
         passing &= ~refused
-        parts = check.alike(view, trigger, refused)
-        found = ((check.reject(trigger, view.state(first_of(view, one)), trigger.requirements), one) for one in parts)
+        parts = check.alike(view, pod, refused)
+        found = ((check.reject(pod, view.state(first_of(view, one)), pod.requirements), one) for one in parts)
         yield from (Refused(reason, part.bit_count()) for reason, part in found if reason is not None)
 
 

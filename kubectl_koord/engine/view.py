@@ -142,7 +142,7 @@ class View(Memo):
         return View(snapshot, {}, {room.node: (room, *self.occupants(room.node))}, self)
 
     def with_quotas(self, quotas: tuple[Quota, ...]) -> "View":
-        """Return the view with other limits of its quotas: the same ones, for the same pods and resources."""
+        """Return the view with other limits of its quotas: the same ones, for the same pods and resources, or none."""
         return View(structs.replace(self.snapshot, quotas=quotas), {}, {}, self)
 
     def without_reservations(self, uids: Collection[str]) -> "View":

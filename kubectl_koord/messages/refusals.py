@@ -138,11 +138,11 @@ def _each(kind: str, reason: Reason) -> Iterator[Refusal]:
             yield kind, ""
 
 
-def counted(reasons: Iterable[Reason]) -> Mapping[Refusal, int]:
+def counted(refused: Iterable[nodes.Refused]) -> Mapping[Refusal, int]:
     """Return how many nodes refuse for what, as a message counts it: a node counts once for each of its texts."""
     found: Counter[Refusal] = Counter()
-    for reason, number in Counter(reasons).items():
-        found.update(dict.fromkeys(of_reason(reason), number))
+    for one in refused:
+        found.update(dict.fromkeys(of_reason(one.reason), one.nodes))
     return found
 
 

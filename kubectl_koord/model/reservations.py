@@ -1,12 +1,16 @@
 """Reservations: what they hold, for whom, and on which terms; and what pods say about using them."""
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.values.memo import Identity
 from kubectl_koord.model.values.quantity import Resources
 from kubectl_koord.model.values.selectors import Labels, Requirement, Selector, Taint, Toleration
 
+_MOST_LISTS = 16
 AllocatePolicy: TypeAlias = Literal["Default", "Aligned", "Restricted"]
 
 OPERATING_MODE = "scheduling.koordinator.sh/operating-mode"
@@ -111,3 +115,33 @@ class ReservationUse(Struct, frozen=True, gc=False):
     ignores: bool = False
     exact: tuple[str, ...] = ()
     unreadable: str = ""
+
+
+class ByLabel:
+    """Reservations by a label of the pods that they are for, so that few are asked whether they are for a pod."""
+
+    def __init__(self, reservations: tuple[Reservation, ...]) -> None:
+        """Take the reservations."""
+        self._every = reservations
+        self._by_label: dict[tuple[str, str], list[int]] = {}
+        self._others: list[int] = []
+        for position, one in enumerate(reservations):
+            for owner in one.owners:
+                required = owner.selector.requirements if owner.selector is not None else ()
+                listing = next((each for each in required if each.operator == "In"), None)
+                if listing is None:
+                    self._others.append(position)
+                else:
+                    for value in listing.values:
+                        self._by_label.setdefault((listing.key, value), []).append(position)
+
+    def in_reach(self, labels: Labels) -> Iterable[Reservation]:
+        """Return those that may be for a pod with these labels, in their order; none of the others is."""
+        found = {*self._others, *(position for label in labels for position in self._by_label.get(label, ()))}
+        return [self._every[position] for position in sorted(found)]
+
+
+@lru_cache(_MOST_LISTS)
+def by_label(reservations: Identity[tuple[Reservation, ...]]) -> ByLabel:
+    """Return reservations by label, those of the same list once."""
+    return ByLabel(reservations.value)

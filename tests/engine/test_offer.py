@@ -3,6 +3,10 @@
 import pytest
 
 from kubectl_koord.engine.offer import NodeSlots, Offer
+from kubectl_koord.engine.reasons.devices import DevicesShort
+from kubectl_koord.engine.reasons.nodes import Refused, TooManyPods
+from tests.build import attempt_of, card
+from tests.engine.fit.device_share.world import node_with
 
 
 def test_an_offer_knows_its_nodes_alone() -> None:
@@ -10,3 +14,17 @@ def test_an_offer_knows_its_nodes_alone() -> None:
     assert (len(offer), list(offer), offer.counts) == (2, ["n1", "n2"], {"n1": 2})
     with pytest.raises(KeyError):
         offer["n3"]
+
+
+def test_reasons_that_are_known_of_each_node_are_told_one_by_one() -> None:
+    reason = TooManyPods(3)
+    offer = Offer.of({"n1": NodeSlots(2, reason), "n2": NodeSlots(0, reason), "n3": NodeSlots(2, None)})
+    assert offer.reasons == (Refused(reason, 1), Refused(reason, 1))
+
+
+def test_of_a_nominated_node_it_is_told_by_itself_why_it_takes_no_more_pods_with_cards() -> None:
+    gpu = (("cpu", 1000), ("nvidia.com/gpu", 1))
+    drawing = node_with(card(0)).with_gang("job", 2, requests=gpu)
+    drawing = drawing.with_pod("other", priority=9, nominated="n1", requests=gpu)
+    found = attempt_of(drawing)
+    assert (found.placement, found.refused) == (None, (Refused(DevicesShort("gpu", 1, 0), 1),))

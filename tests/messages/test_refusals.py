@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from kubectl_koord.engine.reasons import claims, devices, nodes, numa
-from kubectl_koord.engine.reasons.nodes import Reason
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.messages.refusals import LEFT_OUT, OF_RESERVATION, counted, of_reason, of_text, said
 from kubectl_koord.model.values.selectors import Taint
 
@@ -91,7 +91,7 @@ SAID: list[tuple[Reason, tuple[str, ...]]] = [
 @pytest.mark.parametrize(("reason", "texts"), SAID)
 def test_what_a_node_refuses_for_is_recognised_in_the_schedulers_words(reason: Reason, texts: tuple[str, ...]) -> None:
     assert sorted(of_reason(reason)) == sorted(refusal for text in texts if (refusal := of_text(text)) is not None)
-    assert said((7, text) for text in texts) == counted([reason] * 7)
+    assert said((7, text) for text in texts) == counted([Refused(reason, 7)])
 
 
 def _classes(part: object) -> set[object]:

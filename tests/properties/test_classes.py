@@ -12,7 +12,7 @@ from kubectl_koord.engine.attempts.attempt import triggers
 from kubectl_koord.engine.fit import Prepared, prepare, rejection_as_is
 from kubectl_koord.engine.offer import NodeSlots
 from kubectl_koord.engine.rules import Rules, rules
-from kubectl_koord.engine.slots import _without_limit, offer_slots
+from kubectl_koord.engine.slots import _on_node, _without_limit, offer_slots
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.load import LoadSettings, NodeMetric, Thresholds
 from kubectl_koord.model.objects import Node
@@ -55,6 +55,9 @@ def variants(view: View, rng: Random) -> list[View]:
 
 
 def asked_one_by_one(view: View, prepared: Prepared, most: int) -> dict[str, NodeSlots]:
+    if not prepared.counts_only_room:
+        pods = ((prepared.trigger,) * most,)
+        return {name: _on_node(view.state(name), pods, prepared) for name in view.names()}
     every = {name: _without_limit(view.state(name), prepared) for name in view.names()}
     return {name: one if one.slots < most else NodeSlots(most, None) for name, one in every.items()}
 
@@ -67,8 +70,13 @@ def check(drawing: Drawing, rng: Random) -> None:
 
 
 def check_view(known: Rules, trigger: PendingPod, view: View, most: int) -> None:
-    prepared = structs.replace(prepare(trigger, view, known, claims=view.snapshot.claims_asked_for), nominated={})
-    if prepared.refusal is not None or not prepared.counts_only_room:
+    prepared = prepare(trigger, view, known, claims=view.snapshot.claims_asked_for)
+    for one in (view, view.with_pods({name: [trigger] for name in list(view.names())[:2]})):
+        check_prepared(prepared, trigger, one, most)
+
+
+def check_prepared(prepared: Prepared, trigger: PendingPod, view: View, most: int) -> None:
+    if prepared.refusal is not None:
         return
     offer = offer_slots(view, view.names(), (trigger,) * most, prepared)
     expected = asked_one_by_one(view, prepared, most)

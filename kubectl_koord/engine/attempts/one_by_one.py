@@ -1,6 +1,7 @@
 """An attempt at pods without a plan: each takes a node in its turn, until one finds none."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 from kubectl_koord.engine.attempts.attempt import (
     Attempt,
@@ -12,15 +13,18 @@ from kubectl_koord.engine.attempts.attempt import (
     is_enough,
     kind_of,
     may_abort,
+    triggers,
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
-from kubectl_koord.engine.reasons.nodes import Reason
-from kubectl_koord.engine.slots import offer_slots, places
+from kubectl_koord.engine.reasons.nodes import Reason, Refused
+from kubectl_koord.engine.slots import offer_slots, places, slots_on
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, claim_names
+
+_MOST_LOOKED_AT = 64
 
 
 def pod_by_pod(job: Job, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
@@ -58,6 +62,31 @@ def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Att
         return Attempt(left[0], now, None, None, {}, waiting, (*left, *_never(job)), prefilter=stopped[1])
     # Nodes that hold all they can refuse the next pod for what the counting ended with.
     return Attempt(trigger, prepared, None, None, slots, waiting, (*left, *_never(job)))
+
+
+def surely_placed(job: Job, view: View) -> bool:
+    """Tell whether an attempt surely places a job without topology: no is no proof of the contrary.
+
+    Members that are alike find their places wherever nodes have room for all of them, whichever they take; a few
+    nodes are looked at.
+    """
+    trigger = next(iter(triggers(job)), None)
+    if job.topology is not None or job.prefilter is not None or trigger is None:
+        return False
+    prepared = job.prepared(trigger, view)
+    is_certain = prepared.counts_only_room and not prepared.may_fail_to_reserve and not prepared.reservations
+    if not is_certain or not are_alike(job, trigger, job.tried) or may_abort(trigger):
+        return False
+    if prepared.refusal is not None or not is_enough(job, (pod.key for pod in job.tried)):
+        return False
+    left = len(job.tried)
+    for name in islice(view.names(), _MOST_LOOKED_AT):
+        state = view.state(name)
+        most = slots_on(state, (job.tried[:left],), prepared)
+        left -= places(state, job.tried[:most], prepared).slots if prepared.books else most
+        if left <= 0:
+            return True
+    return False
 
 
 def _waiting(
@@ -101,7 +130,16 @@ def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prep
             break
     names = dict.fromkeys((*(name for name in offer if name not in offer.counts), *found)).keys()
     counts = Counts((name, node.slots) for name, node in found.items() if node.slots)
-    return Offer(names, counts, lambda name: found[name] if name in found else offer[name])
+    return Offer(names, counts, lambda name: found[name] if name in found else offer[name], _refused(offer, found))
+
+
+def _refused(offer: Offer, placed: Mapping[str, NodeSlots]) -> Callable[[], Iterable[Refused]] | None:
+    """Return what tells why nodes take none of the pods that are placed one by one, as the filters or Reserve say."""
+    by_filters = offer.refused
+    if by_filters is None:
+        return None
+    unbooked = [node.rejection for node in placed.values() if not node.slots and node.rejection is not None]
+    return lambda: (*by_filters(), *(Refused(reason, 1) for reason in unbooked))
 
 
 def _never(job: Job) -> tuple[PendingPod, ...]:

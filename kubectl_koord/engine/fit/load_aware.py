@@ -80,7 +80,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         passing = among
         for resource in _limited(view.snapshot):
             amount = incoming.get(resource, 0)
-            passing &= at_least(view, amount, _most_incoming, every, pod.requirements.is_prod, resource)
+            passing = at_least(view, passing, amount, _most_incoming, every, pod.requirements.is_prod, resource)
         return among & ~passing
 
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
@@ -234,14 +234,15 @@ class _New:
 
     def __init__(self, metric: NodeMetric, settings: LoadSettings) -> None:
         self._updated = _time(metric.updated)
-        self._missed = _before(self._updated, metric.interval)
-        self._expected = _before(self._updated, settings.after_scheduled) if settings.after_scheduled > 0 else None
+        missed = _before(self._updated, metric.interval)
+        expected = _before(self._updated, settings.after_scheduled) if settings.after_scheduled > 0 else None
+        self._since = min((since for since in (missed, expected) if since is not None), default=None)
 
     def is_new(self, pod: RunningPod) -> bool:
         scheduled = _time(pod.scheduled)
         if self._updated is None or scheduled is None:  # the scheduler takes the time when it first saw the pod
             return True
-        return any(since is not None and since < scheduled for since in (self._missed, self._expected))
+        return self._since is not None and self._since < scheduled
 
 
 def _before(moment: datetime | None, seconds: int) -> datetime | None:

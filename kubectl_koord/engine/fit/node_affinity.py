@@ -1,12 +1,13 @@
 """Node selectors and required node affinity (plugins/nodeaffinity)."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, classes
-from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
+from kubectl_koord.engine.columns import NodeSet, every_node, satisfying, which
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
     NotSelected,
@@ -15,10 +16,13 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.values.selectors import NodeTerm, holds
+from kubectl_koord.model.values.memo import recently
+from kubectl_koord.model.values.selectors import Labels, NodeTerm, Requirement, holds
+
+_MOST_SELECTORS = 64
 
 
-class NodeAffinity(ByClass, Struct, frozen=True):
+class NodeAffinity(Stateless, Struct, frozen=True):
     """The filter: members are filtered with the selector and affinity of the trigger."""
 
     depends_on: ClassVar[DependsOn] = "node"
@@ -27,26 +31,38 @@ class NodeAffinity(ByClass, Struct, frozen=True):
         """Return a reason when selector or required affinity do not match."""
         return None if is_selected(trigger, state.node) else NotSelected()
 
-    def classes(self, view: View, pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes."""
-        return classes(view, _sees(pod.requirements)).values()
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod."""
+        return among & ~selected(view, pod.requirements)
+
+    def alike(self, _view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set."""
+        return (refused,) if refused else ()
 
 
-class _Seen(Struct, frozen=True):
-    """What is seen of a node: the values of these labels, and its name where that counts."""
-
-    keys: tuple[str, ...]
-    name: bool
-
-    def __call__(self, node: Node) -> tuple[str | None, ...]:
-        labels = dict(node.labels)
-        return (*map(labels.get, self.keys), node.name if self.name else None)
+def selected(view: View, requirements: PodRequirements) -> NodeSet:
+    """Return the nodes that selector and required affinity match."""
+    return _selected(view, requirements.selector, requirements.affinity)
 
 
-def _sees(requirements: PodRequirements) -> _Seen:
-    terms = requirements.affinity or ()
-    keys = {key for key, _ in requirements.selector}.union(one.key for term in terms for one in term.labels)
-    return _Seen(tuple(sorted(keys)), any(term.fields for term in terms))
+@recently(_MOST_SELECTORS)
+def _selected(view: View, selector: Labels, affinity: tuple[NodeTerm, ...] | None) -> NodeSet:
+    found = every_node(view)
+    for key, value in selector:
+        found &= satisfying(view, Requirement(key, "In", (value,)))
+    if affinity is None:
+        return found
+    matching = 0
+    for term in affinity:
+        of_term = found if term.labels or term.fields else 0
+        for requirement in term.labels:
+            of_term &= satisfying(view, requirement)
+        matching |= which(view, partial(_is_named, term.fields), of_term) if term.fields else of_term
+    return matching
+
+
+def _is_named(fields: Iterable[Requirement], name: str) -> bool:
+    return all(one.key == "metadata.name" and holds(one, {"metadata.name": name}) for one in fields)
 
 
 def is_selected(requirements: PodRequirements, node: Node) -> bool:
@@ -63,10 +79,7 @@ def term_matches(term: NodeTerm, node: Node, labels: dict[str, str]) -> bool:
         return False
     if not all(holds(requirement, labels) for requirement in term.labels):
         return False
-    return all(
-        requirement.key == "metadata.name" and holds(requirement, {"metadata.name": node.name})
-        for requirement in term.fields
-    )
+    return _is_named(term.fields, node.name)
 
 
 def prepare(trigger: PendingPod, _cluster: Cluster) -> NodeAffinity | None:

@@ -1,13 +1,13 @@
 """Resources and pod places (plugins/noderesources)."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import compress, repeat
+from itertools import repeat
 from operator import floordiv
 from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, at_least, column, selector, singles, which
+from kubectl_koord.engine.columns import NodeSet, at_least, numbers_of, singles, which
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
@@ -47,19 +47,19 @@ class NodeResources(Stateless, Struct, frozen=True):
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod."""
         reserved = among & reserved_nodes(view)
-        fitting = at_least(view, 1, _places)
+        plain = among & ~reserved
+        fitting = at_least(view, plain, 1, _places)
         for resource, amount in pod.requirements.requests:
-            fitting &= at_least(view, amount, _free, resource)
-        plain = among & ~reserved & ~fitting
-        return plain | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
+            fitting = at_least(view, fitting, amount, _free, resource)
+        return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
 
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
-        """Return the set by which resources are short; nodes on which anything is reserved by themselves."""
+        """Return the set by what is short; nodes on which anything is reserved by themselves."""
         reserved = refused & reserved_nodes(view)
         plain = refused & ~reserved
         parts = [plain] if plain else []
-        for resource, amount in pod.requirements.requests:
-            enough = at_least(view, amount, _free, resource)
+        having = [at_least(view, plain, amount, _free, resource) for resource, amount in pod.requirements.requests]
+        for enough in (*having, at_least(view, plain, 1, _places)):
             parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
         return (*parts, *singles(reserved))
 
@@ -79,10 +79,9 @@ class NodeResources(Stateless, Struct, frozen=True):
 
 def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
-    chosen = selector(view, nodes)
-    counts: Iterator[int] = compress(column(view, _places), chosen)
+    counts = iter(numbers_of(view, nodes, _places))
     for resource, amount in ((resource, amount) for resource, amount in each if amount):
-        of_resource = compress(column(view, _free, resource), chosen)
+        of_resource = numbers_of(view, nodes, _free, resource)
         counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
     return counts
 

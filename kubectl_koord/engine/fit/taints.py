@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, Sees, classes
+from kubectl_koord.engine.columns import NodeSet, Sees, classes, first_of
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import (
@@ -35,6 +35,15 @@ class Taints(ByClass, Struct, frozen=True):
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
         return classes(view, _taints).values()
+
+
+def tolerated(view: View, requirements: PodRequirements) -> NodeSet:
+    """Return the nodes of which a pod tolerates all hard taints."""
+    found = 0
+    for nodes in classes(view, _taints).values():
+        if untolerated(requirements, view.node(first_of(view, nodes))) is None:
+            found |= nodes
+    return found
 
 
 def untolerated(requirements: PodRequirements, node: Node) -> Taint | None:

@@ -1,14 +1,27 @@
 """Hard topology spread constraints, with the prepared state of one pod (plugins/podtopologyspread)."""
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
+from functools import cached_property
+from itertools import compress
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    every_node,
+    has,
+    label_column,
+    labelled,
+    selector,
+    set_of,
+    with_values,
+)
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.node_affinity import is_selected
-from kubectl_koord.engine.fit.taints import untolerated
+from kubectl_koord.engine.fit.node_affinity import selected
+from kubectl_koord.engine.fit.taints import tolerated
 from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.occupants import number_on
 from kubectl_koord.engine.reasons.nodes import (
     Reason,
     SpreadLabelMissing,
@@ -16,30 +29,80 @@ from kubectl_koord.engine.reasons.nodes import (
 )
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, RunningPod, Spread
-from kubectl_koord.model.values.selectors import matches
+from kubectl_koord.model.values.memo import recently
+from kubectl_koord.model.values.selectors import Labels, NodeTerm, Selector, Toleration, matches
+
+_Honored: TypeAlias = tuple[Labels, tuple[NodeTerm, ...] | None, tuple[Toleration, ...]]
+_MOST_CONSTRAINTS = 16
 
 
-class _Counts(Struct, frozen=True):
-    """Matching pods by value of one constraint's key, and on which nodes they were counted."""
+class _Spread(Struct, frozen=True):
+    """The pods that a constraint counts; a reservation counts like one, unless it is given to the trigger."""
+
+    selector: Selector
+    namespace: str
+    given: frozenset[str]
+
+    @property
+    def namespaces(self) -> tuple[str]:
+        return (self.namespace,)
+
+    def __call__(self, occupant: Occupant) -> bool:
+        return (
+            not (isinstance(occupant, ReservedRoom) and occupant.uid in self.given)
+            and occupant.namespace == self.namespace
+            and not (isinstance(occupant, RunningPod) and occupant.terminating)
+            and matches(self.selector, dict(occupant.labels))
+        )
+
+
+class _Counts(Struct, frozen=True, dict=True):
+    """Matching pods by value of one constraint's key and by node, and the nodes on which they were counted."""
 
     constraint: Spread
+    pods: _Spread | None
     by_value: Mapping[str, int]
     by_node: Mapping[str, int]
+    counted: NodeSet
+
+    @cached_property
+    def least(self) -> int:
+        """The fewest of any value, of too few values none."""
+        return self._least(self.by_value)
+
+    def skew(self, value: str, pod: PendingPod, change: int = 0) -> int:
+        """Return by how many a value has more than the least once the pod is there, and so many besides."""
+        now = self.by_value.get(value, 0) + change
+        least = self._least({**self.by_value, value: now}) if change else self.least
+        own = self.pods is not None and matches(self.pods.selector, dict(pod.labels))
+        return now + own - least
+
+    def _least(self, by_value: Mapping[str, int]) -> int:
+        return min(by_value.values(), default=0) if len(by_value) >= self.constraint.min_domains else 0
 
 
-class TopologySpread(Stateless, Struct, frozen=True):
+class TopologySpread(Stateless, Struct, frozen=True, dict=True):
     """The filter: what PreFilter prepares for the trigger, one count per constraint over the whole cluster."""
 
     depends_on: ClassVar[DependsOn] = "pods"
     namespace: str
-    counts: tuple[_Counts, ...]
+    requirements: PodRequirements
+    view: View
     given: frozenset[str]
 
     def follows_members(self, _trigger: PodRequirements) -> bool:
         """Tell that a member which is placed is counted for the next one."""
         return True
+
+    @cached_property
+    def _counts(self) -> tuple[_Counts, ...]:
+        every = self.requirements.spread
+        keys = tuple(sorted({constraint.key for constraint in every}))
+        return tuple(
+            _count(self.view, constraint, keys, _honored(constraint, self.requirements), self.namespace, self.given)
+            for constraint in every
+        )
 
     def reject(self, pod: PendingPod, state: NodeState, _trigger: PodRequirements) -> Reason | None:
         """Return a reason when the pod here would skew the spread, or the node lacks a key.
@@ -48,58 +111,82 @@ class TopologySpread(Stateless, Struct, frozen=True):
         they were prepared, as upstream's copies of the state do.
         """
         labels = dict(state.node.labels)
-        for counts in self.counts:
-            constraint = counts.constraint
-            if constraint.key not in labels:
-                return SpreadLabelMissing(constraint.key)
-            value = labels[constraint.key]
-            by_value = dict(counts.by_value)
-            if state.node.name in counts.by_node:
-                now = _matching(constraint, self.namespace, state.occupants, self.given)
-                by_value[value] += now - counts.by_node[state.node.name]
-            least = min(by_value.values(), default=0) if len(by_value) >= constraint.min_domains else 0
-            own = 1 if constraint.selector is not None and matches(constraint.selector, dict(pod.labels)) else 0
-            if by_value.get(value, 0) + own - least > constraint.max_skew:
-                return SpreadTooSkewed(constraint.key)
+        for counts in self._counts:
+            key = counts.constraint.key
+            if key not in labels:
+                return SpreadLabelMissing(key)
+            if counts.skew(labels[key], pod, self._change(counts, state)) > counts.constraint.max_skew:
+                return SpreadTooSkewed(key)
         return None
+
+    def _change(self, counts: _Counts, state: NodeState) -> int:
+        """Return how many more pods are on a node than when they were counted."""
+        name = state.node.name
+        if counts.pods is None or not has(self.view, counts.counted, name) or state is self.view.state(name):
+            return 0
+        return sum(map(counts.pods, state.occupants)) - counts.by_node.get(name, 0)
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod."""
+        if view is not self.view:
+            return Stateless.refused(self, view, pod, among)
+        passing = among
+        for part in self._refusing(pod):
+            passing &= ~part
+        return among & ~passing
+
+    def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by what is wrong."""
+        if view is not self.view:
+            return Stateless.alike(self, view, pod, refused)
+        parts = []
+        for one in self._refusing(pod):
+            parts.append(refused & one)
+            refused &= ~one
+        return [part for part in parts if part]
+
+    def _refusing(self, pod: PendingPod) -> Iterable[NodeSet]:
+        """Yield for each constraint the nodes without its key, and those whose value has too many pods."""
+        for counts in self._counts:
+            constraint, by_value = counts.constraint, labelled(self.view, counts.constraint.key)
+            yield set_of(self.view, by_value.get(None, ()))
+            skewed = (
+                value for value in by_value if value is not None and counts.skew(value, pod) > constraint.max_skew
+            )
+            yield with_values(self.view, constraint.key, skewed)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> TopologySpread | None:
     """Return the filter; None for a trigger without hard constraints (`calPreFilterState`)."""
-    requirements, view = trigger.requirements, cluster.view
-    if not requirements.spread:
+    if not trigger.requirements.spread:
         return None
-    keys = {constraint.key for constraint in requirements.spread}
-    nodes = [node for node in map(view.node, view.names()) if keys <= dict(node.labels).keys()]
-    given = drawable(view, trigger).uids
-    counts = tuple(_count(constraint, trigger, nodes, view, given) for constraint in requirements.spread)
-    return TopologySpread(trigger.namespace, counts, given)
+    given = drawable(cluster.view, trigger).uids
+    return TopologySpread(trigger.namespace, trigger.requirements, cluster.view, given)
 
 
-def _count(constraint: Spread, trigger: PendingPod, nodes: list[Node], view: View, given: frozenset[str]) -> _Counts:
-    requirements = trigger.requirements
-    by_value: dict[str, int] = {}
-    by_node: dict[str, int] = {}
-    for node in nodes:
-        if constraint.honor_affinity and not is_selected(requirements, node):
-            continue
-        if constraint.honor_taints and untolerated(requirements, node) is not None:
-            continue
-        found = _matching(constraint, trigger.namespace, view.occupants(node.name), given)
-        value = dict(node.labels)[constraint.key]
-        by_value[value] = by_value.get(value, 0) + found
-        by_node[node.name] = found
-    return _Counts(constraint, by_value, by_node)
+def _honored(constraint: Spread, requirements: PodRequirements) -> _Honored:
+    """Return what of a pod leaves nodes out of the count."""
+    by_labels = (requirements.selector, requirements.affinity) if constraint.honor_affinity else ((), None)
+    return (*by_labels, requirements.tolerations if constraint.honor_taints else ())
 
 
-def _matching(constraint: Spread, namespace: str, occupants: Iterable[Occupant], given: frozenset[str]) -> int:
-    """Count the pods that match; a reservation counts like one, unless it is given to the trigger."""
-    return sum(
-        1
-        for pod in occupants
-        if not (isinstance(pod, ReservedRoom) and pod.uid in given)
-        and pod.namespace == namespace
-        and constraint.selector is not None
-        and not (isinstance(pod, RunningPod) and pod.terminating)
-        and matches(constraint.selector, dict(pod.labels))
-    )
+@recently(_MOST_CONSTRAINTS)
+def _count(
+    view: View, constraint: Spread, keys: tuple[str, ...], honored: _Honored, namespace: str, given: frozenset[str]
+) -> _Counts:
+    """Return what a constraint counts on the nodes with all keys of the pod; pods that are alike share it."""
+    counted = every_node(view)
+    for key in keys:
+        counted &= ~set_of(view, labelled(view, key).get(None, ()))
+    selecting = PodRequirements(selector=honored[0], affinity=honored[1], tolerations=honored[2])
+    counted &= selected(view, selecting)
+    if constraint.honor_taints:
+        counted &= tolerated(view, selecting)
+    pods = _Spread(constraint.selector, namespace, given) if constraint.selector is not None else None
+    values = compress(label_column(view, constraint.key), selector(view, counted))
+    by_value = dict.fromkeys((value for value in values if value is not None), 0)
+    by_node = number_on(view, pods) if pods is not None else {}
+    for name, number in by_node.items():
+        if has(view, counted, name):
+            by_value[dict(view.node(name).labels)[constraint.key]] += number
+    return _Counts(constraint, pods, by_value, by_node, counted)

@@ -153,8 +153,11 @@ def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None
 @memoised
 def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] | None) -> QuotaState:
     tree = quota_tree(view.snapshot)
+    asked = all_waiting(view.snapshot) if pending is None else waiting(pending.value, tree)
+    if pending is not None and asked == all_waiting(view.snapshot):
+        return _state(view, rules, None)
     own = dict(on_nodes(view))
-    for name, sums in (all_waiting(view.snapshot) if pending is None else waiting(pending.value, tree)).items():
+    for name, sums in asked.items():
         own[name] = own[name].plus(sums) if name in own else sums
     return QuotaState(tree, own, capacity(view), rules)
 

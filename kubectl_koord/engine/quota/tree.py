@@ -11,6 +11,7 @@ from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, NAME_LABEL, ROOT, SYST
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import QuotaFault
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
 
 
 class QuotaTree(Struct, frozen=True, dict=True):
@@ -86,7 +87,7 @@ class QuotaTree(Struct, frozen=True, dict=True):
 
     def meant(self, pod: PendingPod | RunningPod) -> str:
         """Return the quota that a pod is meant to count against, which may not exist."""
-        labelled = next((value for key, value in pod.labels if key == NAME_LABEL), "")
+        labelled = picked(pod.labels, NAME_LABEL)[0] or ""
         if labelled or self.settings.no_default:
             return labelled
         if (pod.namespace, pod.namespace) in self._homes:

@@ -9,7 +9,6 @@ from kubectl_koord.diagnosis import (
     visibility,
 )
 from kubectl_koord.diagnosis.quotas import holding
-from kubectl_koord.engine.view import of
 from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
@@ -51,6 +50,6 @@ def every_pending(
         causes=overview.by_cause(items),
         contending=contention.contentions(cluster, startable),
         message=could_not_be_read(unread) if unread else "",
-        held_back=holding.of_namespace(of(snapshot), namespace),
+        held_back=holding.of_namespace(cluster.view, namespace),
         volcano=volcano.gangs(snapshot, namespace, only_waiting=True) if selector == EVERYTHING and not causes else (),
     )

@@ -2,10 +2,14 @@
 
 from collections import Counter
 
+from msgspec import structs
+
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.obstacles import admission
+from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.prefilter import unknown_layer
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.attempts.one_by_one import surely_placed
 from kubectl_koord.engine.placement import PlacementPlan
 from kubectl_koord.engine.reasons.claims import ClaimReason
 from kubectl_koord.engine.reasons.prefilter import PodRefusal
@@ -62,10 +66,13 @@ def _plan_failure(simulation: Simulation, first: Attempt) -> Cause | None:
 
 def _claims_unallocated(simulation: Simulation, first: Attempt) -> Cause | None:
     """Return which resource claims nodes cannot serve that would take the pod otherwise, None for none."""
-    found = [reason for reason in first.rejections.values() if isinstance(reason, ClaimReason)]
+    found: Counter[str] = Counter()
+    for one in first.refused if any(pod.resource_claims for pod in simulation.subject.pending) else ():
+        if isinstance(one.reason, ClaimReason):
+            found[claim_obstacle(one.reason)] += one.nodes
     if not found:
         return None
-    lost = sorted(Counter(map(claim_obstacle, found)).items(), key=lambda item: (-item[1], item[0]))
+    lost = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     message = not_allocated(lost, len(simulation.view.names()))
     return about_pods(
         "claims-unallocated", message, tuple(pod for pod in simulation.subject.pending if pod.resource_claims)
@@ -94,7 +101,14 @@ def _best(plan: PlacementPlan) -> tuple[int, int]:
 
 def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
-    empty = wanting_room_alone(simulation).answered_alone(evidence.roomy_view(simulation.view))
+    alone = wanting_room_alone(simulation)
+    if not any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending):
+        alone = structs.replace(alone, snapshot=simulation.snapshot)  # nobody sees a difference in who waits
+    known = rules(simulation.snapshot.config.version)
+    unlimited = evidence.unlimited_view(simulation.view)
+    if any(surely_placed(job, unlimited) for job in jobs(alone.subject, alone.snapshot, known, simulation.tree)):
+        return False
+    empty = alone.answered_alone(evidence.roomy_view(simulation.view))
     return not any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
 
 

@@ -1,6 +1,7 @@
 """Values kept as bytes until somebody goes through them: most of what is read of a large cluster nobody asks for."""
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 import msgspec
 from msgspec import Struct
@@ -8,7 +9,15 @@ from msgspec import Struct
 from kubectl_koord.model.values.selectors import Labels
 
 _encode = msgspec.msgpack.Encoder().encode
+_MOST_NAMES = 1 << 10
 _strings = msgspec.msgpack.Decoder(tuple[str, ...]).decode
+
+
+@lru_cache(_MOST_NAMES)
+def _places(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[int | None, ...] | None:
+    """Return where names are among others, None for each that is not; None altogether where none is."""
+    places = tuple([names.index(name) if name in names else None for name in wanted])
+    return None if all(place is None for place in places) else places
 
 
 class PackedLabels(Struct, frozen=True, gc=False):
@@ -24,11 +33,19 @@ class PackedLabels(Struct, frozen=True, gc=False):
         """Yield names and values."""
         return zip(self.names, _strings(self.values), strict=True)
 
+    def picked(self, names: tuple[str, ...]) -> tuple[str | None, ...]:
+        """Return the values of some labels, None for each that is missing."""
+        places = _places(self.names, names)
+        if places is None:
+            return (None,) * len(names)
+        values = _strings(self.values)
+        return tuple([None if place is None else values[place] for place in places])
+
 
 def picked(labels: Labels | PackedLabels, *names: str) -> tuple[str | None, ...]:
     """Return the values of some labels, None for each that is missing; few labels have to be read for that."""
-    if isinstance(labels, PackedLabels) and not any(name in labels.names for name in names):
-        return (None,) * len(names)
+    if isinstance(labels, PackedLabels):
+        return labels.picked(names)
     known = dict(labels)
     return tuple(map(known.get, names))
 

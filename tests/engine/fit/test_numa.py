@@ -1,14 +1,14 @@
 """CPUs that are bound, NUMA zones, and amplified nodes: upstream's own cases, and those of the recordings."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit import placed, prepare, rejection
 from kubectl_koord.engine.fit.numa.books import Booked
-from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, chosen
+from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, ZonesWith, chosen
 from kubectl_koord.engine.fit.numa.placing import Placing
 from kubectl_koord.engine.fit.numa.terms import wants_of
 from kubectl_koord.engine.node_state import NodeState
@@ -479,8 +479,11 @@ class Cards:
     def refusal(self, _pod: PendingPod, _state: NodeState, _zones: int | None) -> Reason | None:
         return self._refusal
 
-    def classes(self, view: View) -> Collection[NodeSet]:
-        return (every_node(view),)
+    def seen(self, _state: NodeState) -> None:
+        return None
+
+    def zones(self, _view: View, among: NodeSet) -> ZonesWith:
+        return ZonesWith({}, among)
 
 
 SECOND: Mapping[str, tuple[Hint, ...]] = {"gpu": (Hint(2, preferred=True, score=5),)}

@@ -366,3 +366,10 @@ def test_of_members_that_are_alike_the_first_refused_is_found(guarantees: bool) 
     found = state(drawing).first_refused(drawing.pending)
     assert found is not None
     assert (found[0], found[1].pod) == (2, "default/p2")
+
+
+def test_pods_that_wait_and_request_the_same_are_counted_once() -> None:
+    drawing = asking(quota(sized(8), "a", most=4), "a", 2)
+    view, known = of(drawing), rules(drawing.config.version)
+    tolerant = tuple(structs.replace(pod, nominated="n1") for pod in drawing.pending)
+    assert quota_state(view, known, tolerant) is quota_state(view, known)

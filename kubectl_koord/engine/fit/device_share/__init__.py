@@ -5,13 +5,13 @@ Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `reque
 ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Mapping
 from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, singles, state_classes
+from kubectl_koord.engine.columns import NodeSet, singles, state_classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, Ways, books_of, ways_of
@@ -77,7 +77,8 @@ class DeviceShare(ByClass, Struct, frozen=True):
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
-        return device_classes(view, self.request)
+        parts = device_classes(view).values()
+        return parts if not self.request.wants_functions else [node for nodes in parts for node in singles(nodes)]
 
     def _refusal(self, state: NodeState) -> Reason | None:
         place = place_of(self.request, state, self.snapshot.value, mine=self.mine)
@@ -192,17 +193,17 @@ def _plans_secondaries(snapshot: Snapshot) -> bool:
     return any(one is not None and one.layout.plans_secondaries for one in devices)
 
 
-def device_classes(view: View, request: DeviceRequest) -> Collection[NodeSet]:
-    """Return the nodes of which DeviceShare sees the same: their labels, their devices, and what is booked of these.
+def device_classes(view: View) -> Mapping[Hashable, NodeSet]:
+    """Return the nodes by what DeviceShare sees of them: their labels, their devices, and what is booked of these.
 
     Who has had a virtual function counts on a trial, too: of nodes that are asked for one each is by itself.
     """
-    return tuple(singles(every_node(view))) if request.wants_functions else _classes(view)
+    return state_classes(view, _Seen(Identity(view.snapshot)))
 
 
-@memoised
-def _classes(view: View) -> Collection[NodeSet]:
-    return state_classes(view, _Seen(Identity(view.snapshot))).values()
+def seen_devices(state: NodeState, snapshot: Identity[Snapshot]) -> Hashable:
+    """Return what DeviceShare sees of a node, as a key for as long as its pods are held."""
+    return _Seen(snapshot)(state)
 
 
 class _Seen(Struct, frozen=True):

@@ -3,7 +3,7 @@
 Mirrors frameworkext/topologymanager: NodeNUMAResource and DeviceShare give hints, the policy chooses among them.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import Protocol, TypeAlias
 
@@ -50,8 +50,18 @@ class HintProvider(Protocol):
     def refusal(self, pod: PendingPod, state: NodeState, zones: ZoneSet | None) -> Reason | None:
         """Return why the pod cannot have these zones, of which all hints were taken into account; None where it can."""
 
-    def classes(self, view: View) -> Collection[NodeSet]:
-        """Return all nodes in classes: of those in one the plugin sees the same."""
+    def seen(self, state: NodeState) -> Hashable:
+        """Return what the plugin sees of a node, for as long as its pods are held."""
+
+    def zones(self, view: View, among: NodeSet) -> "ZonesWith":
+        """Return the nodes of a set by the zones that would do alone."""
+
+
+class ZonesWith(Struct, frozen=True):
+    """Nodes by each zone that would do alone; `unclear` are those of which that is open: they must be asked."""
+
+    by_zone: Mapping[int, NodeSet]
+    unclear: NodeSet
 
 
 class Affinity(Struct, frozen=True, gc=False):

@@ -1,19 +1,20 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, crossed, state_classes
-from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
+from kubectl_koord.engine.columns import NodeSet, classes, first_of, grouped
+from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
+from kubectl_koord.engine.fit.numa.columns import in_one_zone, with_plain_zones
 from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import Ways, ways
-from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settled, unbindable, wants_of
+from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones, Lack, NoZones
@@ -28,7 +29,7 @@ _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
 
-class Placing(ByClass, Struct, frozen=True):
+class Placing(Stateless, Struct, frozen=True):
     """The filter, and what it reserves: of the trigger, and of the node and all that is booked there.
 
     `filters_best_effort` tells whether the policy BestEffort is looked at before a node is chosen, `defers` whether
@@ -52,21 +53,59 @@ class Placing(ByClass, Struct, frozen=True):
         if not isinstance(terms, Terms):
             return terms
         refused = unbindable(node, self.wants, terms)
-        if refused is not None:
+        if refused is not None or not self._looks(terms):
             return refused
         if not terms.policy:
-            return self._lacking(node, self._ways(state), terms) if terms.cpus and terms.required else None
-        if terms.policy == "BestEffort" and not self.filters_best_effort:
-            return None
+            return self._lacking(node, self._ways(state), terms)
         found = self._affinity(pod, state, terms)
         return None if isinstance(found, Affinity) else found
 
-    def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
-        """Return all nodes in classes; other plugins see their devices, too."""
-        found: Collection[NodeSet] = state_classes(view, _seen).values()
-        for provider in self.providers:
-            found = list(crossed(found, provider.classes(view)))
-        return found
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod: by their settings, by their zones, or asking each."""
+        refusing = 0
+        for nodes in classes(view, settings_of).values():
+            asked = nodes & among
+            if not asked:
+                continue
+            node = view.node(first_of(view, asked)).numa or NOTHING_KNOWN
+            terms = settled(node, self.wants)
+            if not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None:
+                refusing |= asked
+            elif self._looks(terms):
+                refusing |= asked & ~self._passing(view, pod, asked, terms)
+        return refusing
+
+    def _looks(self, terms: Terms) -> bool:
+        """Tell whether the filter looks at CPUs or zones of a node with these terms."""
+        if not terms.policy:
+            return bool(terms.cpus) and terms.required
+        return terms.policy != "BestEffort" or self.filters_best_effort
+
+    def _passing(self, view: View, pod: PendingPod, among: NodeSet, terms: Terms) -> NodeSet:
+        """Return the nodes of a set that take the pod, of which all have these terms."""
+        in_one = terms.policy == "SingleNUMANode" and not (terms.cpus or terms.required or terms.exclusive)
+        by_zone = with_plain_zones(view, among, self.wants.requests) if in_one else 0
+        by_provider = [provider.zones(view, by_zone) for provider in self.providers]
+        for found in by_provider:
+            by_zone &= ~found.unclear
+        passing = in_one_zone(view, by_zone, self.wants.requests, by_provider)
+        for nodes in grouped(view, among & ~by_zone, self._sees):
+            state = view.state(first_of(view, nodes))
+            passing |= nodes if self.reject(pod, state, pod.requirements) is None else 0
+        return passing
+
+    def _sees(self, state: NodeState) -> tuple[object, ...]:
+        return (_seen(state), *(provider.seen(state) for provider in self.providers))
+
+    def alike(self, view: View, _pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
+        """Return the set by settings, and by what is booked where these do not refuse the pod alone."""
+        for nodes in classes(view, settings_of).values():
+            of_class = nodes & refused
+            if of_class:
+                node = view.node(first_of(view, of_class)).numa or NOTHING_KNOWN
+                terms = settled(node, self.wants)
+                is_settled = not isinstance(terms, Terms) or unbindable(node, self.wants, terms) is not None
+                yield from (of_class,) if is_settled else grouped(view, of_class, self._sees)
 
     def reserve(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
         """Return the CPUs and amounts that are taken, or why they cannot be, which the filter may not have seen.

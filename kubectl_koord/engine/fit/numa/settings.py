@@ -7,15 +7,12 @@ from msgspec import Struct
 
 from kubectl_koord.engine.columns import NodeSet, classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
-from kubectl_koord.engine.fit.numa.terms import MILLI, NOTHING_KNOWN, Terms, Wants, settled, wants_of
+from kubectl_koord.engine.fit.numa.terms import MILLI, NOTHING_KNOWN, Terms, Wants, settings_of, settled, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import FractionalBinding, UnreadableAnnotation
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.numa import NodeNUMA
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from kubectl_koord.model.values.memo import Identity
 
 
 class Settings(ByClass, Struct, frozen=True):
@@ -31,11 +28,7 @@ class Settings(ByClass, Struct, frozen=True):
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
-        return classes(view, _numa).values()
-
-
-def _numa(node: Node) -> Identity[NodeNUMA | None]:
-    return Identity(node.numa)
+        return classes(view, settings_of).values()
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> Settings | FractionalBinding | UnreadableAnnotation | None:

@@ -13,6 +13,7 @@ from kubectl_koord.engine.reasons.numa import (
     PartialCores,
 )
 from kubectl_koord.model.hardware.numa import BindPolicy, NodeNUMA, NUMAPolicy, PodNUMA, policy_of
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PodRequirements, Resources
 
 MILLI = 1000
@@ -67,6 +68,12 @@ Settled: TypeAlias = Terms | NUMAPolicyMismatch | FractionalCPUs
 def wants_of(requirements: PodRequirements) -> Wants:
     """Return what is kept of a trigger."""
     return Wants(requirements.requests, requirements.numa)
+
+
+def settings_of(node: Node) -> tuple[object, ...]:
+    """Return what of a node decides about terms, and whether it can bind CPUs."""
+    numa = node.numa or NOTHING_KNOWN
+    return numa.policy, numa.bind_policy, numa.cpus is None, numa.per_core
 
 
 def settled(node: NodeNUMA, wants: Wants) -> Settled:

@@ -4,7 +4,7 @@ Mirrors plugins/dynamicresources. All members of a round are held against the tr
 members that are put on a node to count are not taken.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import ClassVar
 
 from msgspec import Struct, structs
@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resource_claims.devices import Choices, allocate, reaches, wanted
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.reasons.claims import ClaimElsewhere, NotEnoughDevices
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import ClaimsUnallocated
@@ -102,13 +103,6 @@ def _refusal(
 
 def _in_flight(view: View) -> Iterator[tuple[str, tuple[DeviceId, ...]]]:
     """Yield the claims that are allocated for members which were placed, with their devices."""
-    for booked in view.per_node(_booked_on).values():
-        yield from booked
-
-
-def _booked_on(view: View) -> Callable[[str], tuple[tuple[str, tuple[DeviceId, ...]], ...]]:
-    def on_node(name: str) -> tuple[tuple[str, tuple[DeviceId, ...]], ...]:
-        placed = (pod for pod in view.occupants(name) if isinstance(pod, PendingPod) and pod.allocations is not None)
-        return tuple(one for pod in placed if pod.allocations for one in pod.allocations.resource_claims)
-
-    return on_node
+    for pods in placed_members(view).values():
+        for pod in pods:
+            yield from pod.allocations.resource_claims if pod.allocations is not None else ()

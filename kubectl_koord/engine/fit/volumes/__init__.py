@@ -13,6 +13,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.volumes.binding import bindings, reaches
 from kubectl_koord.engine.fit.volumes.limits import Limits
 from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.reasons.nodes import (
     ClaimInUse,
     Reason,
@@ -150,16 +151,9 @@ def _as_assumed(claim: Claim, assumed: Mapping[str, tuple[str, str]]) -> Claim:
 
 def _assumed(view: View) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the unbound claims of members that were placed, with the volume that each gets, and their node."""
-    for node, booked in view.per_node(_booked_on).items():
-        yield from ((claim, (volume, node)) for claim, volume in booked)
-
-
-def _booked_on(view: View) -> Callable[[str], tuple[tuple[str, str], ...]]:
-    def on_node(name: str) -> tuple[tuple[str, str], ...]:
-        placed = (pod for pod in view.occupants(name) if isinstance(pod, PendingPod) and pod.allocations is not None)
-        return tuple(one for pod in placed if pod.allocations for one in pod.allocations.volumes)
-
-    return on_node
+    for node, pods in placed_members(view).items():
+        booked = (pod.allocations.volumes for pod in pods if pod.allocations is not None)
+        yield from ((claim, (volume, node)) for volumes in booked for claim, volume in volumes)
 
 
 def _held_on(view: View, single: frozenset[str]) -> Callable[[str], int]:

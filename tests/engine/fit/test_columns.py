@@ -1,0 +1,200 @@
+"""What a filter says of all nodes at once is what it says of each."""
+
+from collections.abc import Iterator
+from itertools import chain
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from kubectl_koord.engine.columns import NodeSet, at_least, every_node, has, members, numbers_of, set_of
+from kubectl_koord.engine.fit import prepare, rejection_as_is
+from kubectl_koord.engine.fit.check import Check
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.rules import rules
+from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.engine.view import View, of
+from kubectl_koord.messages.refusals import of_reason
+from kubectl_koord.model.hardware.allocations import Allocations, CPUAllocation
+from kubectl_koord.model.hardware.devices import DeviceHint, DeviceOptions
+from kubectl_koord.model.hardware.numa import CPU, CPUTopology, NodeNUMA, NUMAPolicy, PodNUMA, Zone
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod, Spread
+from kubectl_koord.model.values.selectors import NodeTerm, Requirement
+from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
+from tests.engine.fit.device_share.world import ROOM, tree
+
+HOST = "kubernetes.io/hostname"
+CPUS = CPUTopology(tuple(CPU(number, number // 2, number // 8, number // 8) for number in range(16)))
+GPU: Resources = (("cpu", 2000), ("nvidia.com/gpu", 1))
+WEB = having(app="web")
+SHOP = PodTerm(SPINE_KEY, WEB, namespaces=("shop",))
+ANYWHERE = PodTerm(HOST, WEB, every_namespace=True)
+
+ASKING: dict[str, dict[str, Any]] = {
+    "nothing more": {},
+    "labels": {"node_selector": (("disk", "ssd"),)},
+    "any of two terms": {
+        "affinity": (
+            NodeTerm(labels=(Requirement("disk", "DoesNotExist"),)),
+            NodeTerm(fields=(Requirement("metadata.name", "In", ("n1", "n2")),)),
+            NodeTerm(),
+        )
+    },
+    "company": {"pod_affinity": (PodTerm(BLOCK_KEY, WEB), PodTerm(SPINE_KEY, WEB))},
+    "company of its own kind": {"pod_affinity": (PodTerm("rack", having(app="new")),), "labels": (("app", "new"),)},
+    "no company": {"pod_anti_affinity": (PodTerm(BLOCK_KEY, WEB), SHOP)},
+    "no company anywhere": {"pod_anti_affinity": (ANYWHERE,)},
+    "what others keep away": {"labels": (("app", "web"),)},
+    "a spread": {"spread": (Spread(BLOCK_KEY, 1, WEB), Spread("rack", 2, None, honor_affinity=False))},
+    "a spread of some nodes": {
+        "spread": (Spread(HOST, 1, WEB, honor_taints=True),),
+        "node_selector": (("disk", "ssd"),),
+        "labels": (("app", "web"),),
+    },
+    "CPUs in one zone": {"requests": (("cpu", 4000),), "numa": PodNUMA(policy="SingleNUMANode")},
+    "CPUs": {"requests": (("cpu", 6000),)},
+    "what is not told of zones": {"requests": (("cpu", 1000), ("memory", 1 << 30))},
+    "nothing at all of a resource": {"requests": (("cpu", 1000), ("memory", 0))},
+    "whole cores": {"requests": (("cpu", 4000),), "numa": PodNUMA(binds=True, required="FullPCPUs")},
+    "a card": {"requests": GPU},
+    "a virtual function": {
+        "requests": (("cpu", 2000), ("koordinator.sh/rdma", 100)),
+        "devices": DeviceOptions(hints=(DeviceHint("rdma", function_selector=WEB),)),
+    },
+    "cards": {"requests": (("cpu", 2000), ("nvidia.com/gpu", 3))},
+}
+
+
+def place(rng: Random, name: str) -> Node:
+    """Return a node with zones, cards, labels and perhaps a policy."""
+    labels = {HOST: name, SPINE_KEY: rng.choice("ab"), BLOCK_KEY: rng.choice("cdef"), "disk": rng.choice(("ssd", ""))}
+    if rng.random() < 0.4:
+        labels["rack"] = rng.choice("12")
+    if rng.random() < 0.2:
+        del labels["disk"]
+    told = (("memory", 8 << 30),) if rng.random() < 0.3 else ()
+    numbers = range(rng.choice((0, 1, 2, 2)))
+    zones = tuple(Zone(number, (("cpu", rng.choice((2000, 8000))), *told)) for number in numbers)
+    policies: tuple[NUMAPolicy, ...] = ("", "SingleNUMANode", "SingleNUMANode", "Restricted")
+    policy = rng.choice(policies)
+    numa = rng.choice((None, NodeNUMA(cpus=CPUS, zones=zones, policy=policy), NodeNUMA(zones=zones, policy=policy)))
+    some = rng.choice(((), tree(), tree(2), (card(0), card(1))))
+    found = devices(*some) if some else None
+    return Node(name, ROOM, tuple(sorted(labels.items())), numa=numa, devices=found)
+
+
+def resident(rng: Random, node: Node, number: int) -> RunningPod:
+    """Return a pod on a node that may hold CPUs, amounts of zones, or a card."""
+    amounts = ((0, ((rng.choice(("cpu", "memory")), 1000),)),)
+    booked = (
+        Allocations(),
+        holding(0),
+        Allocations(cpus=CPUAllocation((0, 1), amounts)) if node.numa is not None else Allocations(),
+    )
+    terms = (ANYWHERE,) if rng.random() < 0.2 else ()
+    name = f"{rng.choice(('default', 'shop'))}/{node.name}-{number}"
+    labels = (("app", rng.choice(("web", "db"))),)
+    return running(name, node.name, labels=labels, allocations=rng.choice(booked), pod_anti_affinity=terms)
+
+
+def drawn(seed: int, number: int) -> Drawing:
+    """Return a cluster of so many nodes with who is there."""
+    rng = Random(seed)  # noqa: S311 - data, no secret
+    nodes = [place(rng, f"n{position}") for position in range(number)]
+    there = {node.name: [resident(rng, node, number) for number in range(rng.randint(0, 3))] for node in nodes}
+    held = {name: tuple(pods) for name, pods in there.items() if pods}
+    drawing = cluster().with_nodes(*nodes).with_reservation("res", "n1", 4, "web")
+    rooms = tuple(
+        structs.replace(
+            room,
+            labels=(("app", "web"),),
+            requirements=structs.replace(room.requirements, pod_anti_affinity=(ANYWHERE,)),
+        )
+        for room in drawing.reserved
+    )
+    return structs.replace(drawing, running=held, reserved=rooms)
+
+
+def variants(view: View, pod: PendingPod) -> Iterator[View]:
+    """Yield the cluster, what-ifs that differ in few nodes and in all, and one over another."""
+    names = list(view.names())
+    gone = [one for name in names[:2] for one in view.occupants(name) if isinstance(one, RunningPod)]
+    yield view
+    yield view.without(gone)
+    yield view.with_pods({names[-1]: [pod]}).without(gone)
+    yield view.with_nodes([structs.replace(view.node(names[0]), labels=(("disk", "ssd"),))])
+    yield View(view.snapshot, {}, dict.fromkeys(names, ()), view)
+
+
+def named(view: View, nodes: NodeSet) -> list[str]:
+    return list(members(view, nodes))
+
+
+def parts_of(view: View, check: Check, pod: PendingPod, refused: NodeSet) -> list[list[str]]:
+    return [named(view, part) for part in check.alike(view, pod, refused)]
+
+
+@pytest.mark.parametrize("asked", ASKING)
+@pytest.mark.parametrize("number", [3, 24])
+def test_a_filter_refuses_at_once_what_it_refuses_one_by_one(asked: str, number: int) -> None:
+    pod = pending("p", **ASKING[asked])
+    base = of(drawn(len(asked), number))
+    for view in variants(base, pod):
+        for prepared in (prepare(pod, view, rules("1.8")), prepare(pod, base, rules("1.8"))):
+            for check in prepared.checks:
+                every = every_node(view)
+                reasons = {name: check.reject(pod, view.state(name), pod.requirements) for name in view.names()}
+                refused = check.refused(view, pod, every)
+                assert named(view, refused) == [name for name, reason in reasons.items() if reason is not None]
+                parts = parts_of(view, check, pod, refused)
+                assert sorted(chain.from_iterable(parts)) == sorted(named(view, refused))
+                words = [{of_reason(found) for name in part if (found := reasons[name])} for part in parts]
+                assert [len(some) for some in words] == [1] * len(parts)
+
+
+@pytest.mark.parametrize("asked", ["company", "no company anywhere", "a spread", "a card"])
+def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> None:
+    pod = pending("p", **ASKING[asked])
+    view = of(drawn(5, 24))
+    prepared = prepare(pod, view, rules("1.8"))
+    offer = offer_slots(view, view.names(), (pod,), prepared)
+    found = {name: rejection_as_is(pod, view.state(name), prepared) for name in view.names()}
+    assert dict(offer.counts) == {name: 1 for name, reason in found.items() if reason is None}
+    assert offer.refusals == {name: reason for name, reason in found.items() if reason is not None}
+    assert sum(one.nodes for one in offer.reasons) == len(offer.refusals)
+
+
+def free(state: NodeState, more: int) -> int:
+    return state.free.get("cpu", 0) // 1000 + more
+
+
+def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
+    view = of(cluster().with_nodes(*(Node(f"n{at}", (("cpu", at * 1000),)) for at in range(9))))
+    for one in (view, view.with_pods({"n3": [pending("p", 2)]})):
+        for nodes in ([1, 5], range(9), [2, 3, 4]):
+            chosen = set_of(one, nodes)
+            expected = [free(one.state(f"n{at}"), 7) for at in nodes]
+            assert list(numbers_of(one, chosen, free, 7)) == expected
+            assert named(one, at_least(one, chosen, 10, free, 7)) == [
+                f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= 10
+            ]
+    assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
+
+
+def test_a_member_of_another_kind_than_the_trigger_is_asked_one_by_one() -> None:
+    view = of(drawn(5, 6))
+    trigger, other = pending("p", pod_anti_affinity=(ANYWHERE,)), pending("q", 2)
+    prepared = prepare(trigger, view, rules("1.8"))
+    offer = offer_slots(view, view.names(), (other,), prepared)
+    refusals = {name: rejection_as_is(other, view.state(name), prepared) for name in view.names()}
+    assert offer.refusals == {name: reason for name, reason in refusals.items() if reason is not None}
+    assert offer_slots(view, view.names(), (), prepared).counts == {}
+
+
+def test_requirements_without_a_selector_match_every_node() -> None:
+    view = of(drawn(1, 3))
+    pod = PendingPod("default", "p", 0, PodRequirements(affinity=()), "koord-scheduler")
+    (check,) = (one for one in prepare(pod, view, rules("1.8")).checks if type(one).__name__ == "NodeAffinity")
+    assert check.refused(view, pod, every_node(view)) == every_node(view)
