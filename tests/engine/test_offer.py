@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.offer import NodeSlots, Offer
+from kubectl_koord.engine.offer import LazyNames, NodeSlots, Offer
 
 
 def test_an_offer_knows_its_nodes_alone() -> None:
@@ -10,3 +10,8 @@ def test_an_offer_knows_its_nodes_alone() -> None:
     assert (len(offer), list(offer), offer.counts) == (2, ["n1", "n2"], {"n1": 2})
     with pytest.raises(KeyError):
         offer["n3"]
+
+
+def test_names_that_are_found_out_late_are_as_any() -> None:
+    names = LazyNames(lambda: ["n2", "n1", "n2"])
+    assert (list(names), len(names), "n1" in names, "n3" in names) == (["n2", "n1"], 2, True, False)
