@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import groupby, repeat
 from typing import TypeAlias
 
-from kubectl_koord.engine.columns import every_node, first_of, members
+from msgspec import structs
+
+from kubectl_koord.engine.columns import among, every_node, first_of, members
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
@@ -39,13 +41,43 @@ def offer_slots(view: View, names: Collection[str], pods: Sequence[PendingPod], 
     Mirrors `calculateNodeOfferSlot` in coscheduling/core/network_topology_solver.go.
     """
     runs = runs_of(pods)
+    first_alike = bool(pods) and pods[0].requirements == prepared.trigger.requirements
     if not prepared.counts_only_room:
-        return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
-    alike = len(runs) == 1 and pods[0].requirements == prepared.trigger.requirements
-    every = _alike(view, len(pods), prepared) if alike else _unequal(view, runs, prepared)
-    slots = every.among(names)
+        if not first_alike:
+            return Offer.of({name: _on_node(view.state(name), runs, prepared) for name in names})
+        slots = _one_after_another(view, runs, prepared).among(names)
+    elif first_alike and len(runs) == 1:
+        slots = _alike(view, len(pods), prepared).among(names)
+    else:
+        slots = _unequal(view, runs, prepared).among(names)
     with_nominated = [name for name in prepared.nominated if name in slots]
     return slots.but({name: _on_node(view.state(name), runs, prepared) for name in with_nominated})
+
+
+def _one_after_another(view: View, runs: Sequence[Sequence[PendingPod]], prepared: Prepared) -> Offer:
+    """Return the slots of all nodes where members change more than room, the first being like the trigger.
+
+    What the other filters leave what-ifs share: only nodes that pass these are asked who is there, until they are full.
+    """
+    first = runs[0][0]
+    lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
+    others = tuple(check for check in prepared.checks if check.depends_on == "pods")
+    every = structs.replace(prepared, nominated={})
+    room = _counts(view, first.requirements, lasting)
+    taking = among(view, room)
+    for check in others:
+        taking &= ~check.refused(view, first, taking)
+    members_alone = structs.replace(every, checks=others)
+
+    def on_node(name: str) -> NodeSlots:
+        return _on_node(view.state(name), runs, every)
+
+    def slots(name: str) -> int:
+        if len(runs) > 1:
+            return on_node(name).slots
+        return _one_by_one(view.state(name), runs[0][: room[name]], members_alone).slots if len(runs[0]) > 1 else 1
+
+    return Offer(view.names(), Counts((name, slots(name)) for name in members(view, taking)), on_node)
 
 
 def _alike(view: View, most: int, prepared: Prepared) -> Offer:
