@@ -28,6 +28,18 @@ class Resource(NamedTuple):
     plural: str
     namespaced: bool
     short: tuple[str, ...] = ()
+    is_second: bool = False
+    """Whether another group has a kind of this name, too."""
+
+    @property
+    def row(self) -> str:
+        """What rows of kinds call it."""
+        return f"{self.kind}.{self.group_version.partition('/')[0]}" if self.is_second else self.kind
+
+    @property
+    def store(self) -> str:
+        """Under which name its objects are kept: `plural`, with the group behind it for a second one."""
+        return f"{self.plural}.{self.group_version.partition('/')[0]}" if self.is_second else self.plural
 
 
 RESOURCES = (
@@ -48,6 +60,9 @@ RESOURCES = (
     ),
     Resource("scheduling.koordinator.sh/v1alpha1", "Device", "devices", namespaced=False),
     Resource("scheduling.koordinator.sh/v1alpha1", "Reservation", "reservations", namespaced=False),
+    Resource("scheduling.koordinator.sh/v1alpha1", "PodMigrationJob", "podmigrationjobs", namespaced=False),
+    Resource("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups", namespaced=True, is_second=True),
+    Resource("scheduling.volcano.sh/v1beta1", "Queue", "queues", namespaced=False, is_second=True),
     Resource("slo.koordinator.sh/v1alpha1", "NodeMetric", "nodemetrics", namespaced=False),
     Resource("topology.node.k8s.io/v1alpha1", "NodeResourceTopology", "noderesourcetopologies", namespaced=False),
     Resource("v1", "PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True, short=("pvc",)),
@@ -174,7 +189,7 @@ class ApiServer:
         self.closing = threading.Event()
         self.changed = threading.Condition()
         self.events: list[Change] = []
-        self._objects: dict[str, dict[tuple[str, str], Object]] = {resource.plural: {} for resource in RESOURCES}
+        self._objects: dict[str, dict[tuple[str, str], Object]] = {resource.store: {} for resource in RESOURCES}
         self._version = 1000
         self._oldest_token = 0
         self._oldest_event = 0
@@ -217,13 +232,13 @@ class ApiServer:
                 self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": home}})
         with self.changed:
             key = (meta.get("namespace", ""), meta["name"])
-            before = self._objects[resource.plural].get(key)
+            before = self._objects[resource.store].get(key)
             self._version += 1
             meta["resourceVersion"] = str(self._version)
             meta.setdefault("uid", f"uid-{resource.plural}-{'-'.join(key)}")
             meta.setdefault("creationTimestamp", "2026-01-01T00:00:00Z")
-            self._objects[resource.plural][key] = stored
-            self._tell(Change(resource.plural, self._version, before, copy.deepcopy(stored)))
+            self._objects[resource.store][key] = stored
+            self._tell(Change(resource.store, self._version, before, copy.deepcopy(stored)))
         return copy.deepcopy(stored)
 
     def delete(self, plural: str, namespace: str, name: str) -> None:
@@ -374,7 +389,7 @@ class ApiServer:
         self.changed.notify_all()
 
     def _get(self, resource: Resource, where: tuple[str, str]) -> Object:
-        item = self._objects[resource.plural].get(where)
+        item = self._objects[resource.store].get(where)
         if item is None:
             group = resource.group_version.rpartition("/")[0].partition("/")[0]
             name = f"{resource.plural}.{group}" if "/" in resource.group_version else resource.plural
@@ -382,7 +397,7 @@ class ApiServer:
         return item
 
     def _list(self, resource: Resource, namespace: str, request: Request) -> Object:
-        items = self.current(resource.plural, namespace, request.query)
+        items = self.current(resource.store, namespace, request.query)
         start = self._start(request.query)
         limit = int(request.query.get("limit", "0")) or len(items)
         meta: Object = {"resourceVersion": str(self._version)}
@@ -422,7 +437,7 @@ class ApiServer:
     def _create(self, resource: Resource, namespace: str, request: Request) -> Object:
         item = request.json
         name = item["metadata"]["name"]
-        if (namespace, name) in self._objects[resource.plural]:
+        if (namespace, name) in self._objects[resource.store]:
             raise Refusal(409, "AlreadyExists", f'{resource.plural} "{name}" already exists')
         return item if request.query.get("dryRun") == "All" else self.put(item)
 
@@ -591,7 +606,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         self.wfile.flush()
-        for event in api.watched(resource.plural, unquote(match["namespace"] or ""), request.query, self.ending):
+        for event in api.watched(resource.store, unquote(match["namespace"] or ""), request.query, self.ending):
             if event is None:
                 self.wfile.write(b'1000\r\n{"type":"MODIFIED","object":{"metadata":')
                 self.close_connection = True
@@ -606,7 +621,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 def _as_seen(change: Change, plural: str, namespace: str, query: Mapping[str, str]) -> tuple[str, Object] | None:
     """Return the event that a watcher gets: an object that leaves its selection is deleted to it."""
     if not change.plural:
-        resource = next(one for one in RESOURCES if one.plural == plural)
+        resource = next(one for one in RESOURCES if one.store == plural)
         if query.get("allowWatchBookmarks") not in ("1", "true"):
             return None
         meta = {"resourceVersion": str(change.version), "creationTimestamp": None}

@@ -25,12 +25,13 @@ from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout, NodeDevices
+from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.migrations import MigrationJob
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import (
     Condition,
     FinishedPod,
     GangAnnotations,
-    Marks,
     PendingPod,
     PodRequirements,
     ReservedRoom,
@@ -284,6 +285,11 @@ class Drawing(Snapshot, frozen=True):
         pod = pending(name, cpu, **(own | fields))
         drawn = self.but(reserve_pods=(*self.reserve_pods, pod))
         return drawn.with_pods(pod) if pod.gang else drawn
+
+    def with_migration(self, name: str, pod: str, **fields: object) -> "Drawing":
+        """Let a PodMigrationJob move a pod."""
+        job = structs.replace(MigrationJob(name, _key(pod)), **fields)
+        return self.but(migrations=(*self.migrations, job))
 
     def without_running(self, *keys: str) -> "Drawing":
         """Take running pods (`ns/name`) away."""

@@ -81,7 +81,7 @@ def follow_gang(session: "Session", name: str, options: FollowOptions) -> None:
     """
     from kubectl_koord.cluster import kinds
 
-    with session.watch(kinds.DISRUPTION_KINDS) as cluster:
+    with session.watch((*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS)) as cluster:
         _Gang(session, cluster, name, options).follow()
 
 
@@ -95,7 +95,7 @@ def follow_listing(session: "Session", namespace: str, listing: "Callable[[Snaps
     from kubectl_koord.cluster import kinds
     from kubectl_koord.explain.jobs.progress import listing_changes
 
-    with session.watch(kinds.GANG_KINDS) as cluster:
+    with session.watch((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS)) as cluster:
         first = _first_snapshot(cluster)
         told = listing(first)
         if namespace and not told.items and (nowhere := session.no_namespace(first, namespace)):

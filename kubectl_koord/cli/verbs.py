@@ -77,14 +77,14 @@ VERBS: "Mapping[str, Verb]" = {
     "node": Verb(
         "show what runs on a node, what is free, who could use it, what a drain would do",
         module="capacity.node",
-        reads=("disruption",),
+        reads=("disruption", "moved"),
         flags={"--all": False},
         words=("node",),
     ),
     "domain": Verb(
         "show the same of a domain of the topology",
         module="capacity.domain",
-        reads=("disruption",),
+        reads=("disruption", "moved"),
         flags={"--all": False},
         words=("domain",),
     ),
@@ -98,7 +98,7 @@ VERBS: "Mapping[str, Verb]" = {
     "why-pending": Verb(
         "show why gangs are pending, and what to do next",
         module="jobs.why_pending",
-        reads=("disruption", "traces", "watched", "namespace"),
+        reads=("disruption", "elsewhere", "traces", "watched", "namespace"),
         flags={
             "--all-namespaces": False,
             "-A": False,
@@ -119,7 +119,7 @@ VERBS: "Mapping[str, Verb]" = {
     "gangs": Verb(
         "list gangs: what is wanted, bound and pending, and how far they are spread",
         module="jobs.gangs",
-        reads=_BY_NAME,
+        reads=(*_BY_NAME, "elsewhere"),
         flags={
             "--all-namespaces": False,
             "-A": False,

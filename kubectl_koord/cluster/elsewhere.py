@@ -80,15 +80,15 @@ def look(
         if place is None:
             return {}
         has_all = "fieldSelector" not in wanted[DEPLOYMENT.name].path
-        take(_all_in(place[0]) if has_all else _at(DEPLOYMENT, *place))
+        take(_all_in(place[0]) if has_all else at(DEPLOYMENT, *place))
     home = known.scheduler().home
-    take(_at(CONFIG_MAP, home.namespace, home.config))
+    take(at(CONFIG_MAP, home.namespace, home.config))
     if LEASE.name in found:
-        take(_at(LEASE, *known.scheduler().lease))
+        take(at(LEASE, *known.scheduler().lease))
     return moved
 
 
-def _at(kind: Kind[Any, Any], namespace: str, name: str) -> ListRequest:
+def at(kind: Kind[Any, Any], namespace: str, name: str) -> ListRequest:
     """Return the request for one object."""
     rest = "".join(kind.query.partition("&")[1:])
     query = f"fieldSelector=metadata.name%3D{quote(name, safe='')}{rest}"

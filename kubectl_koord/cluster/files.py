@@ -13,7 +13,7 @@ import msgspec
 from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.kinds import WIRE_TYPES
+from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from kubectl_koord.cluster.reading.list_head import LONGEST_HEAD, Rejoined, Source, beginning
 from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.cluster.reading.stream import SLICE, Slice, read_slices
@@ -25,13 +25,18 @@ _LONGEST_NAME = 253
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
+_SHARED = frozenset(kind.object_kind for name, kind in KINDS.items() if name != kind.object_kind)
+"""The `kind`s that objects of several API groups have."""
+
+
 class _Head(msgspec.Struct):
     kind: str = ""
     items: list[msgspec.Raw] | None = None
 
 
-class _Kind(msgspec.Struct):
+class _Kind(msgspec.Struct, rename="camel"):
     kind: str = ""
+    api_version: str = ""
 
 
 def read(names: Iterable[str], collector: Collector, size: int = SLICE, bounds: Bounds = BOUNDS) -> None:
@@ -129,7 +134,7 @@ class _File:
         """
         first = _KIND_FIRST.search(part[:LONGEST_HEAD])
         kind = first[1].decode() if first else ""
-        if kind in WIRE_TYPES and self._take_alike(kind, part):
+        if kind in WIRE_TYPES and kind not in _SHARED and self._take_alike(kind, part):
             return
         items = msgspec.json.decode(bytes(part), type=list[msgspec.Raw])
         self._meter.count(len(items), len(part))
@@ -161,6 +166,8 @@ class _File:
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.json.decode(raw, type=recorded.Recording)
                 return
+            if kind in _SHARED:
+                kind = _row(kind, msgspec.json.decode(raw, type=_Kind).api_version)
             if kind not in self._decoders:
                 if kind.endswith("List"):
                     self._take_inner(raw)
@@ -185,12 +192,14 @@ class _File:
                 self._take_value(item)
             return
         try:
-            kind = msgspec.convert(value, _Kind).kind
+            head = msgspec.convert(value, _Kind)
+            kind = head.kind
             if not kind:
                 raise KoordError(f"error: {self._name}: {_describe_value(value)} has no kind")
             if kind == recorded.KIND:
                 self._collector.recording = msgspec.convert(value, recorded.Recording)
                 return
+            kind = _row(kind, head.api_version)
             if kind not in WIRE_TYPES:
                 if kind.endswith("List"):
                     msgspec.convert(value, _Head)  # `items` that are none must not count as none at all
@@ -210,6 +219,18 @@ class _File:
             self._collector.add_all(kind, written)
         except KoordError as problem:
             raise KoordError(problem.message.replace("error: ", f"error: {self._name}: ", 1)) from None
+
+
+def _row(kind: str, api_version: str) -> str:
+    """Return the name of the row of objects of a kind and API group; empty for none where groups share the kind.
+
+    An object without a group, as people write them, is one of Koordinator's.
+    """
+    if kind not in _SHARED:
+        return kind
+    group = api_version.rpartition("/")[0]
+    rows = (name for name, row in KINDS.items() if row.object_kind == kind and (group or kind) in {row.group, name})
+    return next(rows, "")
 
 
 def _describe(raw: bytes) -> str:

@@ -13,7 +13,19 @@ from kubectl_koord.cluster.reading.lists import ListRequest
 W = TypeVar("W")
 V = TypeVar("V")
 
-Need: TypeAlias = Literal["topology", "devices", "gangs", "disruption", "volumes", "claims", "traces", "doctor", "fit"]
+Need: TypeAlias = Literal[
+    "topology",
+    "devices",
+    "gangs",
+    "disruption",
+    "volumes",
+    "claims",
+    "migrations",
+    "volcano",
+    "traces",
+    "doctor",
+    "fit",
+]
 
 
 def bare_name(meta: Meta) -> str:
@@ -36,8 +48,8 @@ class Kind(Struct, Generic[W, V], frozen=True):
 
     Of an object the fields of `wire_type` are decoded, and what `value` makes of them is kept under `key`: nothing
     where that is None, the fields themselves where there is no `value`. `needed_by` is the smallest reading that
-    lists the kind: each holds those before it, but for volumes, claims, traces, doctor and fit, which are read on
-    their own.
+    lists the kind: each holds those before it, but for volumes and all that follow it, which are read
+    on their own. A `name` such as `Kind.group` is that of a kind which another group has, too.
 
     It is listed at `plural` of the `api`, in one namespace if it has a `home`, with a `query`; where it `narrows`,
     in the user's namespace if the list of all namespaces is forbidden. A list that could not be read is a gap,
@@ -56,6 +68,21 @@ class Kind(Struct, Generic[W, V], frozen=True):
     narrows: bool = False
     is_gap: bool = True
     in_files: bool = True
+
+    @property
+    def object_kind(self) -> str:
+        """The `kind` that its objects have."""
+        return self.name.partition(".")[0]
+
+    @property
+    def api_version(self) -> str:
+        """The `apiVersion` that its objects have."""
+        return self.api.removeprefix("/apis/").removeprefix("/api/")
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core."""
+        return self.api_version.rpartition("/")[0]
 
     @property
     def of_koordinator(self) -> bool:

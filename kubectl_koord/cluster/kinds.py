@@ -8,9 +8,11 @@ from typing import Any
 from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
 from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import (
+    descheduler,
     devices,
     gangs,
     metrics,
+    migrations,
     node_topology,
     quotas,
     reservations,
@@ -27,6 +29,7 @@ from kubectl_koord.cluster.objects.kubernetes import (
     provisioning,
     resource_claims,
     storage,
+    volcano,
 )
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.pod_store import AnyPod
@@ -36,7 +39,7 @@ from kubectl_koord.model.installation import HOME
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
     known = (scheduler.is_configuration(name, text) for name, text in (written.data or {}).items())
-    return written if written.metadata.name == scheduler.CONFIG or any(known) else None
+    return written if written.metadata.name in {scheduler.CONFIG, descheduler.CONFIG} or any(known) else None
 
 
 _CORE = "/api/v1"
@@ -44,6 +47,7 @@ _SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 _SCHEDULING = "/apis/scheduling.koordinator.sh/v1alpha1"
 _STORAGE = "/apis/storage.k8s.io/v1"
 _RESOURCE = "/apis/resource.k8s.io/v1"
+_VOLCANO = "/apis/scheduling.volcano.sh/v1beta1"
 _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 
@@ -145,13 +149,7 @@ VOLUME_CLAIM: Kind[storage.PersistentVolumeClaim, storage.PersistentVolumeClaim]
     narrows=True,
 )
 VOLUME: Kind[storage.PersistentVolume, storage.PersistentVolume] = Kind(
-    "PersistentVolume",
-    storage.PersistentVolume,
-    _CORE,
-    "persistentvolumes",
-    bare_name,
-    "volumes",
-    storage.lean_volume,
+    "PersistentVolume", storage.PersistentVolume, _CORE, "persistentvolumes", bare_name, "volumes", storage.lean_volume
 )
 STORAGE_CLASS = Kind(
     "StorageClass",
@@ -222,6 +220,24 @@ RESOURCE_SLICE = Kind(
     "claims",
     resource_claims.device_slice,
 )
+MIGRATION_JOB = Kind(
+    "PodMigrationJob",
+    migrations.PodMigrationJob,
+    _SCHEDULING,
+    "podmigrationjobs",
+    bare_name,
+    "migrations",
+    migrations.migration_job,
+    in_files=False,
+)
+VOLCANO_GROUP = Kind(
+    "PodGroup.scheduling.volcano.sh", volcano.VolcanoPodGroup, _VOLCANO, "podgroups", whole_name, "volcano",
+    volcano.pod_group, narrows=True, in_files=False,
+)  # fmt: skip
+VOLCANO_QUEUE = Kind(
+    "Queue.scheduling.volcano.sh", volcano.VolcanoQueue, _VOLCANO, "queues", bare_name, "volcano",
+    volcano.queue_state, in_files=False,
+)  # fmt: skip
 LIMIT_RANGE = Kind(
     "LimitRange", admission.LimitRange, _CORE, "limitranges", pair, "fit", admission.readable_range, narrows=True
 )
@@ -279,7 +295,16 @@ DOCTOR_KINDS = (*GANG_KINDS, *_needed_by("doctor"))
 """What is read to find what is wrong with a cluster; of the installation all Deployments."""
 
 CLAIM_KINDS = _needed_by("claims")
-"""What is read besides where a pending pod has a resource claim; where it is not served, there are none."""
+"""What is read besides where a pending pod has a resource claim."""
+
+MIGRATION_KINDS = _needed_by("migrations")
+"""What is read besides where it is told which pods are being moved elsewhere."""
+
+ELSEWHERE_KINDS = (*MIGRATION_KINDS, *_needed_by("volcano"))
+"""What is read besides where gangs are listed, or asked about: of pods that are moved, and of gangs of Volcano."""
+
+OPTIONAL_KINDS = frozenset((*CLAIM_KINDS, *ELSEWHERE_KINDS))
+"""The kinds that a cluster need not serve: where it does not, there are none of them."""
 
 FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 """What is read besides for pods that do not exist yet: what the API server fills in when they are made."""
@@ -287,5 +312,5 @@ FIT_KINDS = (PRIORITY_CLASS.name, *_needed_by("fit"))
 RECORDED_KINDS = tuple(name for name in KINDS if name != EVENT.name)
 """What a snapshot holds: all that any question reads, whatever the cluster has; and events, of some reasons."""
 
-REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS)}
+REQUESTS = {name: KINDS[name].request() for name in (*DISRUPTION_KINDS, *VOLUME_KINDS, *CLAIM_KINDS, *ELSEWHERE_KINDS)}
 """How each kind is listed; of the others there is no list of the whole cluster."""

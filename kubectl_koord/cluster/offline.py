@@ -7,6 +7,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.installed import installation
 from kubectl_koord.cluster.kinds import KINDS, LEASE
 from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.source import Join, more_kinds, now
@@ -69,8 +70,8 @@ def _recorded(
     )
     if not installed:
         return snapshot
-    installation = structs.replace(collector.installation(), whole=recording.kinds is not None)
-    return structs.replace(snapshot, gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)), installation=installation)
+    there = structs.replace(installation(collector), whole=recording.kinds is not None)
+    return structs.replace(snapshot, gaps=tuple(sorted(gaps, key=lambda gap: gap.kind)), installation=there)
 
 
 def _not_held(kind: str) -> Gap:
@@ -96,8 +97,8 @@ def _whole(
     if join:
         join(collector, moment)
     snapshot = collector.snapshot(moment=moment, source=source, gaps=gaps, chosen_version=chosen_version)
-    installation = structs.replace(collector.installation(), whole=False)
-    return structs.replace(snapshot, installation=installation) if installed else snapshot
+    there = structs.replace(installation(collector), whole=False)
+    return structs.replace(snapshot, installation=there) if installed else snapshot
 
 
 def not_in_input(collector: Collector) -> list[Gap]:

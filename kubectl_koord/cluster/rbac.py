@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.objects.koordinator import descheduler
 from kubectl_koord.cluster.source import CRD, TRACED
 from kubectl_koord.model import installation
 from kubectl_koord.model.installation import HOME
@@ -22,10 +23,12 @@ _LISTED: Mapping[str, tuple[str, ...]] = {
     "doctor": (*kinds.DOCTOR_KINDS, *_USED),
     "recorded": (*kinds.RECORDED_KINDS, kinds.EVENT.name),
     "fit": kinds.FIT_KINDS,
+    "moved": kinds.MIGRATION_KINDS,
+    "elsewhere": (*kinds.ELSEWHERE_KINDS, kinds.PRIORITY_CLASS.name),
     "traces": TRACED,
 }
 """By reading, as the rows of the verbs name them, the kinds that it lists at most."""
-_OF_ANY_VERSION = {"fit", "traces"}
+_OF_ANY_VERSION = {"fit", "moved", "elsewhere", "traces"}
 _OF_ALL_DEPLOYMENTS = {"doctor", "recorded"}
 _CRDS, _CRD_NAME = CRD.rsplit("/", 1)
 _CHANGED = (kinds.POD, kinds.POD_GROUP, kinds.NODE, kinds.NETWORK_TOPOLOGY)
@@ -46,10 +49,12 @@ def reading(reads: Collection[str]) -> set[Right]:
     found = {_right(name, "list") for one in reads for name in _LISTED.get(one, ())}
     if _OF_ALL_DEPLOYMENTS.intersection(reads):
         found.add(_right(kinds.DEPLOYMENT.name, "list")._replace(name=""))
+    if "doctor" in reads:
+        found.add(_right(kinds.CONFIG_MAP.name, "list")._replace(name=descheduler.CONFIG))
     if _LISTED.keys() & set(reads) - _OF_ANY_VERSION:
         found.add(Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME))
     if "watched" in reads:
-        found |= {_right(name, "watch") for name in kinds.REQUESTS}
+        found |= {_right(name, "watch") for name in (*kinds.REQUESTS, kinds.PRIORITY_CLASS.name)}
     if "namespace" in reads:
         found.add(Right("", "namespaces", "get"))
     return lean(found)

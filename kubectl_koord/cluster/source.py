@@ -14,6 +14,7 @@ from kubectl_koord.cluster.api.replies import failure
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.installed import descheduler_config, installation
 from kubectl_koord.cluster.collecting.summing import SummingCollector
 from kubectl_koord.cluster.elsewhere import Part, Told
 from kubectl_koord.cluster.kinds import (
@@ -28,6 +29,8 @@ from kubectl_koord.cluster.kinds import (
     NODE,
     POD,
     POD_GROUP,
+    PRIORITY_CLASS,
+    VOLCANO_GROUP,
     VOLUME_KINDS,
 )
 from kubectl_koord.cluster.objects.fields import deployments
@@ -36,6 +39,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
 from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
 from kubectl_koord.cluster.reading.stream import read_page
+from kubectl_koord.cluster.served import told_apart
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
@@ -100,13 +104,24 @@ def live(  # noqa: PLR0913 - each names one thing
     more = more_kinds(kinds, collector)
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
+    if asks_about_installation(kinds):
+        gaps += _with_descheduler(transport, namespace, collector, gaps)
     detect_version(transport, collector, told.version)
     narrowed = namespace() if found.namespace_only else ""
     snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
-    return structs.replace(snapshot, gaps=every_gap, installation=collector.installation())
+    return structs.replace(snapshot, gaps=every_gap, installation=installation(collector))
+
+
+def _with_descheduler(
+    transport: Transport, namespace: Callable[[], str], collector: Collector, gaps: Iterable[Gap]
+) -> list[Gap]:
+    """Take the configuration of koord-descheduler, too; a refusal is a gap, unless ConfigMaps have one already."""
+    known = {gap.kind for gap in gaps}
+    more = read(transport, [elsewhere.at(CONFIG_MAP, *descheduler_config(collector))], namespace, collector)
+    return [gap for gap in absorb(more, collector) if gap.kind not in known]
 
 
 def lease_seen(found: Lists[Part]) -> str | None:
@@ -120,7 +135,9 @@ def more_kinds(kinds: Sequence[str], collector: Collector) -> tuple[str, ...]:
     if POD_GROUP.name not in kinds:
         return ()
     volumes = VOLUME_KINDS if collector.has_claims else ()
-    return (*volumes, *CLAIM_KINDS) if collector.has_resource_claims else volumes
+    claims = CLAIM_KINDS if collector.has_resource_claims else ()
+    classes = (PRIORITY_CLASS.name,) if VOLCANO_GROUP.name in kinds and collector.has_volcano_classes else ()
+    return (*volumes, *claims, *classes)
 
 
 class Reading(Lists[Part], frozen=True):
@@ -151,8 +168,8 @@ def read(
         part = collector.part()  # a list that expires is read again, into a part of its own
         meta, date, meter = ListMeta(), "", Meter()
         for page in pages:
-            listed = read_page(page, collector.wire_type(kind), partial(part.add_all, kind), meter=meter)
-            if listed.kind != f"{kind}List":
+            listed = read_page(page, collector.wire_types[kind], partial(part.add_all, kind), meter=meter)
+            if listed.kind != f"{KINDS[kind].object_kind}List":
                 raise KoordError(f"error: the server's list of {kind} cannot be read: {_other_than_list(listed.kind)}")
             meta = listed.meta
             pages.continue_token = meta.continue_ or ""
@@ -175,29 +192,12 @@ def read(
 
     moved = elsewhere.look(found.values, read_one, {request.kind: request for request in wanted}, home)
     values = {**found.values, **{kind: one.value for kind, one in moved.items()}}
-    topology = values.get(NETWORK_TOPOLOGY.name)
-    if isinstance(topology, Gap) and topology.code == "missing" and _is_missing(transport, NETWORK_TOPOLOGY.api):
-        values = {kind: _not_installed(value) for kind, value in values.items()}
     followed = {request.kind: request for request in wanted} | {kind: one.request for kind, one in moved.items()}
-    return Reading(values, found.namespace_only, followed)
+    return Reading(told_apart(values, transport), found.namespace_only, followed)
 
 
 def _other_than_list(kind: str | None) -> str:
     return f"it is a {kind}" if kind else "it has no kind"
-
-
-def _not_installed(value: Part | Gap) -> Part | Gap:
-    """Return a missing kind of Koordinator's with that as the reason: its API group is not there at all."""
-    if isinstance(value, Gap) and value.code == "missing" and KINDS[value.kind].of_koordinator:
-        return structs.replace(value, message="Koordinator's CRDs are not installed")
-    return value
-
-
-def _is_missing(transport: Transport, path: str) -> bool:
-    """Tell whether the server answers a path with 404."""
-    body = transport.open(path)
-    body.close()
-    return body.status == _NOT_FOUND
 
 
 def no_namespace(transport: Transport, namespace: str) -> KoordError | None:

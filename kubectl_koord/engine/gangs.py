@@ -59,8 +59,13 @@ class Gang(Struct, frozen=True):
     minimum_written: str = ""
 
     @property
-    def children(self) -> int:
+    def pods(self) -> tuple[PendingPod | RunningPod | FinishedPod, ...]:
         """Every pod of the gang that exists, finished ones included."""
+        return (*self.pending, *self.running, *self.finished)
+
+    @property
+    def children(self) -> int:
+        """How many these are."""
         return len(self.pending) + len(self.running) + len(self.finished)
 
     @property

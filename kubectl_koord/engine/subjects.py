@@ -29,6 +29,11 @@ class GangSubject(Struct, frozen=True):
         return self.group.pending
 
     @property
+    def members(self) -> tuple[PendingPod | RunningPod | FinishedPod, ...]:
+        """Every pod of its gangs that exists."""
+        return tuple(pod for gang in self.group.everyone for pod in gang.pods)
+
+    @property
     def gangs(self) -> Mapping[str, Gang | None]:
         """The gangs that its own list names, by id; None for those that do not exist."""
         return self.group.gangs
@@ -61,6 +66,11 @@ class PodSubject(Struct, frozen=True):
     def pending(self) -> tuple[PendingPod, ...]:
         """The pod itself while it is pending."""
         return (self.pod,) if isinstance(self.pod, PendingPod) else ()
+
+    @property
+    def members(self) -> tuple[PendingPod | RunningPod | FinishedPod, ...]:
+        """The pod itself."""
+        return (self.pod,)
 
     @property
     def gangs(self) -> Mapping[str, Gang | None]:

@@ -5,6 +5,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from kubectl_koord.model.descheduler import Descheduler
+
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 
 
@@ -77,7 +79,8 @@ class Installation(Struct, frozen=True):
     """What was read of the installation.
 
     It is `whole` where the cluster itself was read, if only once for a snapshot: what is not there does not exist. A
-    file need not hold all: `kinds` are those of which there is anything.
+    file need not hold all: `kinds` are those of which there is anything. `descheduler` is None where its configuration
+    was not read, or there is none.
     """
 
     deployments: tuple[Deployment, ...] = ()
@@ -86,6 +89,7 @@ class Installation(Struct, frozen=True):
     config: ConfigState = "absent"
     profiles: tuple[Profile, ...] = ()
     kinds: tuple[str, ...] = ()
+    descheduler: Descheduler | None = None
     whole: bool = True
 
     def deployment(self, part: str) -> Deployment | None:

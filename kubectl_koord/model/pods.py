@@ -9,6 +9,7 @@ from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.hardware.devices import DeviceOptions
 from kubectl_koord.model.hardware.numa import NO_NUMA, PodNUMA
 from kubectl_koord.model.load import ExpectedUse
+from kubectl_koord.model.marks import NO_MARKS, Marks
 from kubectl_koord.model.reservations import OwnerReference, Reservation, ReservationUse
 from kubectl_koord.model.resource_claims import PodClaim
 from kubectl_koord.model.unevaluated import PodUnevaluated
@@ -85,26 +86,6 @@ class PodRequirements(Struct, frozen=True, gc=False):
     unevaluated: tuple[PodUnevaluated, ...] = ()
     numa: PodNUMA = NO_NUMA
     has_resource_claims: bool = False
-
-
-class Marks(Struct, frozen=True, gc=False):
-    """What few running pods have, as one value for all that have the same.
-
-    `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
-    `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
-    `offers` the uid of the reservation that the pod is itself (operating mode).
-    """
-
-    job: str = ""
-    protected: bool = False
-    terminating: bool = False
-    preempted: bool = False
-    selector: str = ""
-    gone_by: str = ""
-    offers: str = ""
-
-
-NO_MARKS = Marks()
 
 
 class RunningPod(Struct, frozen=True, gc=False):
@@ -241,7 +222,8 @@ class GangAnnotations(Struct, frozen=True, gc=False):
 class PendingPod(Struct, frozen=True, gc=False):
     """A pod without a node that is not finished, with all that decides about it.
 
-    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one;
+    `foreign_gang` names the label or annotation of another gang scheduler where that is its only one,
+    `volcano_group` the PodGroup of Volcano that it names, `namespace/name`;
     `reserves` is the Reservation that is not placed yet and for which this pod stands.
     `allocations` is what plugins have booked for a member that is placed, as a plan is carried out; None for
     a member that is only put on a node to count, for which upstream's plugins book nothing.
@@ -269,6 +251,7 @@ class PendingPod(Struct, frozen=True, gc=False):
     labels: Labels = ()
     resource_version: str = ""
     foreign_gang: str = ""
+    volcano_group: str = ""
     uid: str = ""
     allocations: Allocations | None = None
     owners: tuple[OwnerReference, ...] = ()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from kubectl_koord.model.hardware.devices import DeviceStrategy
 from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
+from kubectl_koord.model.migrations import MigrationJob
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
@@ -19,6 +20,7 @@ from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.memo import Memo
+from kubectl_koord.model.volcano import Volcano
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 
@@ -70,15 +72,15 @@ class SchedulerConfig(Struct, frozen=True):
 class Snapshot(Memo, Struct, frozen=True, dict=True):
     """A cluster at one moment. Everything is in name order; amounts are whole numbers.
 
-    `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what
-    the `reservations` hold there, in the order of their names; `reserve_pods` stand for Reservations that are not
-    placed yet (those that belong to a gang are `pending`, too); `moment` is RFC 3339 and the only clock:
-    ages are computed from it. `leases` holds the scheduler's leader lease, none where it has none; it
-    is None where that was not read, as of files. `namespace_only` is set when no more than one namespace could be
-    read. `events` holds those of preempted pods and failed attempts; `traces` every pod once more,
-    only where a question needs it, and so `installation`, how Koordinator is installed. `dynamic_resources` is what
-    resource claims are allocated from, read only where a pending pod has one. Where nothing but sums of pods was asked
-    for, `running` tells them by node, and `pending` and `finished` are empty.
+    `running` holds the pods of each node by node name (pods on unknown nodes included), and `reserved` what the
+    `reservations` hold there, in the order of their names; `reserve_pods` stand for Reservations that are not placed
+    yet (those that belong to a gang are `pending`, too); `moment` is RFC 3339 and the only clock: ages are computed
+    from it. `leases` holds the scheduler's leader lease, none where it has none; it is None where that was not read, as
+    of files. `migrations` and `volcano` are read only where a question tells of them. `namespace_only` is set when no
+    more than one namespace could be read. `events` holds those of preempted pods and failed attempts; `traces` every
+    pod once more, only where a question needs it, and so `installation`, how Koordinator is installed.
+    `dynamic_resources` is what resource claims are allocated from, read only where a pending pod has one. Where nothing
+    but sums of pods was asked for, `running` tells them by node, and `pending` and `finished` are empty.
     """
 
     moment: str
@@ -93,6 +95,8 @@ class Snapshot(Memo, Struct, frozen=True, dict=True):
     reservations: tuple[Reservation, ...] = ()
     reserved: tuple[ReservedRoom, ...] = ()
     reserve_pods: tuple[PendingPod, ...] = ()
+    migrations: tuple[MigrationJob, ...] = ()
+    volcano: Volcano = Volcano()
     claims: Mapping[str, Claim] = {}
     storage: Storage = Storage()
     dynamic_resources: DynamicResources = NO_DEVICES

@@ -81,6 +81,7 @@ _Odd: TypeAlias = Literal[
     "reservation-plugin-off",
     "reservation-overcommitted",
     "reservation-victims",
+    "migration-breaks-gang",
     "owners-forgotten",
     "cpus-forgotten",
     "doubly-booked",
@@ -210,6 +211,9 @@ DoctorCode: TypeAlias = (
         "device-unhealthy",
         "numa-policy-ignored",
         "threshold-never-met",
+        "descheduler-unreadable",
+        "descheduler-settings",
+        "descheduler-breaks-gangs",
         "rbac-missing",
         "not-checked",
     ]

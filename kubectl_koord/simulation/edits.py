@@ -82,7 +82,8 @@ def _one(simulation: Simulation, edit: Edit) -> Simulation:
         case MovePod(pod=key, node=node, to=to):
             pod = _occupant(simulation.view, node, key)
             view = simulation.view.without([pod])
-            there = placed(recreated(pod), view.state(to), simulation.prepared(recreated(pod), view))
+            waiting = recreated(pod)
+            there = placed(waiting, view.state(to), simulation.prepared(waiting, view, created_anew=True))
             booked = there.allocations if isinstance(there, PendingPod) else None
             moved = structs.replace(pod, node=to, allocations=booked or NOTHING)
             return structs.replace(simulation, view=view.with_pods({to: [moved]}))

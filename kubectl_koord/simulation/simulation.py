@@ -63,13 +63,17 @@ class Simulation(Cluster, frozen=True):
         alone = structs.replace(self.snapshot, pending=tuple(pending))
         return open_outcomes(structs.replace(self, snapshot=alone), view, preemption=False, alone=True)
 
-    def prepared(self, pod: PendingPod, view: View | None = None) -> Prepared:
-        """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant."""
+    def prepared(self, pod: PendingPod, view: View | None = None, *, created_anew: bool = False) -> Prepared:
+        """Return what PreFilter leaves for a pod as things are, before any member is placed, or in another variant.
+
+        One that is `created_anew` waits beside those of the snapshot: it requests of its quota what it did before.
+        """
         snapshot = self.snapshot
         known = rules(snapshot.config.version)
         claims = snapshot.claims_asked_for
         nominated = of_other_jobs(snapshot.nominated, self.subject.pending)
-        return prepare(pod, view or self.view, known, nominated, claims, pending=snapshot.pending)
+        pending = (*snapshot.pending, pod) if created_anew else snapshot.pending
+        return prepare(pod, view or self.view, known, nominated, claims, pending=pending)
 
     @property
     def desired(self) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import yaml
 
-from kubectl_koord.cluster.kinds import WIRE_TYPES
+from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from tests.cli.world import Object, world
 
 _WORDS = ("job", "default", "a0", "b1", "1", "100m", "2Gi", "True", "In", "Pod", "Always", "DoNotSchedule", "spine")
@@ -96,7 +96,9 @@ def whole(random: Random) -> Object:
     """Return the small cluster, and one more object of each kind with most of its fields."""
     items = world()["items"]
     for kind, wired in sorted(WIRE_TYPES.items()):
-        items.append({"apiVersion": "v1", "kind": kind, **_value(random, msgspec.inspect.type_info(wired))})
+        row = KINDS[kind]
+        head = {"apiVersion": row.api_version, "kind": row.object_kind}
+        items.append({**head, **_value(random, msgspec.inspect.type_info(wired))})
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
 

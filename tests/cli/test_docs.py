@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from kubectl_koord.cli import command_words, flag_texts
 from kubectl_koord.cli.verbs import VERBS
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
+from tests.conformance import CASES, VERSIONS, known, names_of
 
 ROOT = Path(__file__).parents[2]
 PATHS = (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
@@ -97,8 +99,8 @@ def test_a_cluster_can_be_saved_as_told_where_custom_resources_are_not_installed
     assert answers == ["default"], done.stdout + done.stderr
     assert done.returncode == 1
     if first == "mkdir cluster":
-        saved = {path.stem for path in (tmp_path / "cluster").iterdir()}
-        assert {"nodes", "pods", "podgroups"} <= saved
+        saved = {path.name.removesuffix(".json") for path in (tmp_path / "cluster").iterdir()}
+        assert {"nodes", "pods", "podgroups.scheduling.sigs.k8s.io", "podmigrationjobs"} <= saved
         assert not saved & {"elasticquotas", "nodemetrics"}
         assert 'doesn\'t have a resource type "nodemetrics"' in done.stderr
 
@@ -146,6 +148,23 @@ def test_the_chinese_readme_has_all_that_the_english_one_has() -> None:
         }
 
     assert of(CHINESE) == of(ENGLISH)
+
+
+def test_the_table_of_agreement_is_that_of_the_recorded_cases() -> None:
+    """What is listed is what `make conformance` finds: a test beside the cases holds every answer to it."""
+    every = len(names_of(CASES))
+    found = Counter(
+        (version, "listed" if entry.reason else entry.grade)
+        for entry in known.read(CASES).results
+        for version in entry.versions
+    )
+    rows = []
+    for version in VERSIONS.values():
+        unknown, listed, wrong = (found[version, grade] for grade in ("unknown", "listed", "wrong"))
+        rows.append(f"| {version} | {every - unknown - listed - wrong} | {unknown} | {listed} | {wrong} |")
+    for text in (ENGLISH, CHINESE):
+        assert "\n".join(rows) in text
+        assert f" {every} " in text
 
 
 def test_the_targets_of_make_that_are_named_exist() -> None:

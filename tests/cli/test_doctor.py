@@ -14,7 +14,7 @@ from tests.apiserver import RESOURCES, ApiServer, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.world import Object
 
-RESOURCE = {resource.kind: resource for resource in RESOURCES}
+RESOURCE = {resource.row: resource for resource in RESOURCES}
 OF_KOORDINATOR = [
     kind for kind in kinds.DOCTOR_KINDS if kinds.KINDS[kind].of_koordinator or kind == "NodeResourceTopology"
 ]
@@ -127,3 +127,14 @@ def test_a_file_of_all_that_is_sound_is_sound(koord: Run, tmp_path: Path) -> Non
     assert koord("doctor", "--snapshot", str(path)) == (0, SOUND, "")
     document = json.loads(koord("doctor", "--snapshot", str(path), "-o", "json").out)
     assert (document["kind"], document["verdict"], document["findings"]) == ("Doctor", "yes", [])
+
+
+def test_the_configuration_of_the_descheduler_is_read_by_its_name(koord: Run, api: ApiServer) -> None:
+    name = "koord-descheduler-config"
+    config = "profiles: [{plugins: {balance: {enabled: [{name: LowNodeLoad}]}}}]"
+    home = {"name": name, "namespace": "koordinator-system"}
+    api.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": home, "data": {name: config}})
+    done = koord("doctor", "-o", "json")
+    assert findings(done)[-1] == ("descheduler-settings", "info", f"ConfigMap/{name}")
+    asked = [request.query["fieldSelector"] for request in api.log if request.path.endswith("/configmaps")]
+    assert asked == ["metadata.name=koord-scheduler-config", f"metadata.name={name}"]

@@ -18,7 +18,7 @@ from tests.apiserver import RESOURCES, ApiServer, Resource, Rule
 from tests.cli.conftest import Done, Run
 from tests.cli.world import GATHER, Object, pod, pod_group, world
 
-RESOURCE = {resource.kind: resource for resource in RESOURCES}
+RESOURCE = {resource.row: resource for resource in RESOURCES}
 KINDS = (*kinds.REQUESTS, *kinds.FIT_KINDS, "Event")
 REFUSED, FAILED = (2, "unknown"), (2, "")
 ATTEMPT = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology")
@@ -286,6 +286,20 @@ def with_a_resource_claim() -> list[Object]:
         "status": {"allocation": {}},
     }
     return [*objects(), pod_group("using", 1), using, claim]
+
+
+def test_what_may_not_be_read_of_a_group_that_is_not_served_is_not_there(
+    koord: Run, serving: Callable[..., ApiServer]
+) -> None:
+    api = serving(objects())
+    of_volcano = [kind for kind in kinds.ELSEWHERE_KINDS if kind.endswith(".volcano.sh")]
+    api.rules[:] = [forbidden(RESOURCE[kind]) for kind in kinds.ELSEWHERE_KINDS]
+    assert all(kind in said(koord("gangs", "-o", "json")) for kind in kinds.ELSEWHERE_KINDS)
+    api.rules.append(Rule("/apis/scheduling.volcano.sh/v1beta1", 404, "NotFound", "no such group"))
+    done = koord("gangs", "-o", "json")
+    assert ended(done) == (0, "yes")
+    assert "PodMigrationJob" in said(done)
+    assert not any(kind in said(done) for kind in of_volcano)
 
 
 def test_an_answer_about_a_pod_with_a_resource_claim_rests_on_what_decides_about_it(

@@ -16,6 +16,7 @@ DRA = "/apis/resource.k8s.io/v1"
 UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 SIGS = "/apis/scheduling.sigs.k8s.io/v1alpha1"
 KOORDINATOR = "/apis/scheduling.koordinator.sh/v1alpha1"
+VOLCANO = "/apis/scheduling.volcano.sh/v1beta1"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/koordinator-system/leases"
 
 
@@ -64,6 +65,9 @@ def test_each_kind_is_listed_at_its_path_and_where_that_is_forbidden_in_one_name
         ("ResourceClaim", f"{DRA}/resourceclaims", f"{DRA}/namespaces/{{namespace}}/resourceclaims"),
         ("DeviceClass", f"{DRA}/deviceclasses", None),
         ("ResourceSlice", f"{DRA}/resourceslices", None),
+        ("PodMigrationJob", f"{KOORDINATOR}/podmigrationjobs", None),
+        ("PodGroup.scheduling.volcano.sh", f"{VOLCANO}/podgroups", f"{VOLCANO}/namespaces/{{namespace}}/podgroups"),
+        ("Queue.scheduling.volcano.sh", f"{VOLCANO}/queues", None),
     ]
 
 
@@ -93,6 +97,10 @@ def test_a_larger_question_reads_all_that_a_smaller_one_does() -> None:
     assert ("PersistentVolumeClaim", "PersistentVolume", *volumes) == kinds.VOLUME_KINDS
     assert kinds.FIT_KINDS == ("PriorityClass", "LimitRange")
     assert kinds.CLAIM_KINDS == ("ResourceClaim", "DeviceClass", "ResourceSlice")
+    assert kinds.MIGRATION_KINDS == ("PodMigrationJob",)
+    of_volcano = ("PodGroup.scheduling.volcano.sh", "Queue.scheduling.volcano.sh")
+    assert (*kinds.MIGRATION_KINDS, *of_volcano) == kinds.ELSEWHERE_KINDS
+    assert {*kinds.CLAIM_KINDS, *kinds.ELSEWHERE_KINDS} == kinds.OPTIONAL_KINDS
 
 
 def test_only_what_configures_the_scheduler_is_no_gap() -> None:

@@ -60,10 +60,14 @@ VERB = {"GET": "get", "PATCH": "patch", "POST": "create", "PUT": "update", "DELE
 
 
 def with_a_private_image() -> list[Object]:
-    """Return a cluster whose scheduler's version is told by its CRDs alone: the tag of its image is a private one."""
+    """Return a cluster whose scheduler's version is told by its CRDs alone: the tag of its image is a private one.
+
+    It has a gang of Volcano, too, with a PriorityClass.
+    """
     text = json.dumps(with_a_resource_claim()).replace("koord-scheduler:v1.8.0", "koord-scheduler:ours")
     items: list[Object] = json.loads(text)
-    return items
+    api, theirs = "scheduling.volcano.sh/v1beta1", {"priorityClassName": "high"}
+    return [*items, {"apiVersion": api, "kind": "PodGroup", "metadata": {"name": "theirs"}, "spec": theirs}]
 
 
 @pytest.mark.usefixtures("no_kubectl")

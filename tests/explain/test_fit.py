@@ -125,6 +125,8 @@ def test_gangs_that_fit_alone_and_not_together_do_not_fit() -> None:
         "it fits alone, but not once default/a has been placed.",
     )
     assert page(report).startswith("2 gangs: 1 fits now, 1 does not fit now.\n\ndefault/a fits now")
+    both = structs.replace(report, gangs=(report.gangs[0], report.gangs[0]))
+    assert page(both).startswith("2 gangs: 2 fit now.")
     topology = drawn.with_gang("b", 2, cpu=8, must_gather=SPINE)
     assert [one.cause and one.cause.code for one in asked(topology, "a", "b").gangs] == [None, "insufficient-slots"]
 

@@ -13,7 +13,7 @@ from kubectl_koord.changes.pods import PodsWanted, pods_plan
 from kubectl_koord.changes.values import RefusedError, Wanted
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.kinds import WIRE_TYPES
+from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.capacity.topo import topo
@@ -136,7 +136,9 @@ _PLAIN: dict[type, st.SearchStrategy[Any]] = {
     msgspec.inspect.AnyType: st.one_of(WEIRD, st.integers(), st.none()),
 }
 KIND = st.sampled_from(sorted(WIRE_TYPES)).flatmap(
-    lambda kind: values(WIRE_TYPES[kind]).map(lambda written: {**written, "kind": kind})
+    lambda kind: values(WIRE_TYPES[kind]).map(
+        lambda written: {**written, "apiVersion": KINDS[kind].api_version, "kind": KINDS[kind].object_kind}
+    )
 )
 
 

@@ -146,6 +146,12 @@ def test_a_pod_that_fits_elsewhere_is_moved_where_that_is_enough() -> None:
     assert ways(drawing, "move-pod") == (way,)
 
 
+def test_a_pod_that_is_moved_keeps_its_share_of_a_quota() -> None:
+    drawing = cluster("s0: b0[n1 n2]; s1: b1[n3:4]").with_gang("team/job", 2, 8, must_gather=SPINE)
+    drawing = drawing.with_quota("q", "default", cpu=4).with_running("m", on="n1", cpu=4, priority=9)
+    assert [way.edits for way in ways(drawing, "move-pod", "team/job")] == [(MovePod("default/m", "n1", "n3"),)]
+
+
 def test_a_pod_with_a_controller_is_moved_by_commands_that_keep_it_off_its_node_meanwhile() -> None:
     drawing = cluster("s0: b0[n1 n2:4]").with_gang("job", 1, 8)
     (way,) = ways(drawing.with_running("m", on="n1", cpu=4, priority=9, owner="ReplicaSet/m"), "move-pod")

@@ -67,6 +67,9 @@ def test_why_pending_has_the_keys_of_the_contract() -> None:
         "node",
         "quotaHolders",
         "definedBy",
+        "migrations",
+        "reservations",
+        "volcano",
     ]
     assert {"layer", "name", "offerSlots", "short"} <= set(parsed["domains"][0])
     assert list(parsed["cause"]) == ["code", "message", "pods"]

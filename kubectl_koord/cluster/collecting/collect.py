@@ -11,7 +11,7 @@ from kubectl_koord.cluster.collecting import home, joined, pod_claims
 from kubectl_koord.cluster.kind import Kind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, scheduler
-from kubectl_koord.cluster.objects.kubernetes import installation, nodes, resource_claims, storage
+from kubectl_koord.cluster.objects.kubernetes import nodes, resource_claims, storage
 from kubectl_koord.cluster.objects.pods.decode import pod
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -20,11 +20,12 @@ from kubectl_koord.cluster.objects.pods.trace import trace
 from kubectl_koord.cluster.pod_store import PodStore, Store
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
-from kubectl_koord.model.installation import HOME, Installation
+from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.values import quantity
+from kubectl_koord.model.volcano import Volcano
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.recorded import Recording
@@ -58,6 +59,7 @@ class Collector:
         self._operating: dict[tuple[str, str], Reservation] = {}
         self._node_annotations: dict[str, Strings] = {}
         self._values: dict[str, dict[Any, Any]] = {name: {} for name in kinds.KINDS if name != kinds.POD.name}
+        self.wire_types = kinds.WIRE_TYPES
         self.kinds: set[str] = set()
         self.crd_version: str | None = None
         self.looked_in = ""
@@ -72,12 +74,8 @@ class Collector:
             kinds.POD.name: (self._pods, self._operating, self._traces),
         }
 
-    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
-        """Return which fields of a kind are to be decoded."""
-        return kinds.WIRE_TYPES[kind]
-
     def add(self, kind: str, written: Any) -> None:  # noqa: ANN401
-        """Take one decoded object (of its `wire_type`).
+        """Take one decoded object (of `wire_types[kind]`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -86,7 +84,7 @@ class Collector:
         self.add_all(kind, (written,))
 
     def add_all(self, kind: str, written: Sequence[Any]) -> None:
-        """Take decoded objects of one kind (of its `wire_type`).
+        """Take decoded objects of one kind (of `wire_types[kind]`).
 
         Raises:
             KoordError: naming the object whose value cannot be read.
@@ -193,6 +191,11 @@ class Collector:
         """Whether any pending pod uses a resource claim."""
         return any(pod.resource_claims for pod in self._pods.waiting())
 
+    @property
+    def has_volcano_classes(self) -> bool:
+        """Whether any PodGroup of Volcano names a PriorityClass."""
+        return any(group.priority_class for group in self.values(kinds.VOLCANO_GROUP).values())
+
     def snapshot(
         self,
         *,
@@ -231,6 +234,12 @@ class Collector:
             finished=finished,
             pod_groups=dict(sorted(self.values(kinds.POD_GROUP).items())),
             topologies=dict(sorted(self.values(kinds.NETWORK_TOPOLOGY).items())),
+            migrations=tuple(job for _, job in sorted(self.values(kinds.MIGRATION_JOB).items())),
+            volcano=Volcano(
+                groups=dict(sorted(self.values(kinds.VOLCANO_GROUP).items())),
+                queues=dict(sorted(self.values(kinds.VOLCANO_QUEUE).items())),
+                policies={name: one.preemption_policy for name, one in self.values(kinds.PRIORITY_CLASS).items()},
+            ),
             budgets=tuple(budget for _, budget in sorted(self.values(kinds.DISRUPTION_BUDGET).items())),
             quotas=tuple(quota for _, quota in sorted(self.values(kinds.ELASTIC_QUOTA).items())),
             reservations=(*(one for one, _ in held), *(one for _, one in sorted(self._operating.items()))),
@@ -249,7 +258,7 @@ class Collector:
                 if key == own.lease
             ),
             dynamic_resources=self._dynamic_resources(),
-            gaps=tuple(sorted(filter(pod_claims.is_lack, gaps), key=lambda gap: gap.kind)),
+            gaps=tuple(sorted(filter(joined.is_lack, gaps), key=lambda gap: gap.kind)),
             config=config,
             source=source,
             namespace_only=namespace_only,
@@ -261,18 +270,6 @@ class Collector:
         """Return the scheduler among what was taken."""
         return home.found(
             self.values(kinds.DEPLOYMENT).values(), self.values(kinds.CONFIG_MAP), self.looked_in or HOME.namespace
-        )
-
-    def installation(self) -> Installation:
-        """Return how Koordinator is installed, as far as it was taken."""
-        own = self.scheduler()
-        return Installation(
-            deployments=home.parts(own, self.values(kinds.DEPLOYMENT).values()),
-            priority_classes=tuple(one for _, one in sorted(self.values(kinds.PRIORITY_CLASS).items())),
-            webhooks=(*self.values(kinds.MUTATING).values(), *self.values(kinds.VALIDATING).values()),
-            config=own.state,
-            profiles=installation.profiles(own.parsed or {}),
-            kinds=tuple(sorted(self.kinds)),
         )
 
     def _completed(

@@ -6,10 +6,11 @@ from typing import Any
 from msgspec import Struct
 
 from kubectl_koord.cluster.objects.fields import deployments
-from kubectl_koord.cluster.objects.fields.deployments import MANAGER, SCHEDULER, Deployment
+from kubectl_koord.cluster.objects.fields.deployments import DESCHEDULER, MANAGER, SCHEDULER, Deployment
 from kubectl_koord.cluster.objects.fields.meta import namespace
-from kubectl_koord.cluster.objects.koordinator import scheduler
+from kubectl_koord.cluster.objects.koordinator import descheduler, scheduler
 from kubectl_koord.model import installation
+from kubectl_koord.model.descheduler import Descheduler
 from kubectl_koord.model.installation import ConfigState, Home
 
 _Key = tuple[str, str]
@@ -51,12 +52,37 @@ def found(written: Iterable[Deployment], config_maps: Mapping[_Key, scheduler.Co
 
 
 def parts(own: Scheduler, written: Iterable[Deployment]) -> tuple[installation.Deployment, ...]:
-    """Return the manager beside the scheduler, and the scheduler, those that there are."""
-    manager = deployments.find(written, MANAGER, own.home.namespace)
-    every = ((manager, MANAGER), (own.deployment, SCHEDULER))
+    """Return the manager and the descheduler beside the scheduler, and the scheduler, those that there are."""
+    there = list(written)
+    beside = ((deployments.find(there, part, own.home.namespace), part) for part in (MANAGER, DESCHEDULER))
+    every = (*beside, (own.deployment, SCHEDULER))
     return tuple(deployments.installed(one, part) for one, part in every if one is not None)
 
 
 def _is_usual(config_map: scheduler.ConfigMap) -> bool:
     """Tell whether a ConfigMap of another name holds the configuration under the usual key."""
     return scheduler.CONFIG in (config_map.data or {})
+
+
+def descheduler_config(own: Deployment | None, usual: str) -> tuple[_Key, str]:
+    """Return where the configuration of koord-descheduler is: namespace and name of the ConfigMap, and the key in it.
+
+    Args:
+        own: its Deployment, None where none was read.
+        usual: the namespace that counts then.
+
+    """
+    place = (deployments.config_of(own) if own else None) or deployments.Config(descheduler.CONFIG, descheduler.CONFIG)
+    return (namespace(own.metadata) if own else usual, place.name), place.key
+
+
+def descheduler_found(
+    own: Deployment | None, config_maps: Mapping[_Key, scheduler.ConfigMap], usual: str
+) -> Descheduler | None:
+    """Return how koord-descheduler is configured, None where that was not read; the arguments are as above."""
+    where, key = descheduler_config(own, usual)
+    written = config_maps.get(where)
+    text = (written.data or {}).get(key) if written else None
+    parsed = scheduler.parsed(text) if text else None
+    state: ConfigState = "absent" if not text else "unreadable" if parsed is None else "read"
+    return descheduler.configuration(state, parsed or {})

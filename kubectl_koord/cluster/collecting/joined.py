@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
+from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.fields.meta import Strings
 from kubectl_koord.cluster.objects.koordinator import metrics, node_topology, reservations
 from kubectl_koord.cluster.objects.kubernetes import attachments, storage
@@ -15,7 +16,7 @@ from kubectl_koord.model.hardware.devices import NodeDevices
 from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeTopology
 from kubectl_koord.model.load import NodeMetric
 from kubectl_koord.model.reservations import Reservation
-from kubectl_koord.model.snapshot import SchedulerConfig
+from kubectl_koord.model.snapshot import Gap, SchedulerConfig
 from kubectl_koord.model.unevaluated import NodeSetting
 
 Held: TypeAlias = tuple[Reservation, pods.ReservedRoom]
@@ -93,6 +94,11 @@ def reserve_pods(
     found = (reservations.reserve_pod(one, moment, pool, waiting_too=waits) for one in written)
     # Claims are those of real pods: there are none for what a reservation stands for.
     return by_name(structs.replace(pod, resource_claims=()) for pod in found if pod is not None)
+
+
+def is_lack(gap: Gap) -> bool:
+    """Tell whether anything may be there that was not read: of what a cluster need not serve it has none then."""
+    return gap.kind not in kinds.OPTIONAL_KINDS or gap.code != "missing"
 
 
 def by_name(waiting: Iterable[pods.PendingPod]) -> tuple[pods.PendingPod, ...]:

@@ -25,11 +25,6 @@ def with_claims(
     )
 
 
-def is_lack(gap: Gap) -> bool:
-    """Tell whether anything may be there that was not read: a cluster that serves no ResourceClaims has none."""
-    return gap.kind not in kinds.CLAIM_KINDS or gap.code != "missing"
-
-
 def _found(claim: PodClaim, known: Mapping[str, ClaimOfCluster]) -> PodClaim:
     found = known.get(claim.claim)
     return claim if found is None else structs.replace(claim, found=found.claim)

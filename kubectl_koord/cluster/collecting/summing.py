@@ -20,13 +20,10 @@ class SummingCollector(Collector):
     def __init__(self, seen: dict[str, int] | None = None) -> None:
         """Start with an empty cluster; `seen` is as in `Collector`."""
         super().__init__(seen=seen)
+        self.wire_types = self.wire_types | {POD.name: PlacedPod}
         self._rooms = Rooms()
         self._places: defaultdict[str, Place] = defaultdict(Place)
         self._take[POD.name] = self._take_placed
-
-    def wire_type(self, kind: str) -> Any:  # noqa: ANN401
-        """Return which fields of a kind are to be decoded."""
-        return PlacedPod if kind == POD.name else super().wire_type(kind)
 
     def part(self) -> "SummingCollector":
         """Return an empty collector for a part of this cluster."""

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from kubectl_koord.cluster.bounds import Bounds, Meter, too_large_object
+from kubectl_koord.cluster.bounds import Bounds, Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.reading.list_head import Source
 from kubectl_koord.cluster.reading.opening import opened, unpacked
 from kubectl_koord.errors import KoordError
@@ -57,7 +57,7 @@ def _json(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
         pieces.append(piece)
         size += len(piece)
         if size > meter.bounds.object_bytes:
-            raise too_large_object(meter.bounds)
+            raise KoordError(f"error: {name}: document 1: {too_large_object(meter.bounds)}")
     meter.count(1, size)
     try:
         yield 1, msgspec.json.decode(b"".join(pieces))
@@ -68,17 +68,19 @@ def _json(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
 def _yaml(name: str, source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
     import yaml  # noqa: PLC0415  (30 ms that JSON need not pay)
 
-    from kubectl_koord.cluster.reading.yaml_objects import read_numbered  # noqa: PLC0415
+    from kubectl_koord.cluster.reading.yaml_objects import NumberedObjects  # noqa: PLC0415
 
-    number = 0
+    objects = NumberedObjects(source, meter)
     try:
-        for number, value in read_numbered(source, meter):
-            yield number, value
+        for value in objects:
+            yield objects.document, value
+    except TooLargeError as problem:
+        raise KoordError(f"error: {name}: document {objects.document}: {problem}") from None
     except (yaml.YAMLError, RecursionError, ValueError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f"line {mark.line + 1}: " if mark else ""
         message = getattr(problem, "problem", None) or str(problem).partition("\n")[0]
-        raise KoordError(f"error: {name}: document {number + 1}: {where}not YAML: {message}") from None
+        raise KoordError(f"error: {name}: document {objects.document}: {where}not YAML: {message}") from None
 
 
 def _objects(document: Document) -> Iterator[Document]:

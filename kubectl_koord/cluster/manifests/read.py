@@ -44,12 +44,7 @@ _TAKEN = (
 )
 
 
-def _group(api: str) -> str:
-    """Return the API group of a path."""
-    return api.split("/")[2] if api.startswith("/apis/") else ""
-
-
-_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(_group(kind.api), kind.name): kind for kind in _TAKEN}
+_OBJECTS: Mapping[tuple[str, str], Kind[Any, Any]] = {(kind.group, kind.name): kind for kind in _TAKEN}
 """Objects that are taken as they are: what is submitted with pods and decides about them."""
 
 

@@ -30,17 +30,21 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
     yield from _Loader(_Metered(source, meter), meter).objects()
 
 
-def read_numbered(source: Source, meter: Meter) -> Iterator[tuple[int, Any]]:
-    """Yield the same with the number of the document that each is in, from 1; a document that is empty yields None.
+class NumberedObjects:
+    """The same, with the number of the document that is being read; a document that is empty yields None."""
 
-    Raises:
-        TooLargeError: as above.
-        yaml.YAMLError: likewise; RecursionError and ValueError likewise.
+    def __init__(self, source: Source, meter: Meter) -> None:
+        """Begin to read."""
+        self._loader = _Loader(_Metered(source, meter), meter)
 
-    """
-    loader = _Loader(_Metered(source, meter), meter)
-    for value in loader.objects():
-        yield loader.documents, value
+    @property
+    def document(self) -> int:
+        """The number of the document, from 1."""
+        return max(self._loader.documents, 1)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the objects, and raise what `read_objects` raises."""
+        return iter(self._loader.objects())
 
 
 def read_document(text: str) -> Any:  # noqa: ANN401 - any value

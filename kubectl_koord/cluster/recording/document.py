@@ -92,7 +92,8 @@ def write(
     with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=counted, mtime=0) as packed:
         packed.write(_HEAD + _item(recorded.API_VERSION, recorded.KIND, msgspec.to_builtins(recording)))
         for kind, tree in _kept(recorder, _labels(recorder, labels)):
-            line = _item(_version(kind), kind, names.object(kind, tree) if names else tree)
+            row = KINDS[kind]
+            line = _item(row.api_version, row.object_kind, names.object(kind, tree) if names else tree)
             packed.write(b",\n" + line)
             objects[kind] += 1
             sizes[kind] += len(line)
@@ -114,7 +115,3 @@ def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, Tre
 
 def _item(version: str, kind: str, tree: Tree) -> bytes:
     return msgspec.json.encode({"apiVersion": version, "kind": kind, **tree})
-
-
-def _version(kind: str) -> str:
-    return KINDS[kind].api.removeprefix("/apis/").removeprefix("/api/")

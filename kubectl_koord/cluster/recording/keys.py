@@ -14,7 +14,6 @@ _QUOTA = "quota.scheduling.koordinator.sh/"
 
 PRESENT = frozenset(
     {
-        "scheduling.k8s.io/group-name",
         f"{_SCHEDULING}scheduling-hint",
         f"internal.{_SCHEDULING}scheduling-hint",
     }
@@ -40,6 +39,7 @@ READ = PRESENT | {
     _POD_GROUP,
     *(f"{_POD_GROUP}/{name}" for name in ("name", "match-policy", "min-available")),
     "scheduling.x-k8s.io/pod-group",
+    "scheduling.k8s.io/group-name",
     *(
         _GANG + name
         for name in (

@@ -10,6 +10,7 @@ from kubectl_koord.diagnosis import (
 )
 from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.engine.view import of
+from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
@@ -51,4 +52,5 @@ def every_pending(
         contending=contention.contentions(cluster, startable),
         message=could_not_be_read(unread) if unread else "",
         held_back=holding.of_namespace(of(snapshot), namespace),
+        volcano=volcano.gangs(snapshot, namespace, only_waiting=True) if selector == EVERYTHING and not causes else (),
     )

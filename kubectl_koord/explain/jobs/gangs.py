@@ -5,17 +5,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.diagnosis import coverage, migrations, visibility
 from kubectl_koord.engine.gangs import Gang, all_gangs, topology_requirements
 from kubectl_koord.engine.subjects import GangSubject, Subject
-from kubectl_koord.engine.tree import NoTree, Tree, build
+from kubectl_koord.engine.tree import NoTree, Tree
+from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops, StaleFault
 from kubectl_koord.reports.jobs.pending import WhyReport
-from kubectl_koord.simulation.simulation import cluster_of
+from kubectl_koord.simulation.simulation import Cluster, cluster_of
 from kubectl_koord.simulation.subjects import has_labels, pending_subjects
 from kubectl_koord.wording.basis import could_not_be_read
 
@@ -37,7 +38,7 @@ def gangs(
         only_pending: whether gangs without pending pods are left out.
 
     """
-    tree = build(snapshot.topologies, snapshot.nodes)
+    cluster = cluster_of(snapshot)
     wanted = [
         gang
         for gang in all_gangs(snapshot).values()
@@ -45,21 +46,28 @@ def gangs(
         and (gang.pending or not only_pending)
         and (selector == EVERYTHING or has_labels(snapshot, gang, selector))
     ]
-    waits = _answers(snapshot, wanted)
+    waits = _answers(cluster, wanted)
+    rows = tuple(_row(cluster, gang, waits.get(gang.key)) for gang in wanted)
+    moving = dict.fromkeys(job for row in rows for job in row.migrations)
     unread = visibility.unread(snapshot, "listing", namespace)
     return GangsReport(
         verdict="unknown" if unread else "yes",
         basis=coverage.basis(snapshot),
-        warnings=(*coverage.general(snapshot), *coverage.absent(snapshot, ("Node", "Pod", "PodGroup"))),
-        items=tuple(_row(snapshot, gang, tree, waits.get(gang.key)) for gang in wanted),
+        warnings=(
+            *migrations.notices(moving, snapshot),
+            *coverage.general(snapshot),
+            *coverage.absent(snapshot, ("Node", "Pod", "PodGroup")),
+        ),
+        items=rows,
         message=could_not_be_read(unread) if unread else "",
+        volcano=volcano.gangs(snapshot, namespace, only_waiting=only_pending) if selector == EVERYTHING else (),
     )
 
 
-def _answers(snapshot: Snapshot, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
+def _answers(cluster: Cluster, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
     """Return by gang what `why-pending` answers for those that wait, each group computed once."""
     waiting = {gang.key for gang in wanted if gang.pending}
-    cluster = cluster_of(snapshot)
+    snapshot = cluster.snapshot
     found: dict[str, WhyReport] = {}
     for subject in pending_subjects(snapshot):
         if mine := waiting & {gang.key for gang in _tried(subject)}:
@@ -71,10 +79,12 @@ def _tried(subject: Subject) -> tuple[Gang, ...]:
     return subject.group.tried if isinstance(subject, GangSubject) else ()
 
 
-def _row(snapshot: Snapshot, gang: Gang, tree: Tree | NoTree, answer: WhyReport | None) -> GangRow:
+def _row(cluster: Cluster, gang: Gang, answer: WhyReport | None) -> GangRow:
+    snapshot, tree = cluster.snapshot, cluster.tree
     group = snapshot.pod_groups.get(gang.key)
     must = topology_requirements(gang.topology or (), tree).must_gather
     cause = answer.cause.code if answer is not None and answer.cause is not None else None
+    reservations = migrations.reservations_of(snapshot, cluster.view, gang.pods)
     return GangRow(
         gang=gang.key,
         gang_group=gang.group,
@@ -97,6 +107,8 @@ def _row(snapshot: Snapshot, gang: Gang, tree: Tree | NoTree, answer: WhyReport 
         outside=0 if isinstance(tree, NoTree) else _outside(gang.running, tree, must),
         hops=None if isinstance(tree, NoTree) else _hops(gang.running, tree),
         created=group.created if group is not None else "",
+        migrations=migrations.migrations_of(snapshot, gang.pods, reservations),
+        reservations=reservations,
     )
 
 

@@ -1,6 +1,6 @@
 """The report of `why-pending` about one subject, put together from its verdict, its cause and the attempt."""
 
-from kubectl_koord.diagnosis import coverage, evidence, overview
+from kubectl_koord.diagnosis import coverage, evidence, migrations, overview
 from kubectl_koord.diagnosis.agreement import Computed
 from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.diagnosis.scheduler_says import scheduler_says, unseen_events
@@ -60,11 +60,13 @@ def report_of(
     waiting, waiting_for = overview.asked_for(pending)
     code = cause.code if cause is not None else None
     computed = Computed(simulation, verdict, code, attempts, not left_out)
+    reservations = migrations.reservations_of(snapshot, simulation.view, subject.members)
+    moving = migrations.migrations_of(snapshot, subject.members, reservations)
     says = scheduler_says(pending, () if brief else snapshot.events, rows, computed)
     return WhyReport(
         verdict=verdict,
         basis=coverage.basis(snapshot),
-        warnings=(*unseen_events(snapshot, says), *warnings, *left_out),
+        warnings=(*migrations.notices(moving, snapshot), *unseen_events(snapshot, says), *warnings, *left_out),
         gang=subject.key,
         gang_group=tuple(subject.gangs),
         pending_pods=tuple(pod.key for pod in pending),
@@ -77,6 +79,8 @@ def report_of(
         waiting=waiting,
         waiting_for=waiting_for,
         waiting_since=min((pod.created for pod in pending), default=""),
+        migrations=moving,
+        reservations=reservations,
         **fields,  # type: ignore[arg-type]
     )
 

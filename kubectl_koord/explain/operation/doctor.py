@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.diagnosis.doctor.access import of_access
 from kubectl_koord.diagnosis.doctor.configuration import of_configuration
+from kubectl_koord.diagnosis.doctor.descheduler import of_descheduler
 from kubectl_koord.diagnosis.doctor.devices import of_devices
 from kubectl_koord.diagnosis.doctor.gangs import of_gangs
 from kubectl_koord.diagnosis.doctor.installation import of_installation
@@ -33,6 +34,7 @@ def doctor(snapshot: Snapshot, rights: Mapping[str, Right] | None = None) -> Doc
     findings = (
         *of_installation(snapshot),
         *of_configuration(snapshot),
+        *of_descheduler(snapshot),
         *of_topology(snapshot, tree),
         *of_devices(snapshot),
         *of_gangs(snapshot, tree),

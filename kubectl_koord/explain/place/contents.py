@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubectl_koord.diagnosis import disruption
+from kubectl_koord.diagnosis import disruption, migrations
 from kubectl_koord.diagnosis.obstacles import cards
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.model import accelerators
@@ -113,6 +113,7 @@ def reservations(cluster: Cluster, names: Iterable[str]) -> Iterator[Reservation
                 unused=_spelled(tuple((resource, number) for resource, number in rest.items() if number > 0)),
                 drawing=tuple(sorted(_drawing(cluster, name, room.uid))),
                 expires=known.expires or None if known is not None else None,
+                job=migrations.job_of(cluster.snapshot, room.name),
             )
 
 

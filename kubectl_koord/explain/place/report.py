@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypedDict
 
-from kubectl_koord.diagnosis import coverage, visibility
+from kubectl_koord.diagnosis import coverage, migrations, visibility
 from kubectl_koord.engine.tree import NODE_LAYER, Domain, NoTree, Tree, build
 from kubectl_koord.explain.place import contents
 from kubectl_koord.explain.place.drain import drain
@@ -20,6 +20,7 @@ from kubectl_koord.reports.capacity.place import (
     WaitingGang,
 )
 from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
+from kubectl_koord.reports.migrations import Migration
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.wording.answers.topology import node_state
 from kubectl_koord.wording.basis import could_not_be_read
@@ -38,6 +39,7 @@ class _Shared(TypedDict, total=False):
     running: tuple[JobHere, ...]
     waiting: tuple[WaitingGang, ...]
     reservations: tuple[ReservationHere, ...]
+    migrations: tuple[Migration, ...]
     drain: Drain | None
     message: str
 
@@ -107,15 +109,17 @@ def _shared(snapshot: Snapshot, names: Sequence[str], domain: int | None) -> _Sh
     if visibility.unread(snapshot, "attempt"):
         return _Shared(verdict="unknown", basis=basis, warnings=warnings, message=could_not_be_read(unread))
     cluster = cluster_of(snapshot)
+    moving = migrations.at(snapshot, names)
     return _Shared(
         verdict="unknown" if unread else "yes",
         basis=basis,
-        warnings=warnings,
+        warnings=(*migrations.notices(moving, snapshot), *warnings),
         free=tuple(contents.free(cluster, names)),
         devices=contents.devices(cluster, names),
         running=contents.running(cluster, names),
         waiting=waiting(cluster, names, domain),
         reservations=tuple(contents.reservations(cluster, names)),
+        migrations=moving,
         drain=drain(cluster, names),
         message=could_not_be_read(unread) if unread else "",
     )

@@ -90,7 +90,7 @@ def _elsewhere(search: Search, pod: RunningPod) -> tuple[str, tuple[str, ...]]:
         return "", ()
     view, assignments = after
     waiting = recreated(pod)
-    prepared = search.simulation.prepared(waiting, view)
+    prepared = search.simulation.prepared(waiting, view, created_anew=True)
     others = sorted((name for name in view.names() if name != pod.node), key=lambda name: name in assignments)
     taking = (name for name in others if isinstance(placed(waiting, view.state(name), prepared), PendingPod))
     return next(taking, ""), assignments

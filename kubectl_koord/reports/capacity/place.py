@@ -9,6 +9,7 @@ from kubectl_koord.reports.capacity.devices import TypeTotal
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, DomainName, Notice, Verdict
 from kubectl_koord.reports.disruption import BrokenGang, FreedPod
+from kubectl_koord.reports.migrations import Migration
 
 Goes: TypeAlias = Literal["fits", "no-node", "unknown"]
 """Where a pod that is drained could go: another node takes it, none does, or that is open."""
@@ -65,7 +66,10 @@ class WaitingGang(Struct, frozen=True, rename="camel"):
 
 
 class ReservationHere(Struct, frozen=True, rename="camel"):
-    """A Reservation that holds room here: what it holds, and what its owners have left of it."""
+    """A Reservation that holds room here: what it holds, and what its owners have left of it.
+
+    `job` names the PodMigrationJob that it was made for.
+    """
 
     reservation: str
     node: str
@@ -74,6 +78,7 @@ class ReservationHere(Struct, frozen=True, rename="camel"):
     unused: Mapping[str, str]
     drawing: tuple[str, ...]
     expires: str | None = None
+    job: str | None = None
 
 
 class DrainedPod(Struct, frozen=True, rename="camel"):
@@ -100,7 +105,11 @@ class Drain(Struct, frozen=True, rename="camel"):
 
 
 class Place(Struct, frozen=True, rename="camel", kw_only=True):
-    """What both answers tell. `message` names what could not be read, where that leaves the answer unknown."""
+    """What both answers tell.
+
+    `migrations` move pods away from here, or to here. `message` names what could not be read, where that leaves the
+    answer unknown.
+    """
 
     verdict: Verdict
     basis: Basis
@@ -110,6 +119,7 @@ class Place(Struct, frozen=True, rename="camel", kw_only=True):
     running: tuple[JobHere, ...] = ()
     waiting: tuple[WaitingGang, ...] = ()
     reservations: tuple[ReservationHere, ...] = ()
+    migrations: tuple[Migration, ...] = ()
     drain: Drain | None = None
     message: str = ""
 

@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.jobs.volcano import VolcanoGang
+from kubectl_koord.reports.migrations import GangReservation, Migration
 
 StaleFault: TypeAlias = Literal["more-bound", "fewer-bound", "used-again"]
 """What a PodGroup's phase does not know: that enough pods are bound, that no longer enough are, that it runs again."""
@@ -32,7 +34,7 @@ class GangRow(Struct, frozen=True, rename="camel"):
     are nominated to a node. `phase` is that of its PodGroup, `stale` what the phase does not know. `span` tells by
     layer how many domains the running members use, without nodes outside the tree; `outside` how many of them are not
     in the domain of the must-gather layer that most of them are in. The verdict and the cause are those of
-    `why-pending`, and yes for a gang without pending pods.
+    `why-pending`, and yes for a gang without pending pods. `migrations` and `reservations` are those that concern it.
     """
 
     gang: str
@@ -56,13 +58,19 @@ class GangRow(Struct, frozen=True, rename="camel"):
     outside: int = 0
     hops: Hops | None = None
     created: str = ""
+    migrations: tuple[Migration, ...] = ()
+    reservations: tuple[GangReservation, ...] = ()
 
 
 class GangsReport(Struct, frozen=True, rename="camel"):
-    """All gangs, in name order. `message` names what could not be read where the list may therefore lack some."""
+    """All gangs, in name order. `message` names what could not be read where the list may therefore lack some.
+
+    `volcano` are those that Volcano schedules: nothing of them is computed.
+    """
 
     verdict: Verdict
     basis: Basis
     warnings: tuple[Notice, ...]
     items: tuple[GangRow, ...]
     message: str = ""
+    volcano: tuple[VolcanoGang, ...] = ()

@@ -8,6 +8,8 @@ from msgspec import Struct
 from kubectl_koord.reports.capacity.quota import HeldBack, Share
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Basis, Notice, Verdict
+from kubectl_koord.reports.jobs.volcano import VolcanoGang
+from kubectl_koord.reports.migrations import GangReservation, Migration
 from kubectl_koord.reports.ways_out import WayOut
 
 
@@ -129,7 +131,8 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     most of it in words, `waiting_since` when the first of them was made.
     `quota_holders` are the quotas that use, above their minimums, what the refusing one lacks.
     `node` is where a lone pod is that is not pending, empty for a finished one. `defined_by` is what makes the gang:
-    a `PodGroup`, `pods` by their annotations, empty for none of both.
+    a `PodGroup`, `pods` by their annotations, empty for none of both. `migrations` and `reservations` are those that
+    concern any pod of the group. `volcano` is what Volcano wrote, where it schedules the gang.
     """
 
     verdict: Verdict
@@ -161,6 +164,9 @@ class WhyReport(Struct, frozen=True, rename="camel"):
     node: str = ""
     quota_holders: tuple[Share, ...] = ()
     defined_by: str = ""
+    migrations: tuple[Migration, ...] = ()
+    reservations: tuple[GangReservation, ...] = ()
+    volcano: VolcanoGang | None = None
 
 
 class CauseGroup(Struct, frozen=True, rename="camel"):
@@ -190,7 +196,8 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     """Every gang (or lone pod) with pending pods, one WhyReport each, in name order; and by cause.
 
     `message` names what could not be read where the list may therefore lack some. `held_back` is what quotas
-    refuse, each pod once those before it are placed.
+    refuse, each pod once those before it are placed. `volcano` are the gangs of Volcano that
+    wait: nothing of them is computed.
     """
 
     verdict: Verdict
@@ -201,3 +208,4 @@ class PendingGangsReport(Struct, frozen=True, rename="camel"):
     contending: tuple[Contention, ...] = ()
     message: str = ""
     held_back: tuple[HeldBack, ...] = ()
+    volcano: tuple[VolcanoGang, ...] = ()

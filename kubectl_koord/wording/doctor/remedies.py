@@ -64,6 +64,11 @@ _REMEDIES: Mapping[DoctorCode, str] = {
     "mixed-schedulers": "Give all pods of the gang the same schedulerName, and recreate the others.",
     "foreign-gang-marker": "Label the pod with pod-group.scheduling.sigs.k8s.io, and recreate it.",
     "index-not-honoured": "Name the pods so that their lexical order is that of the index, such as w-00, w-01.",
+    "descheduler-unreadable": (
+        "Compare the ConfigMap koord-descheduler-config with that of the Helm chart, correct it, and restart the pods."
+    ),
+    "descheduler-settings": "Nothing, where that is wanted.",
+    "descheduler-breaks-gangs": ("Exclude their namespaces, or their labels, in the arguments of MigrationController."),
     "rbac-missing": "Let an administrator apply the role: kubectl koord doctor --print-rbac",
     "not-checked": "Add these kinds to the input, or ask the live cluster.",
 }

@@ -62,7 +62,13 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
         "error: F: document 2: .*not YAML: could not determine a constructor .*",
     ),
     (POD + "---\na: [\n", "error: F: document 2: line 7: not YAML: .*"),
-    (BOMB, "error: F: one object has more than 200,000 values"),
+    (BOMB, "error: F: document 1: one object has more than 200,000 values"),
+    (POD + "---\n" + BOMB, "error: F: document 2: one object has more than 200,000 values"),
+    ("kind: List\nitems:\n- {a: b}\n- !!python/name:os.system x\n", "error: F: document 1: .*an object has no kind"),
+    (
+        f"kind: List\nitems:\n- {{apiVersion: v1, kind: Service}}\n- !!python/name:os.system x\n---\n{POD}",
+        "error: F: document 1: line 4: not YAML: could not determine a constructor .*",
+    ),
     ("a: &a [*a]\n", "error: F: document 1: line 1: not YAML: the anchor 'a' contains itself"),
     ('{"kind": ', "error: F: document 1: not JSON: Input data was truncated"),
     (DEEP, "error: F: document 1: not JSON: .*recursion.*"),
@@ -97,14 +103,14 @@ def test_a_file_without_end_is_given_up(tmp_path: Path, begin: bytes) -> None:
     path = tmp_path / "m"
     path.write_bytes(begin + b"1," * 5000)
     bounds = Bounds(object_bytes=4096)
-    with pytest.raises(KoordError, match="m: one object is larger than 4096 bytes"):
+    with pytest.raises(KoordError, match="m: document 1: one object is larger than 4096 bytes"):
         list(documents.read([str(path)], bounds))
 
 
 def test_documents_without_end_are_given_up(tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_text("---\na: 1\n" * 20)
-    with pytest.raises(KoordError, match="m: more than 10 objects"):
+    with pytest.raises(KoordError, match="m: document 11: more than 10 objects"):
         list(documents.read([str(path)], Bounds(objects=10)))
 
 

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.installed import installation
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.cluster.objects.kubernetes.installation import profiles
+from kubectl_koord.model.descheduler import Descheduler
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
 
 
@@ -48,11 +50,11 @@ def test_arguments_are_spelled_as_in_yaml() -> None:
     assert (bare.scheduler, bare.arguments) == ("default-scheduler", ())
 
 
-def installation(*written: dict[str, Any]) -> Installation:
+def taken(*written: dict[str, Any]) -> Installation:
     collector = Collector()
     for one in written:
         collector.add(one["kind"], msgspec.convert(one, WIRE_TYPES[one["kind"]]))
-    return collector.installation()
+    return installation(collector)
 
 
 def named(kind: str, name: str, **more: object) -> dict[str, Any]:
@@ -63,7 +65,7 @@ def test_all_that_is_read_of_an_installation() -> None:
     containers = [{"name": "proxy", "image": "p:1"}, {"name": "manager", "image": "m:1", "args": ["--a"]}]
     spec = {"replicas": 0, "template": {"spec": {"containers": containers}}}
     hooks = [{"name": "a", "clientConfig": {"caBundle": "eA=="}}, {"name": "b"}]
-    found = installation(
+    found = taken(
         named("Deployment", "koord-manager", spec=spec, status={}),
         named("Deployment", "koord-scheduler"),
         named("PriorityClass", "koord-prod", value=9000),
@@ -91,4 +93,15 @@ def test_all_that_is_read_of_an_installation() -> None:
     ids=str,
 )  # fmt: skip
 def test_a_configuration_is_absent_unreadable_or_read(data: object, state: str) -> None:
-    assert installation(named("ConfigMap", "koord-scheduler-config", data=data)).config == state
+    assert taken(named("ConfigMap", "koord-scheduler-config", data=data)).config == state
+
+
+def test_the_configuration_of_the_descheduler_is_taken_beside_that_of_the_scheduler() -> None:
+    both = (
+        named("ConfigMap", "koord-descheduler-config", data={"koord-descheduler-config": "dryRun: true"}),
+        named("ConfigMap", "koord-scheduler-config", data={"koord-scheduler-config": "profiles: []"}),
+        named("ConfigMap", "other", data={"other": "["}),
+    )
+    found = taken(*both)
+    assert (found.config, found.descheduler) == ("read", Descheduler(dry_run=True))
+    assert taken(*both[1:]).descheduler is None

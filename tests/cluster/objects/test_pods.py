@@ -9,7 +9,8 @@ from msgspec import structs
 from kubectl_koord.cluster.objects.pods import decode
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
-from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, Marks, PendingPod, RunningPod
+from kubectl_koord.model.marks import Marks
+from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.values.packed import PackedLabels
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running

@@ -24,7 +24,7 @@ def taken(collector: Collector, *pods: Json) -> Snapshot:
     node = thing("Node", "n1", status={"allocatable": {"cpu": "8"}})
     for kind, objects in {"Pod": pods, "Node": (node,)}.items():
         part = collector.part()
-        part.add_all(kind, msgspec.convert(list(objects), list[part.wire_type(kind)]))  # type: ignore[misc]
+        part.add_all(kind, [msgspec.convert(one, part.wire_types[kind]) for one in objects])
         collector.merge(part)
     return collector.snapshot(moment="", source="")
 

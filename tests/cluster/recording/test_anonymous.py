@@ -81,7 +81,7 @@ def test_with_other_names_every_recorded_cluster_gets_the_same_answers(monkeypat
 NAMES = st.from_regex(r"[a-z0-9]([-a-z0-9]{0,12}[a-z0-9])?(\.[a-z]{1,3})?", fullmatch=True)
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(NAMES, min_size=2, max_size=30), st.integers())
 def test_names_keep_their_order_and_their_numbers(names: list[str], salt: int) -> None:
     joined = sorted({*names, *(f"{one}/{other}" for one, other in pairwise(names))})
@@ -94,6 +94,7 @@ def test_names_keep_their_order_and_their_numbers(names: list[str], salt: int) -
     assert ["".join(filter(str.isdigit, name)) for name in found] == ["".join(filter(str.isdigit, n)) for n in joined]
 
 
+@settings(deadline=None)
 @given(st.sets(st.sampled_from(["koorda", "koordi", "koordim", "koordin", "koordb", "koordinatora", "Koordi"])))
 def test_words_between_two_that_stay_keep_their_order_too(words: set[str]) -> None:
     seen = Seen()

@@ -261,6 +261,16 @@ def test_pods_that_want_cores_or_zones_for_themselves_keep_away_from_each_other(
     assert alone.cpus == (1,)
 
 
+def test_a_pod_that_binds_cpus_for_the_nodes_sake_keeps_away_from_nobody() -> None:
+    alone = PodNUMA(binds=True, exclusive="NUMANodeLevel")
+    there = holding("h", 0, numa=alone)
+    assert seated(asks(6, alone), SIXTEEN, there) == CPUAllocation((8, 9, 10, 11, 12, 13))
+    mine = seated(asks(6, structs.replace(alone, binds=False)), FULL, holding("h", 8, numa=alone), holding("i", 0, 1))
+    assert mine == CPUAllocation((2, 3, 4, 5, 6, 7))
+    apart = seated(asks(6, structs.replace(alone, binds=False)), FULL, holding("h", 0, numa=alone), holding("i", 8, 9))
+    assert apart == CPUAllocation((2, 3, 4, 5, 6, 7))
+
+
 def test_wide_pods_take_sockets_as_a_whole_before_parts_of_them() -> None:
     four = NodeNUMA(cpus=topology(4, 2, 2))
     wide = seated(asks(10, BINDS), four)

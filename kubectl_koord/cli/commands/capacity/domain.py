@@ -34,7 +34,7 @@ def command(
     session: Session = context.obj
     session.everything = everything
     asked = name_given(name)
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
     tree = build(snapshot.topologies, snapshot.nodes)
     found = domains_named(tree, asked)
     if isinstance(tree, NoTree) or not found:

@@ -30,7 +30,7 @@ def command(
     session: Session = context.obj
     session.everything = everything
     asked = without_type(name, NODE)
-    snapshot = session.snapshot(kinds.DISRUPTION_KINDS)
+    snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.MIGRATION_KINDS))
     if asked not in snapshot.nodes:
         session.unknown_name(snapshot, "nodes", "node", asked, snapshot.nodes)
     session.show(node_report(snapshot, asked))

@@ -46,6 +46,6 @@ def command(
     session.everything = everything
     session.listing = Listing(sort_by, limit, no_headers)
     wanted = parsed(selector)
-    snapshot = session.snapshot(kinds.GANG_KINDS)
+    snapshot = session.snapshot((*kinds.GANG_KINDS, *kinds.ELSEWHERE_KINDS))
     ask = partial(gangs, selector=wanted, only_pending=pending)
     session.show(session.listed(snapshot, ask, every=every))

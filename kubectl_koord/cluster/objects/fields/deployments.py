@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.model import installation
 
-SCHEDULER, MANAGER = "koord-scheduler", "koord-manager"
+SCHEDULER, MANAGER, DESCHEDULER = "koord-scheduler", "koord-manager", "koord-descheduler"
 LABEL = "koord-app"
 _CONFIG = "--config"
 

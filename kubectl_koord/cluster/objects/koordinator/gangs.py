@@ -105,4 +105,10 @@ def foreign_gang(meta: Meta) -> str:
     """Return the marker of another gang scheduler (scheduler-plugins, Volcano) that a pod carries, empty for none."""
     if (meta.labels or {}).get(_FOREIGN_LABEL):
         return _FOREIGN_LABEL
-    return _FOREIGN_ANNOTATION if (meta.annotations or {}).get(_FOREIGN_ANNOTATION) else ""
+    return _FOREIGN_ANNOTATION if volcano_group(meta) else ""
+
+
+def volcano_group(meta: Meta) -> str:
+    """Return the `namespace/name` of the PodGroup of Volcano that a pod is in, empty for none."""
+    name = (meta.annotations or {}).get(_FOREIGN_ANNOTATION)
+    return f"{namespace(meta)}/{name}" if name else ""

@@ -14,6 +14,7 @@ from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodLabels, PodPool
 from kubectl_koord.model import pods
+from kubectl_koord.model.marks import NO_MARKS, Marks
 from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
@@ -71,14 +72,14 @@ def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
     )
 
 
-def _marks(written: Pod, said: PodLabels, *, preempted: bool) -> pods.Marks:
+def _marks(written: Pod, said: PodLabels, *, preempted: bool) -> Marks:
     meta = written.metadata
     selector = (meta.annotations.get(_SELECTOR_ANNOTATION) or "") if meta.annotations else ""
     offers = reservations.offers(written)
     if not (preempted or offers or selector or said.job or said.protected or meta.deletion_timestamp is not None):
-        return pods.NO_MARKS
+        return NO_MARKS
     return shared(
-        pods.Marks(
+        Marks(
             job=said.job,
             protected=said.protected,
             terminating=meta.deletion_timestamp is not None,
@@ -140,6 +141,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
         resource_version=meta.resource_version or "",
         uid=meta.uid or "",
         foreign_gang="" if gang else gangs.foreign_gang(meta),
+        volcano_group=gangs.volcano_group(meta),
         owners=shared(references(meta)),
         resource_claims=tuple(_claims(written)) if spec.resource_claims else (),
     )

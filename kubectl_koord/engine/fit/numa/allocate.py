@@ -101,8 +101,12 @@ def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
 
 
 def _taken(room: Room, booked: Booked, there: CPUSet, number: int) -> CPUSet:
-    """Return so many CPUs of these, those that a reservation holds for the pod first (`takePreferredCPUs`)."""
-    node, policy, exclusive = room.node, room.terms.bind_policy, room.wants.numa.exclusive
+    """Return so many CPUs of these, those that a reservation holds for the pod first (`takePreferredCPUs`).
+
+    Where the node makes it bind CPUs, its wish for some of its own does not count.
+    """
+    node, policy = room.node, room.terms.bind_policy
+    exclusive = room.wants.numa.exclusive if room.wants.binds else ""
     reserved = there & booked.preferred
     first = take(node, reserved, min(number, reserved.bit_count()), policy, exclusive, booked)
     return first | take(node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from kubectl_koord.model.values import quantity
 from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.pages import moves
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity.place import DomainReport, Drain, JobHere, NodeReport, ReservationHere, WaitingGang
 from kubectl_koord.wording.pages.capacity import place as sentences
@@ -72,6 +73,7 @@ def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterat
     if report.reservations:
         yield from (Gap(), Line(sentences.RESERVATIONS, "bold"))
         yield from _listed(_RESERVATIONS, [_reservation(one) for one in report.reservations], shown)
+    yield from moves.migrations(report.migrations, shown)
     if report.waiting:
         title = sentences.WAITING if any(gang.slots for gang in report.waiting) else sentences.NO_GANG_FITS
         yield from (Gap(), Line(title, "bold"))
@@ -114,7 +116,7 @@ def _gang(gang: WaitingGang, nodes: int) -> Row:
 
 def _reservation(one: ReservationHere) -> Row:
     unused = _requests(one.unused) if one.unused else ""
-    return Row((one.reservation, one.node, _requests(one.size), unused, ", ".join(one.owners)))
+    return Row((one.reservation, one.node, _requests(one.size), unused, sentences.owners(one)))
 
 
 def _drain(drain: Drain, shown: Shown) -> Iterator[Block]:

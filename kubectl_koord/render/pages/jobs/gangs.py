@@ -3,6 +3,8 @@
 from kubectl_koord.engine.tree import NODE_LAYER
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.pages import moves
+from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport
 from kubectl_koord.wording.ages import age_at
@@ -18,6 +20,8 @@ _COLUMNS = (
     Column("BOUND", right=True),
     Column("PENDING", right=True),
     Column("NOMINATED", right=True, wide=True),
+    Column("MIGRATING", right=True),
+    Column("RESERVATIONS", right=True, wide=True),
     Column("MUST GATHER", goes=1),
     Column("SPAN", goes=2),
     Column("NODES", right=True, wide=True),
@@ -45,6 +49,8 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
         page.append(more_line(beyond_limit(len(report.items) - columns.most)))
     page += [Line(sentences.OUTSIDE, "dim")] if any(item.outside for item in items) else []
     page += [Line(sentences.HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
+    page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
+    page += volcano.table(report.volcano, shown)
     page += [Gap(), Line(sentences.DETAILS, "dim")] if any(item.pending for item in items) else []
     return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
 
@@ -58,6 +64,8 @@ def _row(item: GangRow, report: GangsReport) -> Row:
         str(item.bound),
         str(item.pending),
         str(item.waiting) if item.waiting else "",
+        str(len(item.migrations) or ""),
+        str(len(item.reservations) or ""),
         item.must_gather,
         sentences.span(item, NODE_LAYER),
         sentences.nodes(item, NODE_LAYER),

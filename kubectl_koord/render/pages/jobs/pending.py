@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
+from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, folded, parted
 from kubectl_koord.reports.codes import OF_GAP
 from kubectl_koord.reports.common import Notice
@@ -46,6 +47,7 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
     if report.message:
         head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
     tail = [
+        *volcano.table(report.volcano, shown),
         *_contending(report, shown),
         *_held_back(report, shown),
         *_warnings(report, shown),

@@ -14,7 +14,9 @@ from kubectl_koord.render.lines import (
     scheduler_line,
     warning_lines,
 )
+from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.capacity.nodes import by_node
+from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.pending import NodeReason, SlotRow, WhyReport
@@ -33,6 +35,7 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
     page += [Line(text) for text in sentences.remarks(report)]
     if report.cause:
         page.append(Command(command("explain", report.cause.code), label="Details: "))
+    page += volcano.details(report.volcano) if report.volcano is not None else ()
     if report.domains:
         page += [Gap(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
     if report.placement:
@@ -41,6 +44,8 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
     page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
     page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
+    page += moves.migrations(report.migrations, shown, of_one_gang=True)
+    page += moves.reservations(report.reservations, shown)
     if report.scheduler_says:
         page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)

@@ -12,6 +12,7 @@ from kubectl_koord.reports.capacity.place import (
     Goes,
     JobHere,
     NodeReport,
+    ReservationHere,
     WaitingGang,
 )
 from kubectl_koord.wording.disruption import eviction_effects
@@ -97,6 +98,12 @@ def _devices(total: TypeTotal) -> str:
         return f"{total.cards} {name}, how many are free is unknown{bad}"
     verb = "is" if total.free == 1 else "are"
     return f"{total.free} of {total.cards} {name} {verb} whole and free{held}{bad}"
+
+
+def owners(one: ReservationHere) -> str:
+    """Return whom a Reservation is for, and the job that moves a pod there."""
+    made_for = [f"PodMigrationJob {one.job}"] if one.job is not None else []
+    return ", ".join((*one.owners, *made_for))
 
 
 def job(one: JobHere) -> str:

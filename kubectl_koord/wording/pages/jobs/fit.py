@@ -6,19 +6,20 @@ from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
 from kubectl_koord.wording.pages.jobs.why import where
 from kubectl_koord.wording.words import count, layer_noun
 
-_TOTALS: Mapping[Fits, str] = {
-    "now": "fits now",
-    "by-preemption": "fits only by preemption",
-    "not-now": "does not fit now",
-    "never": "never fits",
-    "unknown": "unknown",
+_TOTALS: Mapping[Fits, tuple[str, str]] = {
+    "now": ("fits now", "fit now"),
+    "by-preemption": ("fits only by preemption", "fit only by preemption"),
+    "not-now": ("does not fit now", "do not fit now"),
+    "never": ("never fits", "never fit"),
+    "unknown": ("unknown", "unknown"),
 }
+"""What one gang does, and what several do."""
 
 
 def headline(report: FitReport) -> str:
     """Return how many gangs fit, of several."""
     number = {state: sum(gang.fits == state for gang in report.gangs) for state in _TOTALS}
-    parts = [f"{number[state]} {words}" for state, words in _TOTALS.items() if number[state]]
+    parts = [f"{number[state]} {words[number[state] > 1]}" for state, words in _TOTALS.items() if number[state]]
     return f"{count(len(report.gangs), 'gang')}: {', '.join(parts)}."
 
 

@@ -1,0 +1,129 @@
+"""The configuration of koord-descheduler: which plugins choose pods, which pods, how many are evicted at once."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector
+from kubectl_koord.model import descheduler
+from kubectl_koord.model.installation import ConfigState
+from kubectl_koord.model.values.selectors import Selector
+
+CONFIG = "koord-descheduler-config"
+_EVICTOR = "MigrationController"
+_CHOOSING = ("deschedule", "balance")
+_OF_ALL = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
+_OF_EVICTOR: Mapping[str, object] = {
+    "maxMigratingGlobally": None,
+    "maxMigratingPerNode": 2,
+    "maxMigratingPerNamespace": None,
+    "maxMigratingPerWorkload": None,
+    "maxUnavailablePerWorkload": None,
+}
+"""Limits of MigrationController, and what each is where it is not set (`SetDefaults_MigrationControllerArgs`)."""
+
+
+def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> descheduler.Descheduler | None:
+    """Return the configuration; None where there is none.
+
+    Args:
+        state: whether it is there, and can be read.
+        parsed: a DeschedulerConfiguration.
+
+    """
+    if state == "absent":
+        return None
+    if state == "unreadable":
+        return descheduler.Descheduler("unreadable")
+    try:
+        profiles = tuple(_profile(one, parsed) for one in _mappings(parsed.get("profiles")))
+    except msgspec.ValidationError:  # of a label selector: koord-descheduler does not start with it
+        return descheduler.Descheduler("unreadable")
+    return descheduler.Descheduler(
+        dry_run=parsed.get("dryRun") is True, interval=str(parsed.get("deschedulingInterval") or ""), profiles=profiles
+    )
+
+
+def _profile(written: Mapping[str, Any], parsed: Mapping[str, Any]) -> descheduler.DeschedulerProfile:
+    plugins = _mapping(written.get("plugins"))
+    of_evictor = _arguments(written, _EVICTOR)
+    gates = {str(gate) for gate in _list(of_evictor.get("skipEvictionGates"))}
+    evictors = _enabled(_mapping(plugins.get("evict")), (_EVICTOR,))
+    return descheduler.DeschedulerProfile(
+        name=str(written.get("name") or "koord-descheduler"),
+        plugins=tuple(
+            descheduler.DeschedulerPlugin(name, point, _own_namespaces(_arguments(written, name)))
+            for point in _CHOOSING
+            for name in _enabled(_mapping(plugins.get(point)), ())
+        ),
+        evictors=() if of_evictor.get("dryRun") is True else evictors,
+        evictable=_evictable(of_evictor, gates),
+        limits=tuple(_limits(parsed, of_evictor, gates)),
+    )
+
+
+def _evictable(arguments: Mapping[str, Any], gates: set[str]) -> descheduler.Evictable:
+    below = _mapping(arguments.get("priorityThreshold")).get("value")
+    return descheduler.Evictable(
+        namespaces=descheduler.Namespaces() if "Namespaces" in gates else _namespaces(arguments.get("namespaces")),
+        priority_below=below if isinstance(below, int) and "PriorityThreshold" not in gates else None,
+        selector=None if "LabelSelector" in gates else _selector(arguments.get("labelSelector")),
+        critical=arguments.get("evictSystemCriticalPods") is True or "SystemCritical" in gates,
+        bare=arguments.get("evictAllBarePods") is True or "BarePods" in gates,
+    )
+
+
+def _selector(written: object) -> Selector | None:
+    return label_selector(msgspec.convert(written, LabelSelector)) if written else None
+
+
+def _limits(parsed: Mapping[str, Any], arguments: Mapping[str, Any], gates: set[str]) -> Iterator[tuple[str, str]]:
+    for name in _OF_ALL:
+        if parsed.get(name) is not None:
+            yield name, str(parsed[name])
+    for name, usual in _OF_EVICTOR.items():
+        found = arguments.get(name)
+        value = usual if found is None else found
+        if value is not None and f"{name[0].upper()}{name[1:]}" not in gates:
+            yield name, str(value)
+
+
+def _own_namespaces(arguments: Mapping[str, Any]) -> descheduler.Namespaces:
+    return _namespaces(arguments.get("evictableNamespaces") or arguments.get("namespaces"))
+
+
+def _namespaces(written: object) -> descheduler.Namespaces:
+    found = _mapping(written)
+    include, exclude = (tuple(map(str, _list(found.get(name)))) for name in ("include", "exclude"))
+    return descheduler.Namespaces(include, exclude)
+
+
+def _enabled(point: Mapping[str, Any], usual: Iterable[str]) -> tuple[str, ...]:
+    """Return what is enabled at a point, the usual plugins first (`mergePluginSet`)."""
+    off = {*_names(point, "disabled")}
+    kept = [name for name in usual if not off & {name, "*"}]
+    return tuple(dict.fromkeys((*kept, *_names(point, "enabled"))))
+
+
+def _names(point: Mapping[str, Any], part: str) -> Iterator[str]:
+    yield from (str(one.get("name") or "") for one in _mappings(point.get(part)))
+
+
+def _arguments(profile: Mapping[str, Any], plugin: str) -> Mapping[str, Any]:
+    for one in _mappings(profile.get("pluginConfig")):
+        if one.get("name") == plugin:
+            return _mapping(one.get("args"))
+    return {}
+
+
+def _mapping(written: object) -> Mapping[str, Any]:
+    return written if isinstance(written, dict) else {}
+
+
+def _mappings(written: object) -> Iterable[Mapping[str, Any]]:
+    return [one for one in _list(written) if isinstance(one, dict)]
+
+
+def _list(written: object) -> list[Any]:
+    return written if isinstance(written, list) else []

@@ -1,0 +1,23 @@
+"""What few of the pods that run have."""
+
+from msgspec import Struct
+
+
+class Marks(Struct, frozen=True, gc=False):
+    """What tells a running pod from most others, as one value for all that have the same.
+
+    `job` is the victim's job key (label `scheduling.koordinator.sh/questioned-object-key`); `selector` its annotation
+    `network-topology-selector`; `gone_by` when a terminating pod must have ended, its grace period over;
+    `offers` the uid of the reservation that the pod is itself (operating mode).
+    """
+
+    job: str = ""
+    protected: bool = False
+    terminating: bool = False
+    preempted: bool = False
+    selector: str = ""
+    gone_by: str = ""
+    offers: str = ""
+
+
+NO_MARKS = Marks()
