@@ -51,6 +51,12 @@ def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     return _packed(bits)
 
 
+def among(view: View, names: Iterable[str]) -> NodeSet:
+    """Return the set of these nodes."""
+    every = names_of(view)
+    return set_of(view, (bisect_left(every, name) for name in names))
+
+
 def _packed(bits: bytes | bytearray) -> NodeSet:
     return int(bits.translate(_DIGITS) or b"0", 2)
 

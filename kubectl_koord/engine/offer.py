@@ -24,6 +24,30 @@ class Counts(dict[str, int]):
         return 0
 
 
+class LazyNames(Collection[str]):
+    """Names of nodes that are found out where anybody asks: of nodes that take all pods nobody does."""
+
+    def __init__(self, find: Callable[[], Iterable[str]]) -> None:
+        """Take what finds them."""
+        self._find = find
+
+    @cached_property
+    def _names(self) -> Collection[str]:
+        return dict.fromkeys(self._find()).keys()
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a node is among them."""
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over them in their order."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Return how many they are."""
+        return len(self._names)
+
+
 class Offer(Memo, Mapping[str, NodeSlots]):
     """The slots of nodes by name: jobs that are alike share it, and what follows from it.
 

@@ -1,6 +1,6 @@
 """Attempt after attempt: the final outcome of a job, for each outcome that the API leaves open."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 
 from msgspec import Struct
@@ -28,11 +28,13 @@ from kubectl_koord.engine.preemption.quota import preempt_within_quota
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.values.memo import Identity, recently
 
 MOST_ROUNDS = 64
 """Each round with effect preempts a pod; a job that needs more attempts than this is not followed further."""
 MOST_BRANCHES = 8
 """How many continuations of one first attempt are followed."""
+_MOST_KEPT = 16
 
 
 class Outcome(Struct, frozen=True):
@@ -97,13 +99,13 @@ def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberO
     """
     split = fails_at_seat = False
     for course in _courses(job, view):
-        first = attempt(job, view, trigger, course)
+        first = _attempt(view, Identity(job), Identity(trigger), course)
         split = split or bool(first.unbookable)
         fails_at_seat = first.plan is not None and first.failed_seat is not None
         yield course, first
     more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
     for course in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
-        yield course, attempt(job, view, trigger, course)
+        yield course, _attempt(view, Identity(job), Identity(trigger), course)
 
 
 def _courses(job: Job, view: View) -> tuple[MemberOrder, ...]:
@@ -163,11 +165,11 @@ def follow(
     After each round any kind of trigger may come next: one that places the job ends the outcome,
     those that preempt branch it.
     """
-    preemption = _post_filter(job, view, first, victim_order)
+    preemption = _post_filter(view, Identity(job), Identity(first), victim_order)
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
         return
-    for rounds, last, end in _continued(job, view.without(preemption.gone), victim_order, course, most_rounds):
+    for rounds, last, end in _continued(job, _after(view, preemption.gone), victim_order, course, most_rounds):
         runs = _runs(job, end) if end is not None else None
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
 
@@ -177,12 +179,29 @@ def _runs(job: Job, end: Attempt) -> bool | None:
     return None if end.plan_fails and job.rules.retries_failed_plans else end.placement is not None
 
 
-def _post_filter(job: Job, view: View, failed: Attempt, victim_order: VictimOrder) -> Preemption:
+@recently(_MOST_KEPT)
+def _attempt(view: View, job: Identity[Job], trigger: Identity[PendingPod], course: MemberOrder) -> Attempt:
+    """Return an attempt; all questions about a job share it."""
+    return attempt(job.value, view, trigger.value, course)
+
+
+@recently(_MOST_KEPT)
+def _post_filter(view: View, job: Identity[Job], failed: Identity[Attempt], victim_order: VictimOrder) -> Preemption:
     """Return what PostFilter plugins do after a failed attempt: the first that nominates a node is the last to run."""
-    found = preempt(job, view, failed, victim_order)
+    found = preempt(job.value, view, failed.value, victim_order)
     if found.reason is None:
         return found
-    return preempt_within_quota(job, view, failed) or found
+    return preempt_within_quota(job.value, view, failed.value) or found
+
+
+def _after(view: View, gone: Collection[RunningPod]) -> View:
+    """Return the view once these pods have ended, the same one for the same pods."""
+    return _without(view, frozenset(map(Identity, gone)))
+
+
+@recently(_MOST_KEPT)
+def _without(view: View, gone: frozenset[Identity[RunningPod]]) -> View:
+    return view.without([one.value for one in gone])
 
 
 def _continued(
@@ -192,12 +211,12 @@ def _continued(
 
     There is no such attempt where it was not followed to the end.
     """
-    tried = [attempt(job, view, trigger, course) for trigger in triggers(job)]
+    tried = [_attempt(view, Identity(job), Identity(trigger), course) for trigger in triggers(job)]
     placed = next((one for one in tried if one.placement is not None), None)
     if placed is not None:
         yield (), None, placed
         return
-    preemptions = [_post_filter(job, view, one, victim_order) for one in tried]
+    preemptions = [_post_filter(view, Identity(job), Identity(one), victim_order) for one in tried]
     effective = [one for one in preemptions if one.reason is None and one.gone]
     if not effective:
         yield (), preemptions[0], next((one for one in tried if one.plan_fails), tried[0])
@@ -205,5 +224,5 @@ def _continued(
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, end in _continued(job, view.without(one.gone), victim_order, course, most - 1):
+        for rounds, last, end in _continued(job, _after(view, one.gone), victim_order, course, most - 1):
             yield (one, *rounds), last, end

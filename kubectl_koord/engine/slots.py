@@ -5,7 +5,9 @@ from functools import partial
 from itertools import groupby, repeat
 from typing import TypeAlias
 
-from kubectl_koord.engine.columns import NodeSet, every_node, first_of, members
+from msgspec import structs
+
+from kubectl_koord.engine.columns import NodeSet, among, every_node, first_of, members
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
@@ -62,17 +64,27 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     """Return the slots of all nodes for pods of which each counts for the next, as if no pod were nominated.
 
     Nodes that refuse even the first pod, which asks for the same as the trigger, are not asked one by one.
+    What the filters leave that look at nobody else what-ifs share, too.
     """
     first, alone = runs[0][0], prepared.alone(prepared.trigger)
+    lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
+    others = tuple(check for check in prepared.checks if check.depends_on == "pods")
+    room = _counts(view, first.requirements, lasting)
+    passing = among(view, room)
+    for check in others:
+        passing &= ~check.refused(view, first, passing)
+    members_alone = structs.replace(alone, checks=others)
     pods = [pod for run in runs for pod in run]
-    passing = members(view, _passing(view, first, prepared))
-    one = NodeSlots(1, None)
-    known = {name: _one_by_one(view.state(name), pods, alone) if len(pods) > 1 else one for name in passing}
-    counts = Counts((name, node.slots) for name, node in known.items())
 
     def on_node(name: str) -> NodeSlots:
-        return known[name] if name in known else _one_by_one(view.state(name), pods, alone)
+        return _one_by_one(view.state(name), pods, alone)
 
+    def slots(name: str) -> int:
+        if len(runs) > 1:
+            return on_node(name).slots
+        return _one_by_one(view.state(name), pods[: room[name]], members_alone).slots if len(pods) > 1 else 1
+
+    counts = Counts((name, slots(name)) for name in members(view, passing))
     return Offer(view.names(), counts, on_node, partial(_refused, view, first, prepared.checks))
 
 

@@ -1,7 +1,7 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import TypeVar, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
 from msgspec import structs
 
@@ -32,18 +32,22 @@ class View(Memo):
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
         before: "View | None" = None,
+        quotas: tuple[Quota, ...] | None = None,
     ) -> None:
         """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of.
 
-        `before` is the cluster as it is, where pods are taken away from it on trial alone.
+        `before` is the cluster as it is, where pods are taken away from it on trial alone. `quotas` are those of this
+        variant; None are those of the base, or of the snapshot.
         """
         self.snapshot = snapshot
+        self.quotas: tuple[Quota, ...] = quotas if quotas is not None else base.quotas if base else snapshot.quotas
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
         self._before = before
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
+        self._values: dict[object, dict[str, Any]] = {}
 
     def names(self) -> Collection[str]:
         """Return the names of all nodes, in name order."""
@@ -100,6 +104,23 @@ class View(Memo):
         found.update((name, of_node(name)) for name in self.touched() if name in found)
         return found
 
+    def of_node(self, name: str, compute: Callable[[NodeState, *Ts], T], *args: *Ts) -> T:
+        """Return a value of one node, computed when it is first asked for; variants in which it is the same share it.
+
+        Args:
+            self: the cluster.
+            name: of the node.
+            compute: makes the value of the node's state and the arguments, and changes nothing of either.
+            args: all that the value depends on besides.
+
+        """
+        if self._base and name not in self._nodes and name not in self._occupants:
+            return self._base.of_node(name, compute, *args)
+        known: dict[str, T] = self._values.setdefault((compute, args), {})
+        if name not in known:
+            known[name] = compute(self.state(name), *args)
+        return known[name]
+
     def without(self, removed: Collection[Pod]) -> "View":
         """Return the view once these pods have ended."""
         keys = {(pod.namespace, pod.name) for pod in removed}
@@ -130,7 +151,7 @@ class View(Memo):
         by_node = removed(self, *args)
         kept = {name: _except(pods, by_node.get(name, ())) for name, pods in self._occupants.items()}
         base = self._base.without_any(removed, *args) if self._base else None
-        return View(self.snapshot, self._nodes, kept, base, before=self)
+        return View(self.snapshot, self._nodes, kept, base, before=self, quotas=self.quotas)
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
@@ -143,7 +164,7 @@ class View(Memo):
 
     def with_quotas(self, quotas: tuple[Quota, ...]) -> "View":
         """Return the view with other limits of its quotas: the same ones, for the same pods and resources, or none."""
-        return View(structs.replace(self.snapshot, quotas=quotas), {}, {}, self)
+        return View(self.snapshot, {}, {}, self, quotas=quotas)
 
     def without_reservations(self, uids: Collection[str]) -> "View":
         """Return the view once these Reservations are gone, those too that are to be placed; their owners stay."""
@@ -169,8 +190,17 @@ class View(Memo):
     def _with(self, nodes: Mapping[str, Node], occupants: Mapping[str, tuple[Occupant, ...]]) -> "View":
         """Lay changes over this view, or, where it has a few layers already, over what lies below its own."""
         if self._base and self._depth() >= _DEEPEST:
-            return View(self.snapshot, {**self._nodes, **nodes}, {**self._occupants, **occupants}, self._base)
+            changed, others = {**self._nodes, **nodes}, {**self._occupants, **occupants}
+            found = View(self.snapshot, changed, others, self._base, quotas=self.quotas)
+            found._keep(self, {*nodes, *occupants})
+            return found
         return View(self.snapshot, nodes, occupants, self)
+
+    def _keep(self, other: "View", changed: Collection[str]) -> None:
+        """Take over what was computed of the nodes that another view, over the same base, changes likewise."""
+        self._states = {name: state for name, state in other._states.items() if name not in changed}  # noqa: SLF001 - ditto
+        for key, known in other._values.items():  # noqa: SLF001 - ditto
+            self._values[key] = {name: value for name, value in known.items() if name not in changed}
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind

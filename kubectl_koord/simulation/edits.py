@@ -51,7 +51,7 @@ def changed(simulation: Simulation, edits: Sequence[Edit]) -> Simulation:
     surplus = {edit.pod for edit in edits if isinstance(edit, DeletePod) and not edit.node}
     view = view.without(gone) if gone else view
     limits = [edit for edit in edits if isinstance(edit, SetQuota)]
-    view = view.with_quotas(limited(view.snapshot.quotas, limits)) if limits else view
+    view = view.with_quotas(limited(view.quotas, limits)) if limits else view
     released = {edit.reservation for edit in edits if isinstance(edit, ReleaseReservation)}
     view = view.without_reservations(_uids(view.snapshot, released)) if released else view
     simulation = structs.replace(simulation, view=view.with_nodes(nodes) if nodes else view)

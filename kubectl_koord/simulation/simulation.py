@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine import gangs, tree
 from kubectl_koord.engine.admission.jobs import jobs
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.attempts.attempt import Job
 from kubectl_koord.engine.attempts.trying import carried_out
 from kubectl_koord.engine.fit import Prepared, of_other_jobs, prepare
 from kubectl_koord.engine.landings import Landing, landings
@@ -23,8 +24,11 @@ from kubectl_koord.engine.tree import NoTree, Tree
 from kubectl_koord.engine.view import View, of
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import Identity, recently
 
 _Seen: TypeAlias = tuple[object, ...]
+
+_MOST_KEPT = 4
 
 
 class Cluster(Struct, frozen=True):
@@ -159,7 +163,7 @@ def every_outcome(
     snapshot = simulation.snapshot
     known = rules(snapshot.config.version)
     enabled = preemption and snapshot.config.preemption
-    every = list(jobs(simulation.subject, snapshot, known, simulation.tree))
+    every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
     now = view or simulation.view
     if alone:
         found: tuple[Landing, ...] = (Landing(now),)
@@ -173,10 +177,16 @@ def every_outcome(
                 yield structs.replace(outcome, landing=landing.nodes) if len(found) > 1 else outcome
 
 
+@recently(_MOST_KEPT)
+def _jobs(snapshot: Snapshot, subject: Identity[Subject], tree: Identity[Tree | NoTree]) -> tuple[Job, ...]:
+    """Return what a subject is tried as; what was computed of a job holds for whoever asks about the subject again."""
+    return jobs(subject.value, snapshot, rules(snapshot.config.version), tree.value)
+
+
 def seats(simulation: Simulation, outcome: Outcome) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return where the first attempt of an outcome puts the pods, by node, with what is booked for them there."""
     snapshot, first = simulation.snapshot, outcome.first
-    every = jobs(simulation.subject, snapshot, rules(snapshot.config.version), simulation.tree)
+    every = _jobs(snapshot, Identity(simulation.subject), Identity(simulation.tree))
     job = next(job for job in every if first.trigger in job.pods)
     views = {landing.nodes: landing.view for landing in simulation.landings}
     return carried_out(job, views.get(outcome.landing, simulation.view), first)

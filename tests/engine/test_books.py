@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubectl_koord.engine import fit
+from kubectl_koord.engine.attempts.filling import fillings
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.resources import NodeResources
@@ -22,7 +23,8 @@ from kubectl_koord.engine.slots import places, slots_on
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements
-from tests.build import SPINE, attempt_of, cluster, failing_pod, pending
+from kubectl_koord.model.resource_claims import PodClaim
+from tests.build import SPINE, attempt_of, cluster, failing_pod, node, pending
 
 ONE = cluster("s0: b0[n1:8]")
 
@@ -57,6 +59,26 @@ def test_members_that_are_counted_take_no_place_in_the_books_and_those_that_are_
     assert placed(pods[1], left, prepared) == TooManyPods(1)
     left.remove(first)
     assert isinstance(placed(pods[1], left, prepared), PendingPod)
+
+
+def test_a_node_is_filled_once_for_all_who_place_pods_of_a_kind() -> None:
+    pods = [pending(name, 1) for name in "abc"]
+    prepared = Prepared(pods[0], (Licences(2), NodeResources(rules("1.8"))))
+    view = of(cluster("s0: b0[n1:8 n2:8]"))
+    filled = fillings(view, prepared)("n1")
+    assert filled is not None
+    assert (filled.slots(1), filled.slots(3)) == (NodeSlots(1, None), places(view.state("n1"), pods, prepared))
+    assert filled.seat(pods[1], 1) == replace(pods[1], allocations=Allocations(reservation="licence"))
+    assert filled.seat(pods[2], 2) == TooManyPods(2)
+    assert fillings(view.with_nodes([node("n2", 4)]), prepared)("n1") is filled
+    assert fillings(view.with_nodes([node("n1", 4)]), prepared)("n1") is not filled
+
+
+def test_pods_that_are_not_placed_alike_do_not_share_a_filled_node() -> None:
+    pod, view = pending("a", 1), of(ONE)
+    behind = Prepared(pod, (NodeResources(rules("1.8")),), {"n1": (pending("other", 1),)})
+    assert fillings(view, behind)("n1") is None
+    assert fillings(view, Prepared(replace(pod, resource_claims=(PodClaim("a"),)), behind.checks))("n1") is None
 
 
 def test_what_cannot_be_booked_is_a_reason() -> None:
@@ -114,3 +136,5 @@ def test_a_plain_gang_is_placed_by_what_is_booked_for_those_before(monkeypatch: 
     assert failed.placement is None
     assert {name: len(pods) for name, pods in failed.waiting.items()} == {"n1": 2, "n2": 2}
     assert failed.rejections == {"n1": TooManyPods(2), "n2": TooManyPods(2)}
+    behind = attempt_of(ONE.with_gang("job", 3, 1).with_pod("other", cpu=1, nominated="n1"))
+    assert [pod.allocations for pod in behind.waiting["n1"]] == [Allocations(reservation="licence")] * 2

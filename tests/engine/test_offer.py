@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.offer import NodeSlots, Offer
+from kubectl_koord.engine.offer import LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.devices import DevicesShort
 from kubectl_koord.engine.reasons.nodes import Refused, TooManyPods
 from tests.build import attempt_of, card
@@ -28,3 +28,8 @@ def test_of_a_nominated_node_it_is_told_by_itself_why_it_takes_no_more_pods_with
     drawing = drawing.with_pod("other", priority=9, nominated="n1", requests=gpu)
     found = attempt_of(drawing)
     assert (found.placement, found.refused) == (None, (Refused(DevicesShort("gpu", 1, 0), 1),))
+
+
+def test_names_that_are_found_out_late_are_as_any() -> None:
+    names = LazyNames(lambda: ["n2", "n1", "n2"])
+    assert (list(names), len(names), "n1" in names, "n3" in names) == (["n2", "n1"], 2, True, False)

@@ -9,7 +9,7 @@ from kubectl_koord.engine.reasons.nodes import (
     Untolerated,
 )
 from kubectl_koord.engine.rules import rules
-from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots, total
+from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots, runs_of, slots_on, total
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.pods import HostPort, PendingPod
 from kubectl_koord.model.values.selectors import Taint, Toleration
@@ -103,3 +103,15 @@ def test_counting_leaves_the_members_on_the_node_save_the_very_last() -> None:
     state = of(THREE).state("n1")
     assert [crowded(state, pods, slots).occupants for slots in (0, 2, 3)] == [[], list(pods[:2]), list(pods[:2])]
     assert state.free == {"cpu": 8000}
+
+
+def test_members_that_keep_each_other_away_are_counted_as_if_every_node_were_asked() -> None:
+    drawn = THREE.with_running("a", on="n2", cpu=1, ports=(HostPort(80),))
+    alone = pending("p-0", 2, ports=(HostPort(80),))
+    for pods in ((alone,), alike(3, 2, ports=(HostPort(80),)), (alone, *alike(2, 1))):
+        prepared = prepare(pods[0], of(drawn), rules("1.8"))
+        states = {name: of(drawn).state(name) for name in ("n1", "n2", "n3")}
+        offer = slots_of(drawn, *pods)
+        assert offer.counts == {n: c for n, state in states.items() if (c := slots_on(state, runs_of(pods), prepared))}
+        assert [offer[name].slots for name in states] == [offer.counts[name] for name in states]
+    assert slots_of(drawn, *alike(2, 1), trigger=alone).counts == {"n1": 2}

@@ -49,6 +49,30 @@ def test_views_lie_over_views() -> None:
     assert view.node("n2") is DRAWN.nodes["n2"]
 
 
+def test_what_was_computed_of_a_node_holds_in_all_what_ifs_that_leave_it_as_it_is() -> None:
+    asked: list[str] = []
+
+    def places(state: NodeState, more: int) -> int:
+        asked.append(state.node.name)
+        return state.places + more
+
+    view = of(DRAWN)
+    for number in range(9):  # more than lie over each other
+        view = view.with_pods({"n2": [running(f"late-{number}", on="n2")]})
+        assert (view.of_node("n1", places, 1), view.of_node("n2", places, 1)) == (110, 110 - number)
+        assert view.state("n2").places == 109 - number
+    assert asked == ["n1", *["n2"] * 9]
+
+
+def test_a_node_that_stays_as_it_is_is_not_computed_anew_where_layers_become_one() -> None:
+    view = of(DRAWN)
+    for number in range(4):
+        view = view.with_pods({"n2": [running(f"late-{number}", on="n2")]})
+    known, there = view.of_node("n2", id), view.state("n2")
+    over = view.with_pods({"n1": [running("one", on="n1")]})
+    assert (over.of_node("n2", id), over.state("n2") is there) == (known, True)
+
+
 def test_nobody_is_on_a_node_that_no_pod_names() -> None:
     assert of(DRAWN).occupants("n2") == ()
 

@@ -8,7 +8,8 @@ from msgspec import structs
 from kubectl_koord.engine.subjects import GangSubject
 from kubectl_koord.explain.jobs.fit import fit
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import GangAnnotations
+from kubectl_koord.model.pods import GangAnnotations, HostPort
+from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
@@ -202,6 +203,22 @@ def test_the_count_is_what_repeated_placement_gives(drawn: Drawing, many: int, l
     found = only(asked(drawn, count=True))
     assert (found.how_many, found.largest) == (many, largest)
     assert placed_again_and_again(drawn) == many
+
+
+@pytest.mark.parametrize("drawn", [drawn for drawn, *_ in gangs()], ids=range(9))
+def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
+    drawn: Drawing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = only(asked(drawn, count=True)).how_many
+    monkeypatch.setattr(copies, "_at_once", lambda *_: None)
+    assert only(asked(drawn, count=True)).how_many == at_once
+
+
+def test_copies_count_against_quotas_and_keep_each_other_away() -> None:
+    drawn = cluster(TREE).configured(quotas=QuotaSettings(by_runtime=False)).with_gang("job", 1, cpu=1)
+    assert only(asked(drawn.with_quota("few", "default", cpu=2), count=True)).how_many == 2
+    assert only(asked(drawn.with_quota("none", "default", cpu=0.5), count=True)).how_many == 0
+    assert only(asked(cluster(TREE).with_gang("job", 1, ports=(HostPort(80),)), count=True)).how_many == 4
 
 
 def placed_again_and_again(drawn: Drawing) -> int:

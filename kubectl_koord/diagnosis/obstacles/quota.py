@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from kubectl_koord.engine.attempts.attempt import needed
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.subjects import PodSubject, never_tried
@@ -40,7 +40,7 @@ def exceeded(simulation: Simulation, view: View | None = None) -> QuotaExceeded 
     """
     snapshot, pods = simulation.snapshot, tried(simulation)
     view = view or simulation.view
-    if not any(quota_tree(view.snapshot).may_refuse(pod) for pod in pods):
+    if not any(quotas_of(view).may_refuse(pod) for pod in pods):
         return None
     return refusal(simulation, quota_state(view, rules(snapshot.config.version), snapshot.pending), pods)
 

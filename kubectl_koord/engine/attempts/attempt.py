@@ -11,7 +11,7 @@ from kubectl_koord.engine.gangs import GangGroup
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import PlacementPlan, TopologyRequirements
 from kubectl_koord.engine.quota.state import quota_state
-from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.reasons.devices import IsolationMissing
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
@@ -93,7 +93,7 @@ class Job(Struct, frozen=True):
 
     def over_quota(self, view: View, in_turn: Sequence[PendingPod]) -> Stop | None:
         """Return the first of these members that a quota refuses once those before it are placed, and why."""
-        tree = quota_tree(view.snapshot)
+        tree = quotas_of(view)
         if not any(tree.may_refuse(pod) for pod in in_turn):
             return None
         return quota_state(view, self.rules, self.pending).first_refused(in_turn)

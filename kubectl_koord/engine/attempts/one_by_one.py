@@ -16,9 +16,10 @@ from kubectl_koord.engine.attempts.attempt import (
     triggers,
 )
 from kubectl_koord.engine.attempts.choosing import MemberOrder
+from kubectl_koord.engine.attempts.filling import fillings
 from kubectl_koord.engine.fit import Prepared, preference, preferred, reserve
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
+from kubectl_koord.engine.offer import Counts, LazyNames, NodeSlots, Offer
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.slots import offer_slots, places, slots_on
 from kubectl_koord.engine.view import View
@@ -95,10 +96,14 @@ def _waiting(
     """Return the pods that wait in Permit by node, with what is booked for them, as far as anything is."""
     states: dict[str, NodeState] = {}
     waiting: dict[str, tuple[PendingPod, ...]] = {}
+    fill = fillings(view, prepared)
     for pod in pods:
         node = placement[pod.key]
         found: PendingPod | Reason = pod
-        if prepared.books:
+        filled = fill(node) if prepared.books else None
+        if filled:
+            found = filled.seat(pod, len(waiting.get(node, ())))
+        elif prepared.books:
             state = states.setdefault(node, view.state(node).copy())
             found = reserve(pod, state, prepared)
             state.add(found if isinstance(found, PendingPod) else pod)
@@ -117,18 +122,19 @@ def _ranked(view: View, offer: Offer, prepared: Prepared) -> list[str]:
 def _places(view: View, offer: Offer, pods: Sequence[PendingPod], prepared: Prepared) -> Offer:
     """Return how many of the pods nodes take once each is placed before the next is tried, until all have a place."""
     found: dict[str, NodeSlots] = {}
-    left = len(pods)
+    left, fill = len(pods), fillings(view, prepared)
     for name in _ranked(view, offer, prepared):
         node = offer[name]
         # Counting charges members to the node, where each may draw on a reservation of its own.
         most = len(pods) if prepared.reservations else node.slots
-        found[name] = places(view.state(name), pods[:most], prepared)
+        filled = fill(name)
+        found[name] = filled.slots(most) if filled else places(view.state(name), pods[:most], prepared)
         if found[name].slots == node.slots:
             found[name] = node
         left -= found[name].slots
         if left <= 0:
             break
-    names = dict.fromkeys((*(name for name in offer if name not in offer.counts), *found)).keys()
+    names = LazyNames(lambda: (*(name for name in offer if name not in offer.counts), *found))
     counts = Counts((name, node.slots) for name, node in found.items() if node.slots)
     return Offer(names, counts, lambda name: found[name] if name in found else offer[name], _refused(offer, found))
 

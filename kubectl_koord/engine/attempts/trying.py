@@ -3,7 +3,8 @@
 A gang with a topology spec is planned as a whole; any other is tried pod by pod.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import structs
@@ -18,6 +19,7 @@ from kubectl_koord.engine.attempts.attempt import (
     kind_of,
 )
 from kubectl_koord.engine.attempts.choosing import USUAL, MemberOrder
+from kubectl_koord.engine.attempts.filling import Filling, fillings
 from kubectl_koord.engine.attempts.one_by_one import pod_by_pod
 from kubectl_koord.engine.fit import Prepared, placed
 from kubectl_koord.engine.placement import gather
@@ -168,6 +170,12 @@ def _tried(
     own = {kind_of(job, pod): pod for pod in in_turn}
     by_kind = {kind: job.prepared(pod, view) for kind, pod in own.items()}
     follows_members = any(one.follows_members for one in by_kind.values())
+    if len(by_kind) == 1 and not follows_members:
+        (only,) = by_kind.values()
+        filled = _filled(view, only, {assignments[pod.key] for pod in in_turn})
+        if filled:
+            yield from _one_kind(in_turn, assignments, filled, only)
+            return
     seats: dict[str, tuple[PendingPod, ...]] = {}
     states: dict[str, NodeState] = {}
     for pod in in_turn:
@@ -186,3 +194,27 @@ def _tried(
         else:
             state.add(found)
         yield found
+
+
+def _filled(view: View, prepared: Prepared, names: Collection[str]) -> Mapping[str, Filling]:
+    """Return these nodes as they are filled with pods like the trigger; none where that is not so for one of them."""
+    if prepared.refusal is not None:
+        return {}
+    fill = fillings(view, prepared)
+    found = {name: filled for name in names if (filled := fill(name)) is not None}
+    return found if len(found) == len(names) else {}
+
+
+def _one_kind(
+    in_turn: Iterable[PendingPod], assignments: Mapping[str, str], filled: Mapping[str, Filling], prepared: Prepared
+) -> Iterator[PendingPod | FailedSeat]:
+    """Yield the same for members that are alike, of nodes as they are filled."""
+    taken: Counter[str] = Counter()
+    for pod in in_turn:
+        node = assignments[pod.key]
+        found = filled[node].seat(pod, taken[node])
+        if isinstance(found, PendingPod):
+            taken[node] += 1
+            yield found
+        else:
+            yield FailedSeat(pod.key, node, found, bool(prepared.reservations))

@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from kubectl_koord.engine.attempts.attempt import Attempt, Job, JobTopology
-from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.node_state import NodeState, Room
+from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import gather
 from kubectl_koord.engine.preemption.costs import VictimOrder, by_name, node_costs
 from kubectl_koord.engine.preemption.reprieve import not_reprieved
@@ -21,9 +21,12 @@ from kubectl_koord.engine.slots import crowded, in_index_order, offer_slots
 from kubectl_koord.engine.tree import Domain
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
+from kubectl_koord.model.values.memo import Identity, recently
 
 Refusal: TypeAlias = Literal["no-pending-pods", "policy-never", "terminating-victim", "no-victims", "not-helpful"]
 """Why one attempt preempts no pod."""
+
+_MOST_KEPT = 8
 
 
 class Preemption(Struct, frozen=True):
@@ -103,13 +106,20 @@ def _gathered(
     costs: Mapping[str, int],
 ) -> Preemption:
     ordered = in_index_order(failed.left)
-    slots = offer_slots(emptied, considered, ordered, failed.prepared)
+    slots = _slots(emptied, Identity(failed), Identity(considered))
     found = gather(topology.tree, emptied, failed.left, topology.requirements, slots, job.rules, costs)
     if found.assignments is None:
         return Preemption(eligible=True, reason="not-helpful")
     by_node = _members_by_node(failed.left, found.assignments)
     states = {name: crowded(emptied.state(name), ordered, slots.counts[name]) for name in by_node}
     return _outcome(failed, found.assignments, by_node, states, possible, found.chosen)
+
+
+@recently(_MOST_KEPT)
+def _slots(emptied: View, failed: Identity[Attempt], considered: Identity[Sequence[str]]) -> Offer:
+    """Return the slots of the nodes that are considered, for all orders in which the cache may list victims."""
+    attempt = failed.value
+    return offer_slots(emptied, considered.value, in_index_order(attempt.left), attempt.prepared)
 
 
 def _members_by_node(pods: Sequence[PendingPod], assignments: Mapping[str, str]) -> dict[str, list[PendingPod]]:
@@ -140,7 +150,8 @@ def _pod_by_pod(
         kind = (pod.requirements, pod.labels, pod.namespace, pod.priority)
         if kind not in tried:  # the nodes that are left have taken one like it
             tried.add(kind)
-            feasible = [name for name in feasible if rejection(pod, emptied.state(name), failed.prepared) is None]
+            taking = offer_slots(emptied, emptied.names(), (pod,), failed.prepared).counts
+            feasible = [name for name in feasible if name in taking]
             if not feasible:
                 return Preemption(eligible=True, reason="not-helpful")
             chosen = min(feasible, key=lambda name: (costs.get(name, 0), name))

@@ -4,7 +4,7 @@ Mirrors elasticquota/core/group_quota_manager.go and scale_minquota_when_over_ro
 settled: the scheduler refreshes a quota when a pod of it is tried, or within 10 seconds.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from kubectl_koord.engine.quota.sharing import Claimant, as_int64, shares
 from kubectl_koord.engine.quota.sums import OwnSums, Sums
 from kubectl_koord.engine.quota.tree import QuotaTree
 from kubectl_koord.engine.rules import Rules
-from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, ROOT, SYSTEM, Quota
+from kubectl_koord.model.quotas import DEFAULT, ROOT, SYSTEM, Quota
 
 _NONE = Sums()
 
@@ -75,7 +75,7 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         return self._known_totals[tree]
 
     def _total(self, tree: str) -> Amounts:
-        heads = [quota for quota in self.tree.quotas.values() if quota.heads_tree and self.tree.tree_of(quota)]
+        heads = [self.tree.quotas[name] for name in self.tree.heads]
         if tree:
             return next((dict(quota.total) for quota in heads if quota.tree == tree and quota.total is not None), {})
         left = dict(self.nodes)
@@ -118,12 +118,22 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
     def _child_requests(self) -> Mapping[str, Amounts]:
         """What is requested within each quota; those of one that is not in a tree are not counted."""
         found: dict[str, Amounts] = {}
-        for name in self.tree.bottom_up:
+        self._count_requests(self.tree.bottom_up, found)
+        return found
+
+    def _count_requests(self, names: Iterable[str], found: dict[str, Amounts]) -> None:
+        """Enter what is requested within quotas, each after all that are below it."""
+        for name in names:
             total = dict(self.own.get(name, _NONE).request)
             for child in self._below(name):
                 add(total, capped(self._request(child, found[child.name]), dict(child.max)).items())
             found[name] = total
-        return found
+
+    def _upwards(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield those of the quotas that are in a tree and all above each, so that none is last before one below it."""
+        for name in names:
+            if name in self.tree.bottom_up:
+                yield from (quota.name for quota in self.tree.chain(name))
 
     @cached_property
     def _known_runtimes(self) -> dict[tuple[str, str], Mapping[str, Amounts]]:
@@ -192,8 +202,7 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         """Return the resources that are shared below a quota: those of which it has a maximum."""
         if parent != ROOT:
             return [resource for resource, _ in self.tree.quotas[parent].max]
-        inside = (quota for quota in self.tree.quotas.values() if self.tree.tree_of(quota) == tree)
-        return {resource for quota in inside if quota.name not in BUILT_IN for resource, _ in quota.max}
+        return self.tree.resources[tree]
 
     def _claimant(self, quota: Quota, resource: str, minimums: Amounts) -> Claimant:
         least = minimums.get(resource, 0)

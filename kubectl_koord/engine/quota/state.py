@@ -7,16 +7,30 @@ from typing import Literal
 
 from kubectl_koord.engine.quota.amounts import Amounts, exceeding, plus
 from kubectl_koord.engine.quota.runtimes import QuotaAmounts
-from kubectl_koord.engine.quota.sums import Pod, Sums, all_waiting, capacity, is_fixed, on_nodes, requested, waiting
-from kubectl_koord.engine.quota.tree import quota_tree
+from kubectl_koord.engine.quota.sums import (
+    OwnSums,
+    Pod,
+    Sums,
+    all_waiting,
+    capacity,
+    differing,
+    is_fixed,
+    on_nodes,
+    requested,
+    waiting,
+)
+from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree, quotas_of
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import BUILT_IN
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, recently
 
 _NONE = Sums()
+_MOST_STATES = 4
+_FEW = 32
+"""Where more quotas than these have other sums, all is computed anew."""
 
 
 class QuotaState(QuotaAmounts, frozen=True, dict=True):
@@ -116,14 +130,41 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
         if not name or not number:
             return self
         own = {resource: amount * number for resource, amount in requested(placed, name, self.tree).items()}
-        more = Sums({}, own, own if is_fixed(placed) else {})
-        state = QuotaState(self.tree, {**self.own, name: self.own.get(name, _NONE).plus(more)}, self.nodes, self.rules)
-        above = {quota.name: self._sums.get(quota.name, _NONE).plus(more) for quota in self._counting(name)}
-        state.__dict__["_sums"] = {**self._sums, **above}
-        if name not in BUILT_IN and not self.tree.settings.guarantees:
+        return self.with_sums({name: self.own.get(name, _NONE).plus(Sums({}, own, own if is_fixed(placed) else {}))})
+
+    def with_sums(self, changed: OwnSums, nodes: Amounts | None = None) -> "QuotaState":
+        """Return the state in which some quotas' own pods have other sums, and nodes, if given, have that together.
+
+        Only what follows from them is computed anew.
+        """
+        state = QuotaState(self.tree, {**self.own, **changed}, self.nodes if nodes is None else nodes, self.rules)
+        if len(changed) > _FEW:
+            return state
+        sums = dict(self._sums)
+        for name, new in changed.items():
+            more = new.minus(self.own.get(name, _NONE))
+            for quota in self._counting(name):
+                sums[quota.name] = sums.get(quota.name, _NONE).plus(more)
+        state.__dict__["_sums"] = sums
+        requesting = [name for name, new in changed.items() if new.request != self.own.get(name, _NONE).request]
+        requests = self._child_requests
+        if requesting:
+            requests = dict(requests)
+            state._count_requests(self._upwards(requesting), requests)
+        state.__dict__["_child_requests"] = requests
+        shared = state.nodes == self.nodes and not requesting and BUILT_IN.isdisjoint(changed)
+        if shared and not self.tree.settings.guarantees:
             # What is used by other quotas than these changes nobody's share.
             state.__dict__["_known_runtimes"] = self._known_runtimes
-            state.__dict__["_child_requests"] = self._child_requests
+        return state
+
+    def with_limits(self, tree: QuotaTree) -> "QuotaState":
+        """Return the state of the same quotas with other limits of the same resources."""
+        state = QuotaState(tree, self.own, self.nodes, self.rules)
+        state.__dict__["_sums"] = self._sums
+        requests = dict(self._child_requests)
+        state._count_requests(self._upwards(self.tree.changed(tree.written)), requests)
+        state.__dict__["_child_requests"] = requests
         return state
 
     def alone(self, name: str) -> "QuotaState":
@@ -150,16 +191,30 @@ def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None
     return _state(view, rules, None if pending is view.snapshot.pending or pending is None else Identity(pending))
 
 
-@memoised
+@recently(_MOST_STATES)
 def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] | None) -> QuotaState:
-    tree = quota_tree(view.snapshot)
-    asked = all_waiting(view.snapshot) if pending is None else waiting(pending.value, tree)
-    if pending is not None and asked == all_waiting(view.snapshot):
+    below, tree = view.layers()[0], quotas_of(view)
+    if below is not None and tree.quotas.keys() == quotas_of(below).quotas.keys():
+        return _over(_state(below, rules, pending), view, below)
+    snapshot = view.snapshot
+    everyone = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
+    asked = everyone if pending is None else waiting(pending.value, tree)
+    if pending is not None and asked == everyone:
         return _state(view, rules, None)
-    own = dict(on_nodes(view))
+    own = on_nodes(view, tree)
     for name, sums in asked.items():
         own[name] = own[name].plus(sums) if name in own else sums
     return QuotaState(tree, own, capacity(view), rules)
+
+
+def _over(state: QuotaState, view: View, below: View) -> QuotaState:
+    """Return the state in a view, from that in the view below it."""
+    tree = quotas_of(view)
+    state = state.with_limits(tree) if tree is not state.tree else state
+    counted, nodes = differing(view, below, tree), capacity(view)
+    if not counted and nodes == state.nodes:
+        return state
+    return state.with_sums({name: state.own.get(name, _NONE).plus(sums) for name, sums in counted.items()}, nodes)
 
 
 def _pairs(amounts: Amounts) -> tuple[tuple[str, int], ...]:

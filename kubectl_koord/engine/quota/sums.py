@@ -41,6 +41,14 @@ class Sums(Struct, frozen=True):
         add(total.fixed, other.fixed.items())
         return total
 
+    def minus(self, other: "Sums") -> "Sums":
+        """Return the sums without the other's."""
+        left = self.copy()
+        add(left.request, other.request.items(), -1)
+        add(left.used, other.used.items(), -1)
+        add(left.fixed, other.fixed.items(), -1)
+        return left
+
 
 OwnSums: TypeAlias = Mapping[str, Sums]
 """The sums of quotas by name; those that are missing have no pods."""
@@ -121,19 +129,25 @@ def everybody(view: View) -> tuple[Alike, ...]:
     return alike(pod for pods in occupants.values() for pod in pods)
 
 
-@memoised
-def on_nodes(view: View) -> OwnSums:
-    """Return the sums over everybody on a node; of a what-if only what differs is counted anew."""
-    tree = quota_tree(view.snapshot)
-    below, occupants = view.layers()
+def on_nodes(view: View, tree: QuotaTree) -> dict[str, Sums]:
+    """Return the sums over everybody on a node."""
+    below, _ = view.layers()
     if below is None:
         counted: dict[str, Sums] = {}
         _count(counted, everybody(view), tree, 1)
         return counted
-    found = {name: sums.copy() for name, sums in on_nodes(below).items()}
-    for node, pods in occupants.items():
-        _count(found, alike(below.occupants(node)), tree, -1)
-        _count(found, alike(pods), tree, 1)
+    found = on_nodes(below, tree)
+    for name, sums in differing(view, below, tree).items():
+        found[name] = found[name].plus(sums) if name in found else sums
+    return found
+
+
+def differing(view: View, below: View, tree: QuotaTree) -> OwnSums:
+    """Return by how much the sums over everybody on a node differ from those in the view that this one lies over."""
+    _, occupants = view.layers()
+    found: dict[str, Sums] = {}
+    _count(found, alike(pod for node in occupants for pod in below.occupants(node)), tree, -1)
+    _count(found, alike(pod for pods in occupants.values() for pod in pods), tree, 1)
     return found
 
 

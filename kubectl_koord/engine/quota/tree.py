@@ -1,16 +1,17 @@
 """The quotas of a cluster as trees, and the quota that a pod counts against."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 from msgspec import Struct
 
+from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, NAME_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import QuotaFault
-from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.model.values.packed import picked
 
 
@@ -20,6 +21,42 @@ class QuotaTree(Struct, frozen=True, dict=True):
     quotas: Mapping[str, Quota]
     settings: QuotaSettings
     written: tuple[Quota, ...] = ()
+
+    def changed(self, written: tuple[Quota, ...]) -> Mapping[str, Quota]:
+        """Return those of the quotas, by name, that are not as in this tree."""
+        by_name = {quota.name: quota for quota in written}
+        return {name: quota for name, quota in by_name.items() if quota is not self.quotas.get(name)}
+
+    def with_limits(self, written: tuple[Quota, ...]) -> "QuotaTree":
+        """Return the tree of the same quotas with other limits of the same resources: all keep their places."""
+        changed = self.changed(written)
+        found = QuotaTree({**self.quotas, **changed}, self.settings, written)
+        places = {(self.tree_of(quota), quota.parent) for quota in changed.values()} & self.children.keys()
+        siblings = {place: tuple(changed.get(one.name, one) for one in self.children[place]) for place in places}
+        found.__dict__.update(
+            children={**self.children, **siblings},
+            bottom_up={**self.bottom_up, **{name: quota for name, quota in changed.items() if name in self.bottom_up}},
+            faults=self.faults,
+            heads=self.heads,
+            resources=self.resources,
+            _homes=self._homes,
+            _by_namespace=self._by_namespace,
+        )
+        return found
+
+    @cached_property
+    def heads(self) -> tuple[str, ...]:
+        """The names of the quotas that head a tree of their own."""
+        return tuple(name for name, quota in self.quotas.items() if quota.heads_tree and self.tree_of(quota))
+
+    @cached_property
+    def resources(self) -> Mapping[str, Collection[str]]:
+        """The resources, by tree, of which any quota has a maximum; the built-in ones do not count."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for name, quota in self.quotas.items():
+            if name not in BUILT_IN:
+                found[self.tree_of(quota)].update(resource for resource, _ in quota.max)
+        return dict(found)
 
     def tree_of(self, quota: Quota) -> str:
         """Return the tree that a quota is in; all are in one, unless the scheduler keeps several."""
@@ -120,13 +157,32 @@ class QuotaTree(Struct, frozen=True, dict=True):
         return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
 
 
+def quotas_of(view: View) -> QuotaTree:
+    """Return the quotas of a variant of a cluster."""
+    tree = quota_tree(view.snapshot)
+    return tree if view.quotas is view.snapshot.quotas else _with_limits(view, Identity(tree))
+
+
+@memoised
+def _with_limits(view: View, read: Identity[QuotaTree]) -> QuotaTree:
+    below = view.layers()[0]
+    if below is not None and below.quotas is view.quotas:
+        return quotas_of(below)
+    tree = read.value
+    same = [quota.name for quota in view.quotas] == [quota.name for quota in tree.written]
+    return tree.with_limits(view.quotas) if same else _tree(view.quotas, tree.settings)
+
+
 @memoised
 def quota_tree(snapshot: Snapshot) -> QuotaTree:
     """Return the quotas of a cluster; the scheduler makes the built-in ones that do not exist."""
-    settings = snapshot.config.quotas
+    return _tree(snapshot.quotas, snapshot.config.quotas)
+
+
+def _tree(quotas: tuple[Quota, ...], settings: QuotaSettings) -> QuotaTree:
     made = (
         Quota(settings.namespace, ROOT, parent="", lends=False, is_parent=True),
         Quota(settings.namespace, SYSTEM, max=settings.system_max, weight=settings.system_max),
         Quota(settings.namespace, DEFAULT, max=settings.default_max, weight=settings.default_max),
     )
-    return QuotaTree({quota.name: quota for quota in (*made, *snapshot.quotas)}, settings, snapshot.quotas)
+    return QuotaTree({quota.name: quota for quota in (*made, *quotas)}, settings, quotas)

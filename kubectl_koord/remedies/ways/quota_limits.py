@@ -9,7 +9,6 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.quota.amounts import add, plus
 from kubectl_koord.engine.quota.state import QuotaState
 from kubectl_koord.engine.quota.sums import is_fixed, requested
-from kubectl_koord.engine.quota.trials import with_quotas
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
 from kubectl_koord.model.values import quantity
@@ -212,4 +211,6 @@ class _Levels:
             changed[name] = structs.replace(quota, **{field: tuple(sorted(own.items()))})
         for name, quota in changed.items():
             changed[name] = structs.replace(quota, weight=quota.max) if quota.weighs_max else quota
-        return self._passes(with_quotas(self._state, changed))
+        tree = self._state.tree
+        raised = tree.with_limits(tuple(changed.get(quota.name, quota) for quota in tree.written))
+        return self._passes(self._state.with_limits(raised))
