@@ -15,7 +15,7 @@ from msgspec import structs
 
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.topology import propose, topology_plan
-from kubectl_koord.changes.values import Wanted
+from kubectl_koord.changes.values import WantedSettings
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cli.verbs import reading
 from kubectl_koord.cluster import offline, rbac
@@ -112,7 +112,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     asked = victims.find(traced, "train/one-short", "train")
     if isinstance(asked, victims.VictimName):
         yield "why-preempted train/one-short --demo", why_preempted(traced, asked), plain
-    wanted = Wanted(must_gather=("BlockLayer",))
+    wanted = WantedSettings(must_gather=("BlockLayer",))
     yield (
         "annotate podgroup one-short -n train --must-gather BlockLayer --overwrite --dry-run=client --demo",
         pod_group_plan(snapshot, "train/one-short", wanted, overwrite=True),
@@ -120,7 +120,7 @@ def _of_demo(snapshot: Snapshot, traced: Snapshot) -> Iterator[_Screen]:
     )
     yield (
         "annotate podgroup one-short -n train --groups one-short --dry-run=client --demo",
-        pod_group_plan(snapshot, "train/one-short", Wanted(groups=("one-short",)), overwrite=False),
+        pod_group_plan(snapshot, "train/one-short", WantedSettings(groups=("one-short",)), overwrite=False),
         plain,
     )
     yield "topo init --diff --demo", topology_plan(snapshot, propose(snapshot)), plain

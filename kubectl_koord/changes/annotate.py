@@ -6,7 +6,14 @@ from msgspec import structs
 
 from kubectl_koord.changes.planning import change_of, not_noticed, plan_of
 from kubectl_koord.changes.settings import LIGHT_POLICY, MINIMUM, PREFIX, SPEC, TIMEOUT, Value
-from kubectl_koord.changes.values import Owner, RefusedError, Wanted, nearest, refuse_unread, wanted_values
+from kubectl_koord.changes.values import (
+    AnnotatedGang,
+    RefusedError,
+    WantedSettings,
+    nearest,
+    refuse_unread,
+    wanted_values,
+)
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.model.objects import PodGroup
 from kubectl_koord.model.snapshot import Snapshot
@@ -14,7 +21,7 @@ from kubectl_koord.reports.change import Change, ChangePlan, ObjectName
 from kubectl_koord.wording.answers import changes as sentences
 
 
-def pod_group_plan(snapshot: Snapshot, key: str, wanted: Wanted, *, overwrite: bool) -> ChangePlan:
+def pod_group_plan(snapshot: Snapshot, key: str, wanted: WantedSettings, *, overwrite: bool) -> ChangePlan:
     """Return the plan for one PodGroup, with what why-pending answers before and after.
 
     Raises:
@@ -32,7 +39,7 @@ def pod_group_plan(snapshot: Snapshot, key: str, wanted: Wanted, *, overwrite: b
 
 
 def changed_group(
-    snapshot: Snapshot, group: PodGroup, wanted: Wanted, *, overwrite: bool
+    snapshot: Snapshot, group: PodGroup, wanted: WantedSettings, *, overwrite: bool
 ) -> tuple[Change | None, PodGroup]:
     """Return what is to be sent for a PodGroup, None for nothing, and the PodGroup as it will be.
 
@@ -40,7 +47,7 @@ def changed_group(
         RefusedError: as `pod_group_plan` does.
 
     """
-    owner = Owner(group.key, group.min_member, group.topology, "PodGroup", snapshot)
+    owner = AnnotatedGang(group.key, group.min_member, group.topology, "PodGroup", snapshot)
     after = wanted_values(owner, wanted)
     before = {name: _value(group, name) for name in after}
     name = ObjectName("PodGroup", group.namespace, group.name)

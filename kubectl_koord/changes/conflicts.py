@@ -9,7 +9,7 @@ from kubectl_koord.changes.settings import Value, mapping, merge_patch, value
 from kubectl_koord.reports.change import Change
 
 
-class Moved(Struct, frozen=True):
+class ChangedField(Struct, frozen=True):
     """A field that is no longer as the plan showed it."""
 
     field: str
@@ -17,9 +17,9 @@ class Moved(Struct, frozen=True):
     now: Value
 
 
-def moved(change: Change, now: Mapping[str, Any]) -> tuple[Moved, ...]:
+def moved(change: Change, now: Mapping[str, Any]) -> tuple[ChangedField, ...]:
     """Return the fields of a change that are no longer as it showed them."""
-    found = (Moved(field, shown, value(now, field)) for field, shown in change.before.items())
+    found = (ChangedField(field, shown, value(now, field)) for field, shown in change.before.items())
     return tuple(one for one in found if one.shown != one.now)
 
 

@@ -15,7 +15,7 @@ _CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes
 _TIER = re.compile(r"fabric\.topograph\.run/tier-(\d{1,3})")
 
 
-class Family(Struct, frozen=True):
+class LabelFamily(Struct, frozen=True):
     """One provider's labels, from the top to the nodes; of each level several keys, the newest first.
 
     `accelerators` are keys of domains of linked accelerators, which need not lie below the lowest level.
@@ -26,7 +26,7 @@ class Family(Struct, frozen=True):
     accelerators: tuple[tuple[str, ...], ...] = ()
 
 
-class Level(Struct, frozen=True):
+class FamilyLevel(Struct, frozen=True):
     """One level of a family as the nodes have it: of each node that has a value, the value."""
 
     keys: tuple[str, ...]
@@ -42,9 +42,9 @@ _CLIQUE = ("nvidia.com/gpu.clique",)
 _NVIDIA, _OLD_NVIDIA = "network.topology.nvidia.com/", "network.topology.kubernetes.io/"
 _LEVEL = "topology.kubernetes.io/network-level-"
 _FABRIC = (
-    Family("aws", _keys("topology.k8s.aws/network-node-layer-", *"1234"), (("topology.k8s.aws/ultraserver-id",),)),
-    Family("google", _keys("cloud.google.com/gce-topology-", "block", "subblock", "host")),
-    Family(
+    LabelFamily("aws", _keys("topology.k8s.aws/network-node-layer-", *"1234"), (("topology.k8s.aws/ultraserver-id",),)),
+    LabelFamily("google", _keys("cloud.google.com/gce-topology-", "block", "subblock", "host")),
+    LabelFamily(
         "oracle",
         (
             ("oci.oraclecloud.com/rdma.hpc_island_id",),
@@ -52,23 +52,23 @@ _FABRIC = (
             ("oci.oraclecloud.com/rdma.local_block_id", "oci.oraclecloud.com/host.rack_id"),
         ),
     ),
-    Family("alibaba", _keys("alibabacloud.com/", "point-of-delivery", "asw-id")),
-    Family("coreweave", _keys("backend.coreweave.cloud/", "fabric", "leafgroup")),
-    Family("coreweave-infiniband", _keys("ib.coreweave.cloud/", "fabric", "superpod", "leafgroup")),
-    Family(
+    LabelFamily("alibaba", _keys("alibabacloud.com/", "point-of-delivery", "asw-id")),
+    LabelFamily("coreweave", _keys("backend.coreweave.cloud/", "fabric", "leafgroup")),
+    LabelFamily("coreweave-infiniband", _keys("ib.coreweave.cloud/", "fabric", "superpod", "leafgroup")),
+    LabelFamily(
         "nebius",
         _keys("topology.nebius.com/", "gpu-cluster-id", "tier-2", "tier-1"),
         (("topology.nebius.com/tier-0", "topology.nebius.com/nvl-instance-group-id"),),
     ),
-    Family("volcano", _keys("volcano.sh/", "hypercluster", "hypernode", "tor")),
-    Family("cloud.provider.com", _keys("cloud.provider.com/", "topology-block", "topology-rack")),
+    LabelFamily("volcano", _keys("volcano.sh/", "hypercluster", "hypernode", "tor")),
+    LabelFamily("cloud.provider.com", _keys("cloud.provider.com/", "topology-block", "topology-rack")),
 )
 GENERIC = "kubernetes"
 """The source of the family that every provider has."""
-_GENERIC = Family(GENERIC, _keys("topology.kubernetes.io/", "region", "zone", "rack"))
+_GENERIC = LabelFamily(GENERIC, _keys("topology.kubernetes.io/", "region", "zone", "rack"))
 
 
-def families(nodes: Iterable[Node]) -> tuple[Family, ...]:
+def families(nodes: Iterable[Node]) -> tuple[LabelFamily, ...]:
     """Return the families that may apply, those of a fabric first; what topograph numbers is as deep as it is here."""
     tiers = {int(match[1]) for node in nodes for key, _ in node.labels if (match := _TIER.fullmatch(key))}
     deepest = max(tiers, default=-1)
@@ -79,7 +79,7 @@ def families(nodes: Iterable[Node]) -> tuple[Family, ...]:
         names = older[tier] if tier < len(older) else ()
         old = tuple(prefix + name for prefix in (_NVIDIA, _OLD_NVIDIA) for name in names)
         levels.append((*new, *old, *((f"{_LEVEL}{tier + 1}",) if names else ())))
-    topograph = Family(
+    topograph = LabelFamily(
         "topograph",
         tuple(levels),
         (
@@ -97,7 +97,7 @@ def workers(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
     return tuple(equipped or usual)
 
 
-def levels_of(family: Family, nodes: Sequence[Node]) -> tuple[Level, ...]:
+def levels_of(family: LabelFamily, nodes: Sequence[Node]) -> tuple[FamilyLevel, ...]:
     """Return the levels of which any node has a value, those of accelerators last."""
     found = [*_levels(family.levels, nodes, are_accelerators=False)]
     if found:
@@ -105,7 +105,9 @@ def levels_of(family: Family, nodes: Sequence[Node]) -> tuple[Level, ...]:
     return tuple(found)
 
 
-def _levels(wanted: Iterable[tuple[str, ...]], nodes: Sequence[Node], *, are_accelerators: bool) -> Iterator[Level]:
+def _levels(
+    wanted: Iterable[tuple[str, ...]], nodes: Sequence[Node], *, are_accelerators: bool
+) -> Iterator[FamilyLevel]:
     for keys in wanted:
         there = tuple(key for key in keys if any(_value(dict(node.labels), key) for node in nodes))
         values = {}
@@ -114,15 +116,15 @@ def _levels(wanted: Iterable[tuple[str, ...]], nodes: Sequence[Node], *, are_acc
             if value := next(filter(None, (_value(labels, key) for key in there)), ""):
                 values[node.name] = value
         if values:
-            yield Level(there, values, are_accelerators)
+            yield FamilyLevel(there, values, are_accelerators)
 
 
-def disagreeing(level: Level, nodes: Sequence[Node]) -> tuple[str, ...]:
+def disagreeing(level: FamilyLevel, nodes: Sequence[Node]) -> tuple[str, ...]:
     """Return the older keys of a level that group the nodes otherwise than the newest, where nodes carry both."""
     return tuple(key for key in level.keys[1:] if not _agree(_pairs(level.keys[0], key, nodes)))
 
 
-def renamed(level: Level, nodes: Sequence[Node]) -> tuple[str, ...]:
+def renamed(level: FamilyLevel, nodes: Sequence[Node]) -> tuple[str, ...]:
     """Return the older keys of a level that group the nodes as the newest does, but by other names."""
     return tuple(key for key in level.keys[1:] if any(one != other for one, other in _pairs(level.keys[0], key, nodes)))
 
@@ -137,7 +139,7 @@ def _agree(pairs: set[tuple[str, str]]) -> bool:
     return len(pairs) == len({one for one, _ in pairs}) == len({other for _, other in pairs})
 
 
-def placeholders(family: Family, nodes: Sequence[Node]) -> Mapping[tuple[str, str], int]:
+def placeholders(family: LabelFamily, nodes: Sequence[Node]) -> Mapping[tuple[str, str], int]:
     """Return of how many nodes each label of a family holds a placeholder, or nothing, with that value."""
     keys = {key for level in (*family.levels, *family.accelerators) for key in level}
     found: dict[tuple[str, str], int] = {}
@@ -153,17 +155,17 @@ def _value(labels: Mapping[str, str], key: str) -> str:
     return "" if value in PLACEHOLDERS else value
 
 
-def zone_of(nodes: Sequence[Node]) -> Level | None:
+def zone_of(nodes: Sequence[Node]) -> FamilyLevel | None:
     """Return the zones, None where there are none."""
     return next(_levels(((ZONE,),), nodes, are_accelerators=False), None)
 
 
-def nests(lower: Level, higher: Level) -> bool:
+def nests(lower: FamilyLevel, higher: FamilyLevel) -> bool:
     """Tell whether each value of the lower level is found under exactly one of the higher."""
     return not repeated(lower, higher)
 
 
-def repeated(lower: Level, higher: Level) -> tuple[str, ...]:
+def repeated(lower: FamilyLevel, higher: FamilyLevel) -> tuple[str, ...]:
     """Return the values of the lower level that are found under several of the higher."""
     above: dict[str, set[str]] = {}
     for node, value in lower.values.items():

@@ -18,7 +18,15 @@ from kubectl_koord.changes.settings import (
     Value,
     value,
 )
-from kubectl_koord.changes.values import Owner, RefusedError, Wanted, group_ids, nearest, refuse_unread, wanted_values
+from kubectl_koord.changes.values import (
+    AnnotatedGang,
+    RefusedError,
+    WantedSettings,
+    group_ids,
+    nearest,
+    refuse_unread,
+    wanted_values,
+)
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
@@ -31,7 +39,7 @@ from kubectl_koord.wording.answers import changes as sentences
 _FIRST = "pods"
 
 
-def pods_to_read(snapshot: Snapshot, subject: Subject, wanted: Wanted) -> tuple[str, ...]:
+def pods_to_read(snapshot: Snapshot, subject: Subject, wanted: WantedSettings) -> tuple[str, ...]:
     """Return the pods, as `namespace/name`, whose objects `gang_plan` needs: all of each gang that has no PodGroup.
 
     Raises:
@@ -43,7 +51,12 @@ def pods_to_read(snapshot: Snapshot, subject: Subject, wanted: Wanted) -> tuple[
 
 
 def gang_plan(
-    snapshot: Snapshot, subject: Subject, wanted: Wanted, written: Mapping[str, Mapping[str, Any]], *, overwrite: bool
+    snapshot: Snapshot,
+    subject: Subject,
+    wanted: WantedSettings,
+    written: Mapping[str, Mapping[str, Any]],
+    *,
+    overwrite: bool,
 ) -> ChangePlan:
     """Return the plan for every gang of a group, with what why-pending answers before and after.
 
@@ -86,7 +99,7 @@ def gang_plan(
     return plan_of(snapshot, later, subject.key, [one for _, made in changes for one in made], notices)
 
 
-def _members(snapshot: Snapshot, subject: Subject, wanted: Wanted) -> tuple[Gang, ...]:
+def _members(snapshot: Snapshot, subject: Subject, wanted: WantedSettings) -> tuple[Gang, ...]:
     if isinstance(subject, PodSubject):
         raise RefusedError(sentences.not_in_a_gang(subject.key))
     refuse_unread(visibility.unread_members(subject, snapshot))
@@ -109,7 +122,7 @@ def _pods(gang: Gang) -> Iterator[PendingPod | RunningPod | FinishedPod]:
 def _of_pods(
     snapshot: Snapshot,
     gang: Gang,
-    wanted: Wanted,
+    wanted: WantedSettings,
     written: Mapping[str, Mapping[str, Any]],
     terms: dict[str, GangAnnotations],
     *,
@@ -121,7 +134,7 @@ def _of_pods(
     for pod in pods:
         now = written[pod.key]
         has_label = value(now, LABEL + MINIMUM_LABEL) is not None
-        where = Owner(
+        where = AnnotatedGang(
             gang.key,
             gang.minimum or 0,
             str(topology) if topology else None,

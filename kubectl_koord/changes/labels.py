@@ -20,7 +20,7 @@ _KEY = re.compile(rf"([a-z0-9]([a-z0-9.-]{{0,251}}[a-z0-9])?/)?{_NAME}")
 _VALUE = re.compile(_NAME)
 
 
-class Placed(Struct, frozen=True):
+class NodePlaces(Struct, frozen=True):
     """Where nodes are, as a file says it.
 
     `columns` holds by node the value of each layer or label key. `switches` holds by node the names of the switches
@@ -31,7 +31,7 @@ class Placed(Struct, frozen=True):
     switches: Mapping[str, Sequence[str]] = {}
 
 
-def labels_plan(snapshot: Snapshot, placed: Placed, *, overwrite: bool) -> ChangePlan:
+def labels_plan(snapshot: Snapshot, placed: NodePlaces, *, overwrite: bool) -> ChangePlan:
     """Return the plan that labels the nodes.
 
     Raises:
@@ -66,7 +66,7 @@ def labels_plan(snapshot: Snapshot, placed: Placed, *, overwrite: bool) -> Chang
     )
 
 
-def _labels(snapshot: Snapshot, placed: Placed) -> dict[str, dict[str, str]]:
+def _labels(snapshot: Snapshot, placed: NodePlaces) -> dict[str, dict[str, str]]:
     """Return by node the labels that are wanted, each value checked."""
     topology = tree.find(snapshot.topologies)
     order = () if isinstance(topology, tree.NoTree) else tree.layer_order(topology.layers)

@@ -22,7 +22,7 @@ from kubectl_koord.changes.settings import (
     put,
     value,
 )
-from kubectl_koord.changes.values import Owner, RefusedError, Wanted, group_ids, wanted_values
+from kubectl_koord.changes.values import AnnotatedGang, RefusedError, WantedSettings, group_ids, wanted_values
 from kubectl_koord.engine.gang_settings import listed_ids
 from kubectl_koord.reports.change import ObjectName
 from kubectl_koord.wording.answers import changes as sentences
@@ -46,7 +46,7 @@ class Meant(Struct, frozen=True):
     overwrite: bool
 
 
-def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wanted) -> Change | None:
+def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> Change | None:
     """Return what to do with PodGroups, None where there is none that is meant.
 
     Raises:
@@ -68,7 +68,7 @@ def pod_groups_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wante
     return change
 
 
-def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wanted) -> Change | None:
+def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: WantedSettings) -> Change | None:
     """Return what to do with whole gang groups, None where there is no gang that is meant.
 
     Of a gang that has a PodGroup that one is changed, of another all its pods and pod templates.
@@ -106,7 +106,7 @@ def gangs_change(manifests: Sequence[Manifest], meant: Meant, wanted: Wanted) ->
     return change
 
 
-def _members(written: Mapping[str, Manifest], lacking: set[str], chosen: set[str], wanted: Wanted) -> set[str]:
+def _members(written: Mapping[str, Manifest], lacking: set[str], chosen: set[str], wanted: WantedSettings) -> set[str]:
     """Return the gangs that change with the chosen ones: those that are named, else all that their groups list."""
     members = {other for key in chosen for other in listed_ids(_text(written[key], _GROUPS), key)[0]} | chosen
     if wanted.groups:
@@ -210,14 +210,14 @@ def _gang_name(pod: Mapping[str, Any]) -> str:
     return str(next(filter(None, names), ""))
 
 
-def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, wanted: Wanted) -> Manifest:
+def _with_settings(written: Manifest, key: str, where: Where, meant: Meant, wanted: WantedSettings) -> Manifest:
     """Return what defines a gang with what is wanted."""
     if where == "PodGroup":
         minimum = value(written, MINIMUM)
     else:
         minimum = value(written, LABEL + MINIMUM_LABEL) or value(written, PREFIX + "min-available")
     number = str(minimum or "")
-    owner = Owner(key, int(number) if _NUMBER.fullmatch(number) else 0, _text(written, SPEC), where, None)
+    owner = AnnotatedGang(key, int(number) if _NUMBER.fullmatch(number) else 0, _text(written, SPEC), where, None)
     kind = "PodGroup" if where == "PodGroup" else "Pod"
     return _changed(written, ObjectName(kind, *key.split("/", 1)), wanted_values(owner, wanted), meant)
 

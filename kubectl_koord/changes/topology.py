@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, structs
 
 from kubectl_koord.changes import families
-from kubectl_koord.changes.families import Family, Level
+from kubectl_koord.changes.families import FamilyLevel, LabelFamily
 from kubectl_koord.changes.settings import Fields
 from kubectl_koord.changes.values import RefusedError, refuse_unread
 from kubectl_koord.diagnosis import coverage, visibility
@@ -70,7 +70,7 @@ def propose(snapshot: Snapshot) -> Proposal:
     return Proposal(layers, (*notes, *sentences.tree_notes(built)))
 
 
-def _best(nodes: Sequence[Node]) -> tuple[Family, tuple[Level, ...]]:
+def _best(nodes: Sequence[Node]) -> tuple[LabelFamily, tuple[FamilyLevel, ...]]:
     """Return the family that most nodes have a label of; of equals the first, and the generic one only alone."""
     *fabric, generic = families.families(nodes)
     found = [(family, families.levels_of(family, nodes)) for family in fabric]
@@ -83,14 +83,14 @@ def _best(nodes: Sequence[Node]) -> tuple[Family, tuple[Level, ...]]:
     return generic, levels
 
 
-def _in_order(levels: list[Level], notes: list[str]) -> list[Level]:
+def _in_order(levels: list[FamilyLevel], notes: list[str]) -> list[FamilyLevel]:
     """Return the levels that lie within each other: in the usual order, else in the reverse, else as many as do."""
     for order in (levels, levels[::-1]):
         if all(families.nests(lower, higher) for higher, lower in pairwise(order)):
             if order is not levels:
                 notes.append(sentences.reversed_order())
             return order
-    kept: list[Level] = []
+    kept: list[FamilyLevel] = []
     for level in levels:
         names = families.repeated(level, kept[-1]) if kept else ()
         if names:
@@ -100,7 +100,7 @@ def _in_order(levels: list[Level], notes: list[str]) -> list[Level]:
     return kept
 
 
-def _one_name(levels: Sequence[Level], nodes: Sequence[Node], notes: list[str]) -> Iterator[Level]:
+def _one_name(levels: Sequence[FamilyLevel], nodes: Sequence[Node], notes: list[str]) -> Iterator[FamilyLevel]:
     """Yield the levels, without keys that contradict the newest."""
     for level in levels:
         wrong = families.disagreeing(level, nodes)
@@ -111,7 +111,7 @@ def _one_name(levels: Sequence[Level], nodes: Sequence[Node], notes: list[str]) 
         yield structs.replace(level, keys=tuple(key for key in level.keys if key not in wrong))
 
 
-def _telling(levels: Sequence[Level], nodes: int, notes: list[str]) -> Iterator[Level]:
+def _telling(levels: Sequence[FamilyLevel], nodes: int, notes: list[str]) -> Iterator[FamilyLevel]:
     """Yield the levels that divide the nodes."""
     for level in levels:
         domains = set(level.values.values())
@@ -123,7 +123,7 @@ def _telling(levels: Sequence[Level], nodes: int, notes: list[str]) -> Iterator[
             yield level
 
 
-def _place(chain: list[Level], level: Level, notes: list[str]) -> None:
+def _place(chain: list[FamilyLevel], level: FamilyLevel, notes: list[str]) -> None:
     """Put a level of linked accelerators where it nests, the lowest place first, or leave it out and say so."""
     for at in range(len(chain), -1, -1):
         higher, lower = chain[at - 1 : at] if at else [], chain[at : at + 1]
@@ -135,14 +135,14 @@ def _place(chain: list[Level], level: Level, notes: list[str]) -> None:
     notes.append(sentences.not_nested(level.keys[0]))
 
 
-def _add_zone(chain: list[Level], zone: Level, notes: list[str]) -> None:
+def _add_zone(chain: list[FamilyLevel], zone: FamilyLevel, notes: list[str]) -> None:
     if chain and families.nests(chain[0], zone):
         chain.insert(0, zone)
     elif chain:
         notes.append(sentences.not_nested(zone.keys[0]))
 
 
-def _layers(chain: Sequence[Level]) -> tuple[Layer, ...]:
+def _layers(chain: Sequence[FamilyLevel]) -> tuple[Layer, ...]:
     """Return the layers with the names that Koordinator's manual recommends, counted from the nodes up."""
     names: list[str] = []
     used = 0

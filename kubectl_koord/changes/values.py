@@ -26,7 +26,7 @@ class RefusedError(ValueError):
     """Something that was asked for cannot be: one sentence for the user."""
 
 
-class Wanted(Struct, frozen=True):
+class WantedSettings(Struct, frozen=True):
     """What the user asks to set; empty means untouched. `multiples` and `groups` are as typed.
 
     `removed` holds what is to be removed: our names of settings, or full keys, as typed without the `-`.
@@ -44,7 +44,7 @@ class Wanted(Struct, frozen=True):
     removed: tuple[str, ...] = ()
 
 
-class Owner(Struct, frozen=True):
+class AnnotatedGang(Struct, frozen=True):
     """The gang that gets settings: its id, its minimum and topology spec as they are, and where its settings stand.
 
     `snapshot` is None where only a manifest is at hand: then nobody knows which layers and gangs there are.
@@ -57,7 +57,7 @@ class Owner(Struct, frozen=True):
     snapshot: Snapshot | None
 
 
-def wanted_values(owner: Owner, wanted: Wanted) -> Fields:
+def wanted_values(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     """Return the value of each field that is to be set, None of one that is to be removed.
 
     Raises:
@@ -77,7 +77,7 @@ def wanted_values(owner: Owner, wanted: Wanted) -> Fields:
     return values
 
 
-def _set(owner: Owner, wanted: Wanted) -> Fields:
+def _set(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     values: Fields = {}
     if wanted.must_gather or wanted.prefer_gather or wanted.multiples:
         values[SPEC] = _topology_spec(owner, wanted)
@@ -97,7 +97,7 @@ def _set(owner: Owner, wanted: Wanted) -> Fields:
     return values
 
 
-def _numbers(owner: Owner, wanted: Wanted) -> Fields:
+def _numbers(owner: AnnotatedGang, wanted: WantedSettings) -> Fields:
     values: Fields = {}
     minimum = owner.minimum
     if wanted.min_member is not None:
@@ -137,7 +137,7 @@ def seconds(written: str) -> int:
     return total
 
 
-def _topology_spec(owner: Owner, wanted: Wanted) -> str:
+def _topology_spec(owner: AnnotatedGang, wanted: WantedSettings) -> str:
     rules: dict[str, GatherRule] = {}
     if not wanted.must_gather and not wanted.prefer_gather:
         rules = {rule.layer: rule for rule in gather_rules(owner.topology)[0] or ()}
@@ -190,7 +190,7 @@ def group_ids(written: Sequence[str], namespace: str) -> list[str]:
     ]
 
 
-def _groups(owner: Owner, written: Sequence[str]) -> str:
+def _groups(owner: AnnotatedGang, written: Sequence[str]) -> str:
     wanted = group_ids(written, owner.key.partition("/")[0])
     if owner.snapshot is not None:
         known = gangs.all_gangs(owner.snapshot)

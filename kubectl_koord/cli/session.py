@@ -14,7 +14,7 @@ from kubectl_koord.errors import KoordError
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.api.transport import Transport
-    from kubectl_koord.cluster.elsewhere import Told
+    from kubectl_koord.cluster.elsewhere import StatedInstallation
     from kubectl_koord.cluster.source import EarlyLook, Join
     from kubectl_koord.cluster.watching.watch import ClusterWatch
     from kubectl_koord.diagnosis.visibility import About
@@ -53,11 +53,11 @@ class Session:
             raise KoordError("error: this needs a live cluster")
         return self.transport
 
-    def told(self) -> "Told":
+    def told(self) -> "StatedInstallation":
         """Return what the user says of Koordinator."""
-        from kubectl_koord.cluster.elsewhere import Told
+        from kubectl_koord.cluster.elsewhere import StatedInstallation
 
-        return Told(self.options.version, self.options.home)
+        return StatedInstallation(self.options.version, self.options.home)
 
     def namespace(self) -> str:
         """Return the namespace that names without one belong to."""

@@ -15,7 +15,7 @@ from kubectl_koord.model.installation import HOME
 from kubectl_koord.model.snapshot import Gap
 
 
-class Told(Struct, frozen=True):
+class StatedInstallation(Struct, frozen=True):
     """What the user says of Koordinator: its version and namespace, empty for what is to be found out."""
 
     version: str = ""
@@ -33,7 +33,7 @@ class Part(Struct, frozen=True):
 Read = Callable[[ListRequest], Part | Gap]
 
 
-class Moved(Struct, frozen=True):
+class Replacement(Struct, frozen=True):
     """A list that was read in place of the usual one."""
 
     request: ListRequest
@@ -50,7 +50,7 @@ def in_namespace(request: ListRequest, namespace: str) -> ListRequest:
 
 def look(
     found: Mapping[str, Part | Gap], read: Read, wanted: Mapping[str, ListRequest], named: str
-) -> Mapping[str, Moved]:
+) -> Mapping[str, Replacement]:
     """Return by kind the lists that count in place of those that were found, none where all is as usual.
 
     Args:
@@ -67,11 +67,11 @@ def look(
     for kind in (DEPLOYMENT, CONFIG_MAP):
         if isinstance(value := found[kind.name], Part):
             known.merge(value.objects)
-    moved: dict[str, Moved] = {}
+    moved: dict[str, Replacement] = {}
 
     def take(request: ListRequest) -> None:
         if request.path != wanted[request.kind].path:
-            moved[request.kind] = one = Moved(request, read(request))
+            moved[request.kind] = one = Replacement(request, read(request))
             if isinstance(one.value, Part):
                 known.merge(one.value.objects)
 

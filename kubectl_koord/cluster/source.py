@@ -16,7 +16,7 @@ from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.installed import descheduler_config, installation
 from kubectl_koord.cluster.collecting.summing import SummingCollector
-from kubectl_koord.cluster.elsewhere import Part, Told
+from kubectl_koord.cluster.elsewhere import Part, StatedInstallation
 from kubectl_koord.cluster.kinds import (
     CLAIM_KINDS,
     CONFIG_MAP,
@@ -79,7 +79,7 @@ def live(  # noqa: PLR0913 - each names one thing
     transport: Transport,
     kinds: Sequence[str],
     namespace: Callable[[], str],
-    told: Told,
+    told: StatedInstallation,
     seen: dict[str, int] | None = None,
     early: EarlyLook | None = None,
     join: Join | None = None,

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.elsewhere import Told
+from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, KINDS, POD, POD_GROUP
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.source import absorb, events_request, now, read, requests
@@ -17,7 +17,7 @@ class Traces:
     Pods of every phase are read, finished victims carry their condition too.
     """
 
-    def __init__(self, transport: Transport, told: Told) -> None:
+    def __init__(self, transport: Transport, told: StatedInstallation) -> None:
         """Read nothing yet."""
         self._transport = transport
         self._told = told

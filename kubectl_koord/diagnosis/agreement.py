@@ -16,7 +16,7 @@ from kubectl_koord.engine.reasons.devices import BeyondReservedDevices
 from kubectl_koord.engine.reasons.nodes import BeyondReservation
 from kubectl_koord.engine.reasons.numa import BeyondReservedZones
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
-from kubectl_koord.engine.reservations import one_of_each_owner, owned
+from kubectl_koord.engine.reservations.owners import one_of_each_owner, owned
 from kubectl_koord.messages import refusals
 from kubectl_koord.messages.parsed import ParsedMessage, QuotaMessage, TopologyMessage
 from kubectl_koord.model.values.memo import memoised

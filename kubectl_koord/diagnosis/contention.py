@@ -27,7 +27,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 from kubectl_koord.reports.jobs.pending import Contention
-from kubectl_koord.simulation.simulation import Cluster, Simulation, next_attempt, open_outcomes, seats
+from kubectl_koord.simulation.simulation import Scenario, Simulation, next_attempt, open_outcomes, seats
 from kubectl_koord.simulation.subjects import pending_subjects
 
 _MOST_EQUALS = 16
@@ -51,7 +51,7 @@ class LeftByJobsAhead(Struct, frozen=True):
 @memoised
 def _scheduling_queue(view: View, snapshot: Identity[Snapshot], tree: Identity[Tree | NoTree]) -> SchedulingQueue:
     """Return the queue of one variant of the cluster."""
-    cluster = Cluster(snapshot.value, view, tree.value)
+    cluster = Scenario(snapshot.value, view, tree.value)
     return SchedulingQueue(pending_subjects(snapshot.value), view, partial(_placed, cluster))
 
 
@@ -79,7 +79,7 @@ def _fits_wherever(simulation: Simulation, ahead: JobsAhead) -> bool:
     return len(outcomes) == 1 and fits_wherever(simulation.subject, ahead, outcomes[0].first, simulation.multiples)
 
 
-def contentions(cluster: Cluster, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
+def contentions(cluster: Scenario, subjects: Iterable[Subject]) -> tuple[Contention, ...]:
     """Return who, among subjects that would be placed alone, finds no place once those before it are placed.
 
     They are tried by priority, then age; which of equal priority goes first is in no object. Of very many in
@@ -101,7 +101,7 @@ def contentions(cluster: Cluster, subjects: Iterable[Subject]) -> tuple[Contenti
     return tuple(found)
 
 
-def _wanted(cluster: Cluster, subject: Subject) -> set[str]:
+def _wanted(cluster: Scenario, subject: Subject) -> set[str]:
     """Return the nodes that a subject wants: those of its plan, or for one without a plan all that take a pod."""
     first = next_attempt(cluster.simulation(subject))[0].first
     if first.plan is not None:
@@ -153,14 +153,14 @@ def _not_judged(snapshot: Snapshot) -> dict[tuple[Gap, ...], int]:
     return found
 
 
-def _placed(cluster: Cluster, other: Subject, view: View) -> Placed | None:
+def _placed(cluster: Scenario, other: Subject, view: View) -> Placed | None:
     """Return where another job would go; None when it would not be placed, or what was read does not tell."""
     snapshot = cluster.snapshot
     if before_trying(other, snapshot, cluster.tree) or coverage.not_evaluated(other, snapshot):
         return None
     if visibility.unread_for(other, snapshot):
         return None
-    simulation = Cluster(snapshot, view, cluster.tree).simulation(other)
+    simulation = Scenario(snapshot, view, cluster.tree).simulation(other)
     outcomes = open_outcomes(simulation, preemption=False)
     first = outcomes[0].first
     if first.placement is None:

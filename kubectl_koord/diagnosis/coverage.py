@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kubectl_koord.engine.fit.device_share import DeviceRequest, request_of
+from kubectl_koord.engine.fit.device_share import PodDeviceRequest, request_of
 from kubectl_koord.engine.fit.resource_claims import readiness
 from kubectl_koord.engine.fit.resource_claims.readiness import open_claims, uses_claims
 from kubectl_koord.engine.gangs import GangGroup
@@ -124,7 +124,7 @@ def _not_evaluated(pods: tuple[PendingPod, ...], snapshot: Snapshot) -> Iterator
         yield from _volumes(pod, snapshot)
         yield from open_claims(pod, snapshot)
         devices = request_of(pod.requirements)
-        if isinstance(devices, DeviceRequest) and devices.needs_template:
+        if isinstance(devices, PodDeviceRequest) and devices.needs_template:
             yield PodSetting("npu-template")
     if not snapshot.sees("NodeMetric"):
         yield UnreadLoad()

@@ -79,13 +79,13 @@ def outcomes(job: Job, view: View, *, preemption: bool = True, most_rounds: int 
         else tuple({shape(pod, job.claims): pod for pod in reversed(triggers(job))}.values())[::-1]
     )
     for trigger in kinds:
-        for course, first in _firsts(job, view, trigger):
+        for member_order, first in _firsts(job, view, trigger):
             if first.placement is not None or not preemption:
                 yield Outcome(trigger, first, (), None, _runs(job, first), first.plan_fails)
                 continue
             for victim_order in _victim_orders(view, first):
                 outcome = None
-                for outcome in islice(follow(job, view, first, victim_order, course, most_rounds), MOST_BRANCHES):
+                for outcome in islice(follow(job, view, first, victim_order, member_order, most_rounds), MOST_BRANCHES):
                     yield outcome
                 if outcome is not None and not outcome.rounds:
                     break  # costs choose among possible victims: without any they decide nothing
@@ -98,18 +98,18 @@ def _firsts(job: Job, view: View, trigger: PendingPod) -> Iterator[tuple[MemberO
     fail, enough members may have theirs before.
     """
     split = fails_at_seat = False
-    for course in _courses(job, view):
-        first = _attempt(view, Identity(job), Identity(trigger), course)
+    for member_order in _member_orders(job, view):
+        first = _attempt(view, Identity(job), Identity(trigger), member_order)
         split = split or bool(first.unbookable)
         fails_at_seat = first.plan is not None and first.failed_seat is not None
-        yield course, first
+        yield member_order, first
     more = (MemberOrder(bookable), MemberOrder(not_bookable)) if split else ()
-    for course in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
-        yield course, _attempt(view, Identity(job), Identity(trigger), course)
+    for member_order in (MemberOrder(failing_last=True),) if fails_at_seat and job.has_surplus else more:
+        yield member_order, _attempt(view, Identity(job), Identity(trigger), member_order)
 
 
-def _courses(job: Job, view: View) -> tuple[MemberOrder, ...]:
-    """Return the courses that may differ: one where no member can take the last place of another."""
+def _member_orders(job: Job, view: View) -> tuple[MemberOrder, ...]:
+    """Return the orders that may differ: one where no member can take the last place of another."""
     alike = {pod.requirements: pod for pod in reversed(job.tried)}
     if job.topology is not None or len(alike) == 1:
         return (USUAL,)
@@ -157,7 +157,7 @@ def follow(
     view: View,
     first: Attempt,
     victim_order: VictimOrder,
-    course: MemberOrder = USUAL,
+    member_order: MemberOrder = USUAL,
     most_rounds: int = MOST_ROUNDS,
 ) -> Iterator[Outcome]:
     """Yield the outcomes that begin with this attempt: preempt, wait until the victims have ended, try again.
@@ -169,7 +169,7 @@ def follow(
     if preemption.reason is not None or not preemption.gone:
         yield Outcome(first.trigger, first, (), preemption, _runs(job, first), first.plan_fails)
         return
-    for rounds, last, end in _continued(job, _after(view, preemption.gone), victim_order, course, most_rounds):
+    for rounds, last, end in _continued(job, _after(view, preemption.gone), victim_order, member_order, most_rounds):
         runs = _runs(job, end) if end is not None else None
         yield Outcome(first.trigger, first, (preemption, *rounds), last, runs, end is not None and end.plan_fails)
 
@@ -180,9 +180,9 @@ def _runs(job: Job, end: Attempt) -> bool | None:
 
 
 @recently(_MOST_KEPT)
-def _attempt(view: View, job: Identity[Job], trigger: Identity[PendingPod], course: MemberOrder) -> Attempt:
+def _attempt(view: View, job: Identity[Job], trigger: Identity[PendingPod], member_order: MemberOrder) -> Attempt:
     """Return an attempt; all questions about a job share it."""
-    return attempt(job.value, view, trigger.value, course)
+    return attempt(job.value, view, trigger.value, member_order)
 
 
 @recently(_MOST_KEPT)
@@ -205,13 +205,13 @@ def _without(view: View, gone: frozenset[Identity[RunningPod]]) -> View:
 
 
 def _continued(
-    job: Job, view: View, victim_order: VictimOrder, course: MemberOrder, most: int
+    job: Job, view: View, victim_order: VictimOrder, member_order: MemberOrder, most: int
 ) -> Iterator[tuple[tuple[Preemption, ...], Preemption | None, Attempt | None]]:
     """Yield what may follow a round: further rounds, the preemption that had no effect, the attempt that ends it.
 
     There is no such attempt where it was not followed to the end.
     """
-    tried = [_attempt(view, Identity(job), Identity(trigger), course) for trigger in triggers(job)]
+    tried = [_attempt(view, Identity(job), Identity(trigger), member_order) for trigger in triggers(job)]
     placed = next((one for one in tried if one.placement is not None), None)
     if placed is not None:
         yield (), None, placed
@@ -224,5 +224,5 @@ def _continued(
         if most == 0:
             yield (), None, None
             return
-        for rounds, last, end in _continued(job, _after(view, one.gone), victim_order, course, most - 1):
+        for rounds, last, end in _continued(job, _after(view, one.gone), victim_order, member_order, most - 1):
             yield (one, *rounds), last, end

@@ -114,7 +114,7 @@ class PodClaim(Struct, frozen=True, gc=False):
     found: ResourceClaim | None = None
 
 
-class DevicePlace(Struct, frozen=True, gc=False):
+class DeviceReach(Struct, frozen=True, gc=False):
     """From where a device can be used: from one node, or from those that match a term; with neither from all."""
 
     node: str = ""
@@ -125,7 +125,7 @@ class ClaimableDevice(Struct, frozen=True, gc=False):
     """One device of a ResourceSlice; `open` is what bears on it besides: it counts where the scheduler knows it."""
 
     id: DeviceId
-    place: DevicePlace = DevicePlace()
+    place: DeviceReach = DeviceReach()
     attributes: tuple[tuple[tuple[str, str], AttributeValue], ...] = ()
     open: tuple[ClaimFeature, ...] = ()
 

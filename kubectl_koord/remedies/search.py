@@ -28,7 +28,7 @@ from kubectl_koord.reports.edits import (
 )
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import changed
-from kubectl_koord.simulation.simulation import Cluster, Simulation, every_outcome, next_attempt, open_outcomes, seats
+from kubectl_koord.simulation.simulation import Scenario, Simulation, every_outcome, next_attempt, open_outcomes, seats
 from kubectl_koord.wording.remedies.ways_out import Change
 
 T = TypeVar("T")
@@ -220,7 +220,7 @@ class Search:
         if not self.works(edits):
             return None
         before = contention.jobs_ahead(simulation).view
-        then = Cluster(simulation.snapshot, before, simulation.tree).simulation(simulation.subject)
+        then = Scenario(simulation.snapshot, before, simulation.tree).simulation(simulation.subject)
         placed = seats(then, open_outcomes(then, preemption=False)[0])
         return before.with_pods(placed), tuple(placed)
 

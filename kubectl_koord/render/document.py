@@ -25,7 +25,7 @@ class Line(Struct, frozen=True):
     quoted: bool = False
 
 
-class Gap(Struct, frozen=True):
+class EmptyLine(Struct, frozen=True):
     """An empty line."""
 
 
@@ -68,7 +68,7 @@ class Table(Struct, frozen=True):
     main: bool = False
 
 
-class Tree(Struct, frozen=True):
+class TreeTable(Struct, frozen=True):
     """A table whose rows stand in pre-order and hang below the last row that is less deep."""
 
     columns: tuple[Column, ...]
@@ -101,8 +101,8 @@ class Bullets(Struct, frozen=True):
     items: tuple[Bullet, ...]
 
 
-Block: TypeAlias = Line | Command | Gap | Table | Tree | Bullets
-Grid = TypeVar("Grid", bound=Table | Tree)
+Block: TypeAlias = Line | Command | EmptyLine | Table | TreeTable | Bullets
+Grid = TypeVar("Grid", bound=Table | TreeTable)
 
 
 class Columns(Struct, frozen=True):
@@ -119,10 +119,12 @@ USUAL = Columns()
 
 def printed(page: Iterable[Block], columns: Columns) -> list[Block]:
     """Return the page with those columns; without headers only the rows of what it lists."""
-    blocks = [_without_wide(block) if isinstance(block, Table | Tree) and not columns.wide else block for block in page]
+    blocks = [
+        _without_wide(block) if isinstance(block, Table | TreeTable) and not columns.wide else block for block in page
+    ]
     if columns.headers:
         return blocks
-    return [_without_headers(block) for block in blocks if isinstance(block, Table | Tree) and block.main]
+    return [_without_headers(block) for block in blocks if isinstance(block, Table | TreeTable) and block.main]
 
 
 def _without_headers(block: Grid) -> Grid:

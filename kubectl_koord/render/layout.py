@@ -7,7 +7,7 @@ from typing import assert_never
 
 from msgspec import Struct
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Command, Gap, Line, Row, Style, Table, Tree
+from kubectl_koord.render.document import Block, Bullet, Bullets, Command, EmptyLine, Line, Row, Style, Table, TreeTable
 from kubectl_koord.render.escape import clipped, harmless, head, short
 from kubectl_koord.render.escape import width as cells_of
 from kubectl_koord.render.guides import Glyphs, leads
@@ -63,11 +63,11 @@ def laid_out(blocks: Iterable[Block], screen: Screen) -> Iterator[tuple[Span, ..
                 yield from _line(block, screen)
             case Command():
                 yield from _command(block, screen)
-            case Gap():
+            case EmptyLine():
                 yield ()
             case Bullets():
                 yield from _points(block, screen)
-            case Table() | Tree():
+            case Table() | TreeTable():
                 yield from _grid(block, screen)
             case _:
                 assert_never(block)
@@ -143,8 +143,8 @@ def _point(lead: str, item: Bullet, screen: Screen) -> Iterator[tuple[Span, ...]
         yield from _command(Command(item.command, len(lead)), screen)
 
 
-def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
-    depths = [row.depth if isinstance(block, Tree) else 0 for row in block.rows]
+def _grid(block: Table | TreeTable, screen: Screen) -> Iterator[tuple[Span, ...]]:
+    depths = [row.depth if isinstance(block, TreeTable) else 0 for row in block.rows]
     guides = leads(depths, screen.glyphs)
     rows = [tuple(map(screen.shortened, row.cells)) for row in block.rows]
     lines = zip(block.rows, guides, rows, strict=True)
@@ -164,7 +164,7 @@ def _grid(block: Table | Tree, screen: Screen) -> Iterator[tuple[Span, ...]]:
 class _Grid(Struct, frozen=True):
     """A table or tree, and how its columns share the screen."""
 
-    block: Table | Tree
+    block: Table | TreeTable
     screen: Screen
     titles: tuple[str, ...]
     fit: Fit

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Gap, Line, Style
+from kubectl_koord.render.document import Block, Bullet, Bullets, EmptyLine, Line, Style
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.common import Basis, Notice, Verdict
 from kubectl_koord.reports.jobs.pending import SchedulerSays
@@ -24,7 +24,7 @@ def basis_line(basis: Basis, facts: Iterable[str] = ()) -> Line:
 def warning_lines(warnings: Sequence[Notice]) -> list[Block]:
     """Return the warnings, a gap before them."""
     lines = [Line(of_basis.warning(notice), "warn") for notice in warnings]
-    return [Gap(), *lines] if lines else []
+    return [EmptyLine(), *lines] if lines else []
 
 
 def outcome_lines(outcomes: Sequence[str], shown: Shown) -> list[Block]:
@@ -32,7 +32,7 @@ def outcome_lines(outcomes: Sequence[str], shown: Shown) -> list[Block]:
     if not outcomes:
         return []
     first, rest = parted(outcomes, shown.few)
-    lines: list[Block] = [Gap(), Line(OUTCOMES, "bold"), Bullets(tuple(map(Bullet, first)))]
+    lines: list[Block] = [EmptyLine(), Line(OUTCOMES, "bold"), Bullets(tuple(map(Bullet, first)))]
     return [*lines, more_line(more(len(rest), "outcomes"))] if rest else lines
 
 
@@ -50,7 +50,7 @@ def raw_lines(says: SchedulerSays, gang: str) -> list[Block]:
     """Return every text of the scheduler as it is, with the pods that carry it; nothing where none was asked for."""
     if not says.texts:
         return []
-    lines: list[Block] = [Gap(), Line("Scheduler messages", "bold")]
+    lines: list[Block] = [EmptyLine(), Line("Scheduler messages", "bold")]
     for each in says.texts:
         pods = [name_within(gang, pod) for pod in each.pods]
         lines.append(Line(scheduler.carried_by(pods), "dim", indent=2))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import assert_never
 
-from kubectl_koord.render.document import Block, Bullets, Command, Gap, Line, Table, Tree
+from kubectl_koord.render.document import Block, Bullets, Command, EmptyLine, Line, Table, TreeTable
 from kubectl_koord.render.escape import harmless, width
 
 _BETWEEN = "   "
@@ -30,11 +30,11 @@ def _lines(block: Block, *, ascii_only: bool) -> Iterable[str]:
             return [" " * block.indent + harmless(block.text, ascii_only=ascii_only)]
         case Command():
             return [" " * block.indent + harmless(block.label + block.text, ascii_only=ascii_only)]
-        case Gap():
+        case EmptyLine():
             return [""]
         case Bullets():
             return _points(block, ascii_only=ascii_only)
-        case Table() | Tree():
+        case Table() | TreeTable():
             return _grid(block, ascii_only=ascii_only)
         case _:
             assert_never(block)
@@ -48,12 +48,12 @@ def _points(block: Bullets, *, ascii_only: bool) -> Iterator[str]:
             yield " " * len(lead) + harmless(item.command, ascii_only=ascii_only)
 
 
-def _grid(block: Table | Tree, *, ascii_only: bool) -> Iterator[str]:
+def _grid(block: Table | TreeTable, *, ascii_only: bool) -> Iterator[str]:
     columns = list(zip(*(row.cells for row in block.rows), strict=True)) or [()] * len(block.columns)
     padded: list[list[str]] = []
     for index, (column, cells) in enumerate(zip(block.columns, columns, strict=True)):
         header, *texts = _harmless_column((column.header, *cells), ascii_only=ascii_only)
-        if index == 0 and isinstance(block, Tree):
+        if index == 0 and isinstance(block, TreeTable):
             texts = ["  " * row.depth + text for row, text in zip(block.rows, texts, strict=True)]
         padded.append(_padded([header, *texts], right=column.right))
     margin = " " * block.indent

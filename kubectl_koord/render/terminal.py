@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from kubectl_koord.render.document import Block, Gap, Style
+from kubectl_koord.render.document import Block, EmptyLine, Style
 from kubectl_koord.render.layout import Screen, Span, laid_out
 
 _RICH_LINES = 100  # Rich takes some 0.04 ms per line, our own writer next to nothing
@@ -42,7 +42,7 @@ def to_terminal(
     screen = Screen(width, unicode, names)
     lines = [_trimmed(line) for line in laid_out(blocks, screen)]
     if 0 < height <= len(lines):
-        lines += [_trimmed(line) for line in laid_out([Gap(), *blocks[:1]], screen)]
+        lines += [_trimmed(line) for line in laid_out([EmptyLine(), *blocks[:1]], screen)]
     if not colour:
         write("".join("".join(span.text for span in line) + "\n" for line in lines))
     elif len(lines) <= _RICH_LINES:

@@ -15,7 +15,7 @@ from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.simulation.simulation import Cluster, Simulation, open_outcomes, seats
+from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outcomes, seats
 
 MOST_COPIES = 256
 """How many copies are tried; a job that fits as often as that is not followed further."""
@@ -51,7 +51,7 @@ def _at_once(simulation: Simulation, view: View) -> int | None:
     if any(quotas_of(view).may_refuse(pod) for pod in subject.pending):
         return None
     members = len(subject.pending)
-    every = Cluster(snapshot, view, simulation.tree).simulation(sized(subject, members * MOST_COPIES))
+    every = Scenario(snapshot, view, simulation.tree).simulation(sized(subject, members * MOST_COPIES))
     outcome = open_outcomes(every, preemption=False)[0]
     placed = sum(map(len, outcome.first.waiting.values()))
     return MOST_COPIES if outcome.placed_at_once else placed // members
@@ -126,6 +126,6 @@ def _fits(simulation: Simulation, pods: int, view: View) -> bool:
 
 def _after(simulation: Simulation, subject: Subject, view: View) -> View | None:
     """Return the view once a subject is placed, None where it finds no place."""
-    found = Cluster(simulation.snapshot, view, simulation.tree).simulation(subject)
+    found = Scenario(simulation.snapshot, view, simulation.tree).simulation(subject)
     outcome = open_outcomes(found, preemption=False)[0]
     return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None

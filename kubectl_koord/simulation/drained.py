@@ -19,12 +19,12 @@ from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.edits import recreated
-from kubectl_koord.simulation.simulation import Cluster
+from kubectl_koord.simulation.simulation import Scenario
 
 _Why: TypeAlias = tuple[Refused, ...] | PreFilterRefusal
 
 
-class Moved(Struct, frozen=True):
+class MovedPod(Struct, frozen=True):
     """A pod that is taken away, the node that takes it then, or why none does."""
 
     pod: RunningPod
@@ -33,8 +33,8 @@ class Moved(Struct, frozen=True):
 
 
 def moved(
-    cluster: Cluster, names: Collection[str], pods: Iterable[RunningPod], gone: Collection[RunningPod]
-) -> tuple[Moved, ...]:
+    cluster: Scenario, names: Collection[str], pods: Iterable[RunningPod], gone: Collection[RunningPod]
+) -> tuple[MovedPod, ...]:
     """Return where pods of drained nodes find a place once all that are `gone` have ended, in name order.
 
     Those that a controller creates anew go before others, those of higher priority before lower. Each is tried by
@@ -45,7 +45,7 @@ def moved(
     view = view.with_nodes(structs.replace(view.node(name), unschedulable=True) for name in names)
     left = tuple(name for name in view.names() if name not in names)
     trial = _Trial(cluster.snapshot, left, pods)
-    found: list[Moved] = []
+    found: list[MovedPod] = []
     for run in trial.runs(view):
         view, placed_now = trial.placed(view, run)
         found += placed_now
@@ -87,9 +87,9 @@ class _Trial:
     def _pending(self) -> tuple[PendingPod, ...]:
         return (*self._snapshot.pending, *map(recreated, self._waiting.values()))
 
-    def placed(self, view: View, run: Sequence[RunningPod]) -> tuple[View, list[Moved]]:
+    def placed(self, view: View, run: Sequence[RunningPod]) -> tuple[View, list[MovedPod]]:
         """Return what becomes of pods that are alike, and the cluster with those that found a place."""
-        found: list[Moved] = []
+        found: list[MovedPod] = []
         admitted, refused = self._admitted(view, run)
         while admitted:
             first = recreated(admitted[0])
@@ -98,9 +98,9 @@ class _Trial:
             seats = {} if prepared.refusal is not None else _seats(view, offer, admitted, prepared)
             if not seats:
                 why = prepared.refusal or _why(view, offer, first, prepared)
-                found += [Moved(pod, why=why) for pod in admitted]
+                found += [MovedPod(pod, why=why) for pod in admitted]
                 break
-            found += [Moved(pod, node) for node, there in seats.items() for pod in there]
+            found += [MovedPod(pod, node) for node, there in seats.items() for pod in there]
             view = view.with_pods({node: tuple(there.values()) for node, there in seats.items()})
             for there in seats.values():
                 for pod in there:
@@ -108,7 +108,7 @@ class _Trial:
             admitted = [pod for pod in admitted if pod.key in self._waiting]
         return view, [*found, *refused]
 
-    def _admitted(self, view: View, run: Sequence[RunningPod]) -> tuple[Sequence[RunningPod], list[Moved]]:
+    def _admitted(self, view: View, run: Sequence[RunningPod]) -> tuple[Sequence[RunningPod], list[MovedPod]]:
         """Return those that their quota admits one after the other, and those that it refuses then."""
         if not self._quotas.may_refuse(run[0]):
             return run, []
@@ -116,7 +116,7 @@ class _Trial:
         if stop is None:
             return run, []
         position, refusal = stop
-        return run[:position], [Moved(pod, why=refusal) for pod in run[position:]]
+        return run[:position], [MovedPod(pod, why=refusal) for pod in run[position:]]
 
 
 def _seats(

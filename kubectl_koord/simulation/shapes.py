@@ -16,7 +16,7 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.model.values.quantity import QuantityError
-from kubectl_koord.simulation.simulation import Cluster
+from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.wording.answers import shapes as words
 
 _COUNTED = re.compile(r"(\d{1,9}(?:\.\d{1,2})?)([A-Za-z][\w.-]*)", re.ASCII)
@@ -42,7 +42,7 @@ class Shape(Struct, frozen=True):
     members: int = 0
 
 
-class Room(Struct, frozen=True):
+class ShapeRoom(Struct, frozen=True):
     """How many pods of a shape each node takes, by name, without nodes that take none; why all refuse it."""
 
     counts: Mapping[str, int]
@@ -140,7 +140,7 @@ def _of_gpus(names: Counter[str], nano: int) -> Iterator[tuple[str, int]]:
         raise ShapeError(words.NO_GPUS, accelerators.GPU)
 
 
-def room(cluster: Cluster, shape: Shape) -> Room:
+def room(cluster: Scenario, shape: Shape) -> ShapeRoom:
     """Return how many pods of a shape each node takes beside what is there, quotas left out.
 
     Where cards or CPUs are booked, each pod is placed with what is booked for it before the next one is tried.
@@ -148,12 +148,12 @@ def room(cluster: Cluster, shape: Shape) -> Room:
     simulation = cluster.simulation(PodSubject(shape.pod))
     view, prepared = simulation.view, simulation.prepared(shape.pod)
     if prepared.refusal is not None and not isinstance(prepared.refusal, QuotaExceeded):
-        return Room({}, prepared.refusal)
+        return ShapeRoom({}, prepared.refusal)
     most = min(max((dict(view.node(name).allocatable).get("pods", 0) for name in view.names()), default=0), _MOST_PODS)
     if not most:
-        return Room({})
+        return ShapeRoom({})
     counts = offer_slots(view, view.names(), (shape.pod,) * most, prepared).counts
     if not prepared.books:
-        return Room(counts)
+        return ShapeRoom(counts)
     booked = {name: places(view.state(name), (shape.pod,) * number, prepared).slots for name, number in counts.items()}
-    return Room({name: number for name, number in booked.items() if number})
+    return ShapeRoom({name: number for name, number in booked.items() if number})

@@ -31,7 +31,7 @@ _Seen: TypeAlias = tuple[object, ...]
 _MOST_KEPT = 4
 
 
-class Cluster(Struct, frozen=True):
+class Scenario(Struct, frozen=True):
     """What subjects are simulated in: the snapshot, the view to compute with, and the topology tree."""
 
     snapshot: Snapshot
@@ -45,7 +45,7 @@ class Cluster(Struct, frozen=True):
         return Simulation(self.snapshot, found[0].view, self.tree, subject, found)
 
 
-class Simulation(Cluster, frozen=True):
+class Simulation(Scenario, frozen=True):
     """A subject in its cluster; `landings` is where reservations that go before it may be placed, the first as here."""
 
     subject: Subject
@@ -108,9 +108,9 @@ class Simulation(Cluster, frozen=True):
         return gangs.topology_requirements(spec, self.tree)
 
 
-def cluster_of(snapshot: Snapshot) -> Cluster:
+def cluster_of(snapshot: Snapshot) -> Scenario:
     """Return the cluster as it is."""
-    return Cluster(snapshot, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
+    return Scenario(snapshot, of(snapshot), tree.build(snapshot.topologies, snapshot.nodes))
 
 
 def simulate(snapshot: Snapshot, subject: Subject) -> Simulation:

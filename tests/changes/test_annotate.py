@@ -7,7 +7,7 @@ import pytest
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.pods import PodsWanted, pods_plan
 from kubectl_koord.changes.settings import INDEX, LIGHT_POLICY, MINIMUM, PREFIX, SELECTOR, SPEC, TIMEOUT
-from kubectl_koord.changes.values import RefusedError, Wanted, seconds
+from kubectl_koord.changes.values import RefusedError, WantedSettings, seconds
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.reports.change import Change, ChangePlan, Effect, ObjectName, VerdictSummary
 from tests.build import BLOCK, NODE, SPINE, Drawing, cluster, rules
@@ -16,11 +16,11 @@ FREE = cluster("s0: b0[n1 n2]; s1: b1[n3 n4]").with_gang("job", 2, 8, resource_v
 JOB = ObjectName("PodGroup", "default", "job")
 
 
-def plan(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) -> tuple[Change, ...]:
+def plan(wanted: WantedSettings, drawing: Drawing = FREE, *, overwrite: bool = False) -> tuple[Change, ...]:
     return pod_group_plan(drawing, "default/job", wanted, overwrite=overwrite).changes
 
 
-def after(wanted: Wanted, drawing: Drawing = FREE, *, overwrite: bool = False) -> dict[str, object]:
+def after(wanted: WantedSettings, drawing: Drawing = FREE, *, overwrite: bool = False) -> dict[str, object]:
     (change,) = plan(wanted, drawing, overwrite=overwrite)
     return dict(change.after)
 
@@ -29,7 +29,7 @@ def index_plan(drawing: Drawing, subject: Subject, *, overwrite: bool) -> Change
     return pods_plan(drawing, subject, PodsWanted(index=True), overwrite=overwrite)
 
 
-def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -> str:
+def refusal(wanted: WantedSettings, drawing: Drawing = FREE, key: str = "default/job") -> str:
     with pytest.raises(RefusedError) as refused:
         pod_group_plan(drawing, key, wanted, overwrite=False)
     return str(refused.value)
@@ -38,13 +38,13 @@ def refusal(wanted: Wanted, drawing: Drawing = FREE, key: str = "default/job") -
 @pytest.mark.parametrize(
     ("kind", "wanted", "key"),
     [
-        ("PodGroup", Wanted(mode="Strict"), "default/gone"),
-        ("ClusterNetworkTopology", Wanted(must_gather=(SPINE,)), "default/job"),
-        ("Pod", Wanted(groups=("job,gone",)), "default/job"),
-        ("PodGroup", Wanted(groups=("job,gone",)), "default/job"),
+        ("PodGroup", WantedSettings(mode="Strict"), "default/gone"),
+        ("ClusterNetworkTopology", WantedSettings(must_gather=(SPINE,)), "default/job"),
+        ("Pod", WantedSettings(groups=("job,gone",)), "default/job"),
+        ("PodGroup", WantedSettings(groups=("job,gone",)), "default/job"),
     ],
 )
-def test_what_could_not_be_read_is_not_said_to_be_missing(kind: str, wanted: Wanted, key: str) -> None:
+def test_what_could_not_be_read_is_not_said_to_be_missing(kind: str, wanted: WantedSettings, key: str) -> None:
     assert refusal(wanted, FREE.with_gap(kind), key) == f"{kind} could not be read: you may not read it"
 
 
@@ -56,7 +56,7 @@ def test_no_index_is_set_where_the_members_could_not_all_be_read(kind: str) -> N
 
 def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
     spec = rules(f"MustGather {SPINE}")
-    found = pod_group_plan(FREE, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)
+    found = pod_group_plan(FREE, "default/job", WantedSettings(must_gather=(SPINE,)), overwrite=False)
     patch = {"metadata": {"resourceVersion": "7", "annotations": {SPEC: spec}}}
     assert found.changes == (Change(JOB, {SPEC: None}, {SPEC: spec}, patch, "7"),)
     assert (found.verdict, found.applied, found.message, found.warnings) == ("yes", False, "", ())
@@ -65,7 +65,7 @@ def test_a_change_holds_before_after_and_the_patch_that_is_sent() -> None:
 
 def test_the_effect_is_what_why_pending_would_answer_then() -> None:
     drawing = FREE.with_gang("job", 2, 8, must_gather=BLOCK).cordon("n1", "n3")
-    found = pod_group_plan(drawing, "default/job", Wanted(prefer_gather=(BLOCK,)), overwrite=True)
+    found = pod_group_plan(drawing, "default/job", WantedSettings(prefer_gather=(BLOCK,)), overwrite=True)
     assert found.effect is not None
     assert (found.effect.before.verdict, found.effect.before.cause) == ("no", "insufficient-slots")
     assert found.effect.after == VerdictSummary("yes", None)
@@ -77,25 +77,29 @@ FULL = FREE.with_running("a", on="n1", cpu=1).with_running("b", on="n2", cpu=1).
 @pytest.mark.parametrize(
     ("drawing", "wanted", "answers"),
     [
-        (FREE.cordon("n1", "n3"), Wanted(must_gather=(SPINE,)), ("yes", "no insufficient-slots", True)),
-        (FREE, Wanted(must_gather=(NODE,)), ("yes", "no never-fits", True)),
-        (FULL, Wanted(must_gather=(SPINE,)), ("no insufficient-capacity", "no insufficient-slots", False)),
-        (FULL, Wanted(must_gather=(NODE,)), ("no insufficient-capacity", "no never-fits", True)),
-        (FREE.with_gang("job", 2, 8, must_gather=NODE), Wanted(must_gather=(SPINE,)), ("no never-fits", "yes", False)),
+        (FREE.cordon("n1", "n3"), WantedSettings(must_gather=(SPINE,)), ("yes", "no insufficient-slots", True)),
+        (FREE, WantedSettings(must_gather=(NODE,)), ("yes", "no never-fits", True)),
+        (FULL, WantedSettings(must_gather=(SPINE,)), ("no insufficient-capacity", "no insufficient-slots", False)),
+        (FULL, WantedSettings(must_gather=(NODE,)), ("no insufficient-capacity", "no never-fits", True)),
+        (
+            FREE.with_gang("job", 2, 8, must_gather=NODE),
+            WantedSettings(must_gather=(SPINE,)),
+            ("no never-fits", "yes", False),
+        ),
         (
             FREE.with_group("gone", 2).with_running("w", on="n1", cpu=0),
-            Wanted(groups=("job,gone",)),
+            WantedSettings(groups=("job,gone",)),
             ("yes", "no group-member-too-few-pods", True),
         ),
         (
             FULL.with_group("gone", 2),
-            Wanted(groups=("job,gone",)),
+            WantedSettings(groups=("job,gone",)),
             ("no insufficient-capacity", "no group-member-too-few-pods", True),
         ),
     ],
 )
 def test_a_change_is_worse_by_its_verdict_or_of_two_noes_by_its_cause(
-    drawing: Drawing, wanted: Wanted, answers: tuple[str, str, bool]
+    drawing: Drawing, wanted: WantedSettings, answers: tuple[str, str, bool]
 ) -> None:
     effect = pod_group_plan(drawing, "default/job", wanted, overwrite=True).effect
     assert effect is not None
@@ -104,7 +108,7 @@ def test_a_change_is_worse_by_its_verdict_or_of_two_noes_by_its_cause(
 
 
 def test_everything_may_be_set_at_once() -> None:
-    wanted = Wanted(
+    wanted = WantedSettings(
         mode="NonStrict",
         match_policy="only-waiting",
         groups=("job, peer",),
@@ -126,24 +130,28 @@ def test_everything_may_be_set_at_once() -> None:
 
 
 def test_a_timeout_alone_touches_no_annotation() -> None:
-    (change,) = plan(Wanted(waiting_time="60"), FREE.with_group("job", 2))
+    (change,) = plan(WantedSettings(waiting_time="60"), FREE.with_group("job", 2))
     assert change.patch == {"metadata": {}, "spec": {"scheduleTimeoutSeconds": 60}}
 
 
 @pytest.mark.parametrize(
     ("before", "wanted", "written"),
     [
-        (None, Wanted(must_gather=(SPINE,), prefer_gather=(BLOCK,)), (f"PreferGather {BLOCK}", f"MustGather {SPINE}")),
-        (None, Wanted(must_gather=(SPINE,), prefer_gather=(SPINE,)), (f"MustGather {SPINE}",)),
-        (None, Wanted(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
-        (rules(f"MustGather {SPINE}"), Wanted(multiples=(f"{SPINE}=2",)), (f"MustGather {SPINE} x2",)),
-        (rules(f"MustGather {SPINE} x2"), Wanted(multiples=(f"{SPINE}=1",)), (f"MustGather {SPINE}",)),
-        (rules(f"MustGather {SPINE} x2"), Wanted(must_gather=(BLOCK,)), (f"MustGather {BLOCK}",)),
-        ("unreadable", Wanted(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
+        (
+            None,
+            WantedSettings(must_gather=(SPINE,), prefer_gather=(BLOCK,)),
+            (f"PreferGather {BLOCK}", f"MustGather {SPINE}"),
+        ),
+        (None, WantedSettings(must_gather=(SPINE,), prefer_gather=(SPINE,)), (f"MustGather {SPINE}",)),
+        (None, WantedSettings(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
+        (rules(f"MustGather {SPINE}"), WantedSettings(multiples=(f"{SPINE}=2",)), (f"MustGather {SPINE} x2",)),
+        (rules(f"MustGather {SPINE} x2"), WantedSettings(multiples=(f"{SPINE}=1",)), (f"MustGather {SPINE}",)),
+        (rules(f"MustGather {SPINE} x2"), WantedSettings(must_gather=(BLOCK,)), (f"MustGather {BLOCK}",)),
+        ("unreadable", WantedSettings(multiples=(f"{BLOCK}=4",)), (f"PreferGather {BLOCK} x4",)),
     ],
 )
 def test_rules_replace_rules_and_multiples_alone_keep_them(
-    before: str | None, wanted: Wanted, written: tuple[str, ...]
+    before: str | None, wanted: WantedSettings, written: tuple[str, ...]
 ) -> None:
     drawing = FREE.with_group("job", 2, topology=before)
     assert after(wanted, drawing, overwrite=True) == {SPEC: rules(*written)}
@@ -151,43 +159,49 @@ def test_rules_replace_rules_and_multiples_alone_keep_them(
 
 def test_what_is_so_already_changes_nothing() -> None:
     drawing = FREE.with_group("job", 2, mode="Strict")
-    found = pod_group_plan(drawing, "default/job", Wanted(mode="Strict"), overwrite=False)
+    found = pod_group_plan(drawing, "default/job", WantedSettings(mode="Strict"), overwrite=False)
     assert (found.changes, found.message) == ((), "default/job unchanged.")
 
 
 def test_a_value_is_overwritten_only_when_asked_to() -> None:
     drawing = FREE.with_group("job", 2, timeout_seconds=60, mode="Strict")
     words = "--overwrite is false but spec.scheduleTimeoutSeconds is declared already: 60"
-    assert refusal(Wanted(waiting_time="90"), drawing) == words
-    assert after(Wanted(waiting_time="90"), drawing, overwrite=True) == {"spec.scheduleTimeoutSeconds": 90}
+    assert refusal(WantedSettings(waiting_time="90"), drawing) == words
+    assert after(WantedSettings(waiting_time="90"), drawing, overwrite=True) == {"spec.scheduleTimeoutSeconds": 90}
 
 
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        (Wanted(must_gather=("SpinLayer",)), "layer 'SpinLayer' is not in the topology, did you mean SpineLayer?"),
-        (Wanted(multiples=("Rack=2",)), "layer 'Rack' is not in the topology"),
-        (Wanted(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' must be LAYER=N with N above zero"),
-        (Wanted(multiples=(SPINE,)), "--multiple 'SpineLayer' must be LAYER=N with N above zero"),
-        (Wanted(multiples=("=2",)), "--multiple '=2' must be LAYER=N with N above zero"),
-        (Wanted(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' must be LAYER=N with N above zero"),
-        (Wanted(mode="strict"), "--mode 'strict' is not one of Strict, NonStrict"),
         (
-            Wanted(match_policy="never"),
+            WantedSettings(must_gather=("SpinLayer",)),
+            "layer 'SpinLayer' is not in the topology, did you mean SpineLayer?",
+        ),
+        (WantedSettings(multiples=("Rack=2",)), "layer 'Rack' is not in the topology"),
+        (WantedSettings(multiples=(f"{SPINE}=0",)), "--multiple 'SpineLayer=0' must be LAYER=N with N above zero"),
+        (WantedSettings(multiples=(SPINE,)), "--multiple 'SpineLayer' must be LAYER=N with N above zero"),
+        (WantedSettings(multiples=("=2",)), "--multiple '=2' must be LAYER=N with N above zero"),
+        (WantedSettings(multiples=(f"{SPINE}=²",)), "--multiple 'SpineLayer=²' must be LAYER=N with N above zero"),
+        (WantedSettings(mode="strict"), "--mode 'strict' is not one of Strict, NonStrict"),
+        (
+            WantedSettings(match_policy="never"),
             "--match-policy 'never' is not one of only-waiting, waiting-and-running, once-satisfied",
         ),
-        (Wanted(groups=("job,pear",)), "gang 'default/pear' does not exist"),
+        (WantedSettings(groups=("job,pear",)), "gang 'default/pear' does not exist"),
         (
-            Wanted(groups=("default/peer",)),
+            WantedSettings(groups=("default/peer",)),
             "--groups must include default/job itself: the scheduler takes the list literally",
         ),
-        (Wanted(total=1), "--total 1 is less than minMember 2"),
-        (Wanted(total=3, min_member=4), "--total 3 is less than minMember 4"),
-        (Wanted(min_member=0), "--min-member 0 must be above zero and below 2147483648"),
-        (Wanted(mode="Strict", removed=("mode",)), "'mode' is to be set and to be removed"),
-        (Wanted(removed=("colour",)), "'colour' is no setting of a gang (kubectl annotate removes other annotations)"),
+        (WantedSettings(total=1), "--total 1 is less than minMember 2"),
+        (WantedSettings(total=3, min_member=4), "--total 3 is less than minMember 4"),
+        (WantedSettings(min_member=0), "--min-member 0 must be above zero and below 2147483648"),
+        (WantedSettings(mode="Strict", removed=("mode",)), "'mode' is to be set and to be removed"),
         (
-            Wanted(),
+            WantedSettings(removed=("colour",)),
+            "'colour' is no setting of a gang (kubectl annotate removes other annotations)",
+        ),
+        (
+            WantedSettings(),
             (
                 "nothing to set: give at least one of --must-gather, --prefer-gather, --multiple, --mode,"
                 " --match-policy, --groups, --waiting-time, --total, --min-member, or the name of a setting and - to"
@@ -196,20 +210,20 @@ def test_a_value_is_overwritten_only_when_asked_to() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(wanted: Wanted, words: str) -> None:
+def test_what_cannot_be_is_refused(wanted: WantedSettings, words: str) -> None:
     drawing = FREE if wanted.groups != ("default/peer",) else FREE.with_gang("peer", 1)
     assert refusal(wanted, drawing) == words
 
 
 def test_an_unknown_pod_group_is_answered_with_the_nearest() -> None:
     words = "podgroup 'default/jab' not found, did you mean default/job?"
-    assert refusal(Wanted(mode="Strict"), key="default/jab") == words
-    assert refusal(Wanted(mode="Strict"), cluster(), "default/jab") == "podgroup 'default/jab' not found"
+    assert refusal(WantedSettings(mode="Strict"), key="default/jab") == words
+    assert refusal(WantedSettings(mode="Strict"), cluster(), "default/jab") == "podgroup 'default/jab' not found"
 
 
 def test_without_a_topology_no_layer_can_be_gathered_on() -> None:
     words = "no layer to gather on: there is no ClusterNetworkTopology default"
-    assert refusal(Wanted(must_gather=(SPINE,)), FREE.but(topologies={})) == words
+    assert refusal(WantedSettings(must_gather=(SPINE,)), FREE.but(topologies={})) == words
 
 
 @pytest.mark.parametrize(
@@ -233,7 +247,7 @@ def test_a_duration_must_be_above_zero_and_fit(written: str) -> None:
 
 def test_a_change_is_planned_with_the_warnings_that_it_brings() -> None:
     drawing = FREE.with_gang("job", 2, 8, selector="ring").configured(assumed=True)
-    found = pod_group_plan(drawing, "default/job", Wanted(must_gather=(SPINE,)), overwrite=False)
+    found = pod_group_plan(drawing, "default/job", WantedSettings(must_gather=(SPINE,)), overwrite=False)
     assert [notice.code for notice in found.warnings] == ["worst-fit"]
 
 
@@ -303,7 +317,7 @@ def test_gangs_of_one_group_may_share_ranks() -> None:
 
 def test_a_setting_is_removed_by_our_name_or_its_key_without_overwriting() -> None:
     drawing = FREE.with_group("job", 2, mode="NonStrict", timeout_seconds=60, topology=rules(f"MustGather {SPINE}"))
-    (change,) = plan(Wanted(removed=("mode", "waiting-time", SPEC)), drawing)
+    (change,) = plan(WantedSettings(removed=("mode", "waiting-time", SPEC)), drawing)
     assert change.before == {PREFIX + "mode": "NonStrict", TIMEOUT: 60, SPEC: rules(f"MustGather {SPINE}")}
     assert change.after == {PREFIX + "mode": None, TIMEOUT: None, SPEC: None}
     assert change.patch == {
@@ -313,18 +327,18 @@ def test_a_setting_is_removed_by_our_name_or_its_key_without_overwriting() -> No
 
 
 def test_what_is_not_there_needs_not_be_removed() -> None:
-    assert plan(Wanted(removed=("mode", "min-member")), FREE.with_group("job", 0)) == ()
+    assert plan(WantedSettings(removed=("mode", "min-member")), FREE.with_group("job", 0)) == ()
 
 
 def test_the_policy_under_its_older_name_counts_once_the_newer_is_removed() -> None:
     drawing = FREE.with_group("job", 2, match_policy="only-waiting", annotations=((LIGHT_POLICY, "once-satisfied"),))
-    (change,) = plan(Wanted(removed=("match-policy",)), drawing)
+    (change,) = plan(WantedSettings(removed=("match-policy",)), drawing)
     assert change.after == {PREFIX + "match-policy": None}
 
 
 def test_a_minimum_goes_into_the_spec_and_its_effect_is_shown() -> None:
     drawing = FREE.with_gang("job", 2, 8, minimum=3)
-    found = pod_group_plan(drawing, "default/job", Wanted(min_member=2), overwrite=True)
+    found = pod_group_plan(drawing, "default/job", WantedSettings(min_member=2), overwrite=True)
     (change,) = found.changes
     assert (change.before, change.after) == ({MINIMUM: 3}, {MINIMUM: 2})
     assert change.patch == {"metadata": {}, "spec": {"minMember": 2}}
@@ -335,7 +349,7 @@ def test_a_minimum_goes_into_the_spec_and_its_effect_is_shown() -> None:
 
 
 def test_a_changed_list_of_gangs_is_told_to_be_noticed_only_in_part() -> None:
-    found = pod_group_plan(FREE, "default/job", Wanted(groups=("job",)), overwrite=False)
+    found = pod_group_plan(FREE, "default/job", WantedSettings(groups=("job",)), overwrite=False)
     assert [notice.code for notice in found.warnings] == ["group-attached-once"]
 
 

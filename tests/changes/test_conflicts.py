@@ -3,7 +3,7 @@
 import pytest
 
 from kubectl_koord.changes import conflicts
-from kubectl_koord.changes.conflicts import Moved
+from kubectl_koord.changes.conflicts import ChangedField
 from kubectl_koord.changes.settings import LABEL, MINIMUM, PREFIX, SPEC, key_of, merge_patch, pod_key_of, put, value
 from kubectl_koord.reports.change import Change, ObjectName
 
@@ -31,7 +31,10 @@ def test_what_is_as_it_was_shown_is_changed_from_the_newer_version() -> None:
 
 
 def test_what_is_not_as_it_was_shown_is_told() -> None:
-    assert conflicts.moved(CHANGE, job(4, mode="NonStrict")) == (Moved(MODE, None, "NonStrict"), Moved(MINIMUM, 2, 4))
+    assert conflicts.moved(CHANGE, job(4, mode="NonStrict")) == (
+        ChangedField(MODE, None, "NonStrict"),
+        ChangedField(MINIMUM, 2, 4),
+    )
 
 
 def test_what_is_as_wanted_is_done() -> None:

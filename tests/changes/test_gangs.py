@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.changes.gangs import gang_plan, pods_to_read
 from kubectl_koord.changes.settings import LABEL, MINIMUM_LABEL, PREFIX, SPEC
-from kubectl_koord.changes.values import RefusedError, Wanted
+from kubectl_koord.changes.values import RefusedError, WantedSettings
 from kubectl_koord.model.pods import GangAnnotations
 from kubectl_koord.reports.change import ChangePlan
 from tests.build import BLOCK, SPINE, Drawing, cluster, rules
@@ -15,7 +15,7 @@ BOTH = '["default/a", "default/b"]'
 PAIR = cluster("s0: b0[n1 n2]").with_gang("a", 1, groups=BOTH).with_gang("b", 1, groups=BOTH)
 
 
-def plan(drawing: Drawing, wanted: Wanted, of: str = "a", **written: dict[str, Any]) -> ChangePlan:
+def plan(drawing: Drawing, wanted: WantedSettings, of: str = "a", **written: dict[str, Any]) -> ChangePlan:
     named = {f"default/{key.replace('_', '-')}": value for key, value in written.items()}
     return gang_plan(drawing, drawing.subject(of), wanted, named, overwrite=True)
 
@@ -24,44 +24,44 @@ def told(found: ChangePlan) -> dict[str, object]:
     return {f"{change.object.kind} {change.object.name}": dict(change.after) for change in found.changes}
 
 
-def refusal(drawing: Drawing, wanted: Wanted, of: str = "a") -> str:
+def refusal(drawing: Drawing, wanted: WantedSettings, of: str = "a") -> str:
     with pytest.raises(RefusedError) as refused:
         plan(drawing, wanted, of)
     return str(refused.value)
 
 
 def test_every_pod_group_of_the_group_is_changed() -> None:
-    found = plan(PAIR, Wanted(mode="NonStrict"))
+    found = plan(PAIR, WantedSettings(mode="NonStrict"))
     assert told(found) == {"PodGroup a": {PREFIX + "mode": "NonStrict"}, "PodGroup b": {PREFIX + "mode": "NonStrict"}}
-    assert pods_to_read(PAIR, PAIR.subject("a"), Wanted()) == ()
+    assert pods_to_read(PAIR, PAIR.subject("a"), WantedSettings()) == ()
 
 
 def test_only_those_that_need_it_are_changed() -> None:
     drawing = PAIR.with_group("b", 1, groups=BOTH, mode="NonStrict")
-    assert list(told(plan(drawing, Wanted(mode="NonStrict")))) == ["PodGroup a"]
+    assert list(told(plan(drawing, WantedSettings(mode="NonStrict")))) == ["PodGroup a"]
 
 
 def test_the_gangs_of_a_new_list_get_it_all() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_gang("a", 1).with_gang("b", 1)
-    found = plan(drawing, Wanted(groups=("a,b",)))
+    found = plan(drawing, WantedSettings(groups=("a,b",)))
     assert told(found) == {"PodGroup a": {PREFIX + "groups": BOTH}, "PodGroup b": {PREFIX + "groups": BOTH}}
     assert [notice.code for notice in found.warnings] == ["group-attached-once", "group-attached-once"]
 
 
 def test_a_member_that_does_not_exist_is_refused() -> None:
-    assert refusal(PAIR, Wanted(groups=("a,c",))) == "gang 'default/c' does not exist, did you mean default/a?"
+    assert refusal(PAIR, WantedSettings(groups=("a,c",))) == "gang 'default/c' does not exist, did you mean default/a?"
     alone = cluster("s0: b0[n1]").with_gang("a", 1, groups=BOTH)
-    assert refusal(alone, Wanted(mode="Strict")) == "gang 'default/b' does not exist, did you mean default/a?"
+    assert refusal(alone, WantedSettings(mode="Strict")) == "gang 'default/b' does not exist, did you mean default/a?"
 
 
 def test_a_lone_pod_and_a_gang_without_its_pod_group_are_refused() -> None:
     drawing = cluster("s0: b0[n1]").with_pod("lone").with_members(["x-0"], "lost")
-    assert refusal(drawing, Wanted(mode="Strict"), "lone") == "pod default/lone belongs to no gang"
-    assert refusal(drawing, Wanted(mode="Strict"), "lost") == "podgroup 'default/lost' not found"
+    assert refusal(drawing, WantedSettings(mode="Strict"), "lone") == "pod default/lone belongs to no gang"
+    assert refusal(drawing, WantedSettings(mode="Strict"), "lost") == "podgroup 'default/lost' not found"
 
 
 def test_what_could_not_be_read_is_not_said_to_be_missing() -> None:
-    assert refusal(PAIR.with_gap("Pod"), Wanted(mode="Strict")) == "Pod could not be read: you may not read it"
+    assert refusal(PAIR.with_gap("Pod"), WantedSettings(mode="Strict")) == "Pod could not be read: you may not read it"
 
 
 TERMS = GangAnnotations(minimum="2")
@@ -75,7 +75,7 @@ def pod(version: str, labels: dict[str, str] | None = None, **annotations: str) 
 
 def test_all_pods_of_a_gang_without_a_pod_group_are_changed() -> None:
     drawing = LIGHT.with_running("w-2", on="n1", cpu=1, gang="default/light")
-    wanted = Wanted(mode="NonStrict", waiting_time="2m", min_member=3)
+    wanted = WantedSettings(mode="NonStrict", waiting_time="2m", min_member=3)
     assert pods_to_read(drawing, drawing.subject("light"), wanted) == ("default/w-0", "default/w-1", "default/w-2")
     plain = pod("1", min_available="2")
     labelled = pod("2", {MINIMUM_LABEL: "2"})
@@ -96,7 +96,7 @@ def test_all_pods_of_a_gang_without_a_pod_group_are_changed() -> None:
 def test_multiples_keep_the_rules_of_the_pod_that_decides() -> None:
     spec = rules(f"MustGather {SPINE}")
     written = pod("1", min_available="2", network_topology_spec=spec)
-    found = plan(LIGHT, Wanted(multiples=(f"{BLOCK}=2",)), "light", w_0=written, w_1=written)
+    found = plan(LIGHT, WantedSettings(multiples=(f"{BLOCK}=2",)), "light", w_0=written, w_1=written)
     expected = rules(f"MustGather {SPINE}", f"PreferGather {BLOCK} x2")
     assert told(found) == {"Pod w-0": {SPEC: expected}, "Pod w-1": {SPEC: expected}}
 
@@ -105,12 +105,14 @@ def test_a_gang_that_the_scheduler_could_not_read_is_read_again() -> None:
     drawing = cluster("s0: b0[n1 n2]").with_members(
         ["w-0"], "light", needs_pod_group=False, gang_terms=GangAnnotations(minimum="x")
     )
-    found = plan(drawing, Wanted(min_member=1), "light", w_0=pod("1", min_available="x"))
+    found = plan(drawing, WantedSettings(min_member=1), "light", w_0=pod("1", min_available="x"))
     assert found.warnings == ()
     assert found.effect is not None
     assert (found.effect.before.cause, found.effect.after.verdict) == ("gang-not-initialised", "yes")
 
 
 def test_pods_that_have_it_already_are_left_alone() -> None:
-    found = plan(LIGHT, Wanted(mode="Strict"), "light", w_0=pod("1", mode="Strict"), w_1=pod("2", mode="Strict"))
+    found = plan(
+        LIGHT, WantedSettings(mode="Strict"), "light", w_0=pod("1", mode="Strict"), w_1=pod("2", mode="Strict")
+    )
     assert (found.changes, found.warnings, found.message) == ((), (), "default/light unchanged.")

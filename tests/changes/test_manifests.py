@@ -15,7 +15,7 @@ from kubectl_koord.changes.manifests import (
 )
 from kubectl_koord.changes.pods import PodsWanted
 from kubectl_koord.changes.settings import GANG_LABEL, INDEX, LIGHT_LABEL, MINIMUM_LABEL, PREFIX, SELECTOR, SPEC
-from kubectl_koord.changes.values import RefusedError, Wanted
+from kubectl_koord.changes.values import RefusedError, WantedSettings
 
 API = "scheduling.sigs.k8s.io/v1alpha1"
 
@@ -53,13 +53,15 @@ def meant(key: str = "", *, overwrite: bool = False) -> Meant:
     return Meant(key, "default", overwrite)
 
 
-def changed_group(written: Manifest, wanted: Wanted, *, overwrite: bool = False) -> Manifest:
+def changed_group(written: Manifest, wanted: WantedSettings, *, overwrite: bool = False) -> Manifest:
     change = pod_groups_change([written], meant(overwrite=overwrite), wanted)
     assert change
     return change(written)
 
 
-def changed_gangs(written: list[Manifest], wanted: Wanted, key: str = "", *, overwrite: bool = True) -> list[Manifest]:
+def changed_gangs(
+    written: list[Manifest], wanted: WantedSettings, key: str = "", *, overwrite: bool = True
+) -> list[Manifest]:
     change = gangs_change(written, meant(key, overwrite=overwrite), wanted)
     assert change
     return [change(one) for one in written]
@@ -72,17 +74,17 @@ def changed_pods(written: list[Manifest], wanted: PodsWanted, key: str = "") -> 
 
 
 def test_only_what_is_wanted_changes() -> None:
-    wanted = Wanted(min_member=3, removed=("mode",))
+    wanted = WantedSettings(min_member=3, removed=("mode",))
     changed = changed_group(group(mode="Strict"), wanted, overwrite=True)
     assert changed == group() | {"spec": {"minMember": 3, "other": 1}}
 
 
 def test_what_is_so_already_stays_as_it_is() -> None:
-    assert changed_group(group(), Wanted(removed=("mode",))) == group()
+    assert changed_group(group(), WantedSettings(removed=("mode",))) == group()
 
 
 def test_layers_and_gangs_are_taken_as_typed() -> None:
-    wanted = Wanted(must_gather=("AnyLayer",), groups=("job,any",))
+    wanted = WantedSettings(must_gather=("AnyLayer",), groups=("job,any",))
     annotations = changed_group(group(), wanted)["metadata"]["annotations"]
     assert json.loads(annotations[SPEC]) == {"gatherStrategy": [{"layer": "AnyLayer", "strategy": "MustGather"}]}
     assert json.loads(annotations[PREFIX + "groups"]) == ["default/any", "default/job"]
@@ -92,40 +94,40 @@ def test_rules_in_the_manifest_are_kept_by_a_multiple_alone() -> None:
     rules = '{"gatherStrategy": [{"layer": "A", "strategy": "MustGather"}]}'
     manifest = group() | {"spec": {}}
     manifest["metadata"]["annotations"] = {SPEC: rules}
-    changed = changed_group(manifest, Wanted(multiples=("A=2",)), overwrite=True)
+    changed = changed_group(manifest, WantedSettings(multiples=("A=2",)), overwrite=True)
     (rule,) = json.loads(changed["metadata"]["annotations"][SPEC])["gatherStrategy"]
     assert rule == {"layer": "A", "strategy": "MustGather", "podCountMultiple": 2}
 
 
 def test_a_value_is_overwritten_only_when_told_so() -> None:
     with pytest.raises(RefusedError, match=r"--overwrite is false but spec.minMember is declared already: 2"):
-        changed_group(group(), Wanted(min_member=3))
+        changed_group(group(), WantedSettings(min_member=3))
 
 
 def test_a_pod_group_is_known_by_kind_and_group() -> None:
     assert is_pod_group(group())
     volcano = group() | {"apiVersion": "scheduling.volcano.sh/v1beta1"}
     assert not is_pod_group(volcano)
-    assert pod_groups_change([volcano, {"kind": "Pod"}], meant(), Wanted(mode="Strict")) is None
+    assert pod_groups_change([volcano, {"kind": "Pod"}], meant(), WantedSettings(mode="Strict")) is None
 
 
 def test_a_name_is_in_its_own_namespace_or_in_the_one_that_is_used() -> None:
     there = group()
     there["metadata"]["namespace"] = "there"
-    change = pod_groups_change([group(), there], meant("there/job"), Wanted(mode="Strict"))
+    change = pod_groups_change([group(), there], meant("there/job"), WantedSettings(mode="Strict"))
     assert change
     assert (change(group()), change({"kind": "x"})) == (group(), {"kind": "x"})
     assert change(there)["metadata"]["annotations"] == {PREFIX + "mode": "Strict"}
     nothing: dict[str, Any] = {}
     for nameless in (nothing, {"metadata": nothing}):
         with pytest.raises(RefusedError, match=r"^a PodGroup in the manifests has no metadata.name$"):
-            pod_groups_change([{**group(), "metadata": {}, **nameless}], meant(), Wanted(mode="Strict"))
+            pod_groups_change([{**group(), "metadata": {}, **nameless}], meant(), WantedSettings(mode="Strict"))
 
 
 def test_all_pod_groups_of_a_gangs_group_change_and_no_other() -> None:
     both = '["default/job", "default/two"]'
     one, two, other = group(groups=both), group("two", groups=both), group("other")
-    changed = changed_gangs([one, two, other, {"kind": "ConfigMap"}], Wanted(min_member=4), "default/job")
+    changed = changed_gangs([one, two, other, {"kind": "ConfigMap"}], WantedSettings(min_member=4), "default/job")
     assert [manifest.get("spec") for manifest in changed] == [
         {"minMember": 4, "other": 1},
         {"minMember": 4, "other": 1},
@@ -135,7 +137,7 @@ def test_all_pod_groups_of_a_gangs_group_change_and_no_other() -> None:
 
 
 def test_the_gangs_that_are_to_start_together_are_changed_whatever_their_groups_are() -> None:
-    changed = changed_gangs([group("a"), group("b"), group("c")], Wanted(groups=("a", "b")))
+    changed = changed_gangs([group("a"), group("b"), group("c")], WantedSettings(groups=("a", "b")))
     groups = [manifest["metadata"]["annotations"].get(PREFIX + "groups") for manifest in changed]
     assert groups == ['["default/a", "default/b"]', '["default/a", "default/b"]', None]
 
@@ -143,14 +145,14 @@ def test_the_gangs_that_are_to_start_together_are_changed_whatever_their_groups_
 def test_a_gang_of_the_group_that_is_not_there_is_named_and_nothing_changes() -> None:
     alone = group(groups='["default/job", "default/two"]')
     with pytest.raises(RefusedError, match=r"gang 'default/two' is to change with the others and is not in the man"):
-        gangs_change([alone], meant(), Wanted(mode="Strict"))
+        gangs_change([alone], meant(), WantedSettings(mode="Strict"))
 
 
 def test_a_gang_without_a_pod_group_changes_on_its_pods_and_templates() -> None:
     light = workload(pod("", {LIGHT_LABEL: "light", MINIMUM_LABEL: "2"}))
     single = bare("one", name="solo", min_available="3")
     none = bare("none")
-    changed = changed_gangs([light, single, none], Wanted(min_member=4, waiting_time="90s"))
+    changed = changed_gangs([light, single, none], WantedSettings(min_member=4, waiting_time="90s"))
     assert template_of(changed[0])["metadata"] == {
         "labels": {LIGHT_LABEL: "light", MINIMUM_LABEL: "4"},
         "annotations": {PREFIX + "waiting-time": "90s"},
@@ -161,22 +163,22 @@ def test_a_gang_without_a_pod_group_changes_on_its_pods_and_templates() -> None:
         PREFIX + "waiting-time": "90s",
     }
     assert changed[2] == none
-    (other,) = changed_gangs([light], Wanted(total=9), "there/light")
+    (other,) = changed_gangs([light], WantedSettings(total=9), "there/light")
     assert template_of(other)["metadata"]["annotations"] == {PREFIX + "total-number": "9"}
     with pytest.raises(RefusedError, match=r"--total 1 is less than minMember 2"):
-        changed_gangs([light], Wanted(total=1))
+        changed_gangs([light], WantedSettings(total=1))
 
 
 @pytest.mark.parametrize("minimum", ["many", "9" * 5000, "-1"])
 def test_a_minimum_that_is_none_is_no_bound_for_the_total(minimum: str) -> None:
-    (changed,) = changed_gangs([bare("one", name="solo", min_available=minimum)], Wanted(total=1))
+    (changed,) = changed_gangs([bare("one", name="solo", min_available=minimum)], WantedSettings(total=1))
     assert changed["metadata"]["annotations"][PREFIX + "total-number"] == "1"
 
 
 def test_pods_of_another_gang_or_of_one_with_a_pod_group_stay_as_they_are() -> None:
     grouped, light = bare("job-0", name="job"), bare("light-0", name="light")
     manifests = [group(), grouped, light]
-    assert changed_gangs(manifests, Wanted(mode="NonStrict"), "default/job") == [
+    assert changed_gangs(manifests, WantedSettings(mode="NonStrict"), "default/job") == [
         group(mode="NonStrict"),
         grouped,
         light,
@@ -186,12 +188,12 @@ def test_pods_of_another_gang_or_of_one_with_a_pod_group_stay_as_they_are() -> N
 def test_a_gang_that_only_a_pod_group_defines_needs_it_in_the_manifests() -> None:
     template = workload(pod("", {GANG_LABEL: "x"}))
     with pytest.raises(RefusedError, match=r"podgroup 'there/x' is not in the manifests"):
-        gangs_change([template], meant(), Wanted(mode="Strict"))
+        gangs_change([template], meant(), WantedSettings(mode="Strict"))
 
 
 def test_where_no_gang_is_meant_there_is_no_change() -> None:
-    assert gangs_change([bare("a"), {"kind": "x"}], meant(), Wanted(mode="Strict")) is None
-    assert gangs_change([group()], meant("default/other"), Wanted(mode="Strict")) is None
+    assert gangs_change([bare("a"), {"kind": "x"}], meant(), WantedSettings(mode="Strict")) is None
+    assert gangs_change([group()], meant("default/other"), WantedSettings(mode="Strict")) is None
     assert pods_change([group(), bare("a", name="g")], meant("default/other"), PodsWanted(selector="x")) is None
 
 
@@ -218,4 +220,4 @@ def test_what_lies_deeper_than_any_template_is_left_alone() -> None:
     deep: Any = pod("", name="deep")
     for _ in range(20):
         deep = [{"in": deep}]
-    assert gangs_change([{"kind": "x", "spec": deep}], meant(), Wanted(mode="Strict")) is None
+    assert gangs_change([{"kind": "x", "spec": deep}], meant(), WantedSettings(mode="Strict")) is None

@@ -17,7 +17,7 @@ import pytest
 from kubectl_koord import leaving
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.recording import target
-from kubectl_koord.cluster.recording.target import Target
+from kubectl_koord.cluster.recording.target import NewFile
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import BIN, Run
@@ -196,7 +196,7 @@ def test_it_is_its_owners_alone_and_overwrites_nothing(koord: Run, tmp_path: Pat
 @pytest.mark.usefixtures("way")
 def test_a_file_that_came_meanwhile_is_not_overwritten_either(tmp_path: Path) -> None:
     file = tmp_path / "c.json.gz"
-    with Target(str(file)) as made:
+    with NewFile(str(file)) as made:
         made.file.write(b"ours")
         file.write_text("theirs")
         with pytest.raises(KoordError, match="exists, and is not overwritten"):
@@ -243,7 +243,7 @@ def test_where_there_are_no_files_without_a_name_it_has_another_one(
         return opened(path, flags, mode)
 
     monkeypatch.setattr(os, "open", without)
-    with Target(str(tmp_path / "c.json.gz")) as made:
+    with NewFile(str(tmp_path / "c.json.gz")) as made:
         (beside,) = tmp_path.glob(".*")
         assert beside.name.startswith(".c.json.gz.")
         made.complete()

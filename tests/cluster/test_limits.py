@@ -14,7 +14,7 @@ from kubectl_koord.cluster.api.connect import connect
 from kubectl_koord.cluster.api.connection import IDLE_LIMIT, Connection, take_connection
 from kubectl_koord.cluster.api.limits import Deadline, Limits
 from kubectl_koord.cluster.api.transport import TooLate
-from kubectl_koord.cluster.elsewhere import Told
+from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.watching.watch import ClusterWatch
 from tests.apiserver import ApiServer, Rule
 from tests.cluster.conftest import pod
@@ -113,7 +113,7 @@ def test_a_watch_that_does_not_begin_is_given_up_at_once(server: ApiServer) -> N
     server.put(pod("d"))
     with (
         connect(Connection(idle_limit=2.0), writes=False) as transport,
-        ClusterWatch(transport, kinds.GANG_KINDS, lambda: "red", Told()) as watch,
+        ClusterWatch(transport, kinds.GANG_KINDS, lambda: "red", StatedInstallation()) as watch,
     ):
         watch.snapshot()
         select.select([watch], [], [], 20)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubectl_koord.cluster import kinds, source
-from kubectl_koord.cluster.elsewhere import Told
+from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.watching.follower import Backoff
 from kubectl_koord.cluster.watching.watch import ClusterWatch
 from kubectl_koord.errors import KoordError
@@ -37,7 +37,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[A
 
 @pytest.fixture
 def watch(api: ApiServer, reach: Reach) -> Iterator[ClusterWatch]:  # noqa: ARG001 - it is the current context
-    with ClusterWatch(reach(), kinds.GANG_KINDS, lambda: "default", Told(), QUICK) as watched:
+    with ClusterWatch(reach(), kinds.GANG_KINDS, lambda: "default", StatedInstallation(), QUICK) as watched:
         yield watched
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("watch ")]
 
@@ -94,7 +94,7 @@ def test_every_kind_is_followed(api: ApiServer, reach: Reach, watch: ClusterWatc
     api.delete("deployments", "koordinator-system", "koord-scheduler")
     api.delete("configmaps", "koordinator-system", "koord-scheduler-config")
     api.put(pod("last-0"))
-    listed = source.live(reach(), kinds.GANG_KINDS, lambda: "default", Told("1.8"))
+    listed = source.live(reach(), kinds.GANG_KINDS, lambda: "default", StatedInstallation("1.8"))
     snapshot = watch.snapshot()
     while (
         snapshot.nodes,
@@ -200,7 +200,7 @@ def test_failures_are_borne_as_long_as_they_do_not_go_on(api: ApiServer, watch: 
 
 def test_a_quiet_watch_that_was_open_for_long_is_no_failure_though_it_is_cut(api: ApiServer, reach: Reach) -> None:
     patience = Backoff(first=0.01, most=0.02, failures=1, healthy=0.05)
-    with ClusterWatch(reach(), ("Node", "Pod"), lambda: "default", Told("1.8"), patience) as watch:
+    with ClusterWatch(reach(), ("Node", "Pod"), lambda: "default", StatedInstallation("1.8"), patience) as watch:
         watch.snapshot()
         for number in range(1, 6):
             api.wait_for(PODS, number)
@@ -293,7 +293,9 @@ def test_what_could_be_listed_in_one_namespace_is_watched_there(api: ApiServer, 
 
 
 def test_the_time_limit_of_requests_is_none_of_a_watch(api: ApiServer, reach: Reach) -> None:
-    with ClusterWatch(reach("--request-timeout=1s"), ("Pod",), lambda: "default", Told("1.8"), QUICK) as watch:
+    with ClusterWatch(
+        reach("--request-timeout=1s"), ("Pod",), lambda: "default", StatedInstallation("1.8"), QUICK
+    ) as watch:
         watch.snapshot()
         api.wait_for(PODS, 1)
         assert not threading.Event().wait(1.2)
@@ -318,7 +320,7 @@ def test_an_error_of_a_decoder_names_the_object(api: ApiServer, watch: ClusterWa
 def test_a_watch_over_tls_ends_at_once(tls: Tls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reach: Reach) -> None:
     with ApiServer(world(), token="secret", tls=tls) as server:  # noqa: S106
         monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig(tmp_path)))
-        with ClusterWatch(reach(), ("Pod",), lambda: "default", Told("1.8"), QUICK) as watch:
+        with ClusterWatch(reach(), ("Pod",), lambda: "default", StatedInstallation("1.8"), QUICK) as watch:
             watch.snapshot()
             server.wait_for(PODS, 1)
             server.put(pod("new-0"))

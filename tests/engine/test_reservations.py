@@ -14,7 +14,8 @@ from kubectl_koord.engine.reasons.nodes import (
     PortTaken,
 )
 from kubectl_koord.engine.reasons.prefilter import NoReservationMatches, UnreadableAnnotation
-from kubectl_koord.engine.reservations import drawable, owned
+from kubectl_koord.engine.reservations import drawable
+from kubectl_koord.engine.reservations.owners import owned
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import of
 from kubectl_koord.model.hardware.allocations import Allocations

@@ -7,7 +7,15 @@ from msgspec import structs
 
 from kubectl_koord.explain.capacity.devices import devices, domain_names
 from kubectl_koord.model.hardware.devices import Device, DevicePlace, NodeDevices
-from kubectl_koord.reports.capacity.devices import Card, DevicesReport, Holder, NodeCards, Room, TypeTotal, UnlistedCard
+from kubectl_koord.reports.capacity.devices import (
+    Card,
+    DeviceRoom,
+    DevicesReport,
+    Holder,
+    NodeCards,
+    TypeTotal,
+    UnlistedCard,
+)
 from kubectl_koord.reports.common import DomainName
 from tests.build import BLOCK, ROOT, SPINE, Drawing, card, cluster, holding, nic
 from tests.build import devices as listing
@@ -60,12 +68,18 @@ def test_each_card_shows_what_is_free_of_it_and_who_has_the_rest() -> None:
 def test_whole_cards_are_counted_by_domain_apart_from_shares_and_so_is_the_room_for_larger_pods() -> None:
     report = devices(two_blocks())
 
-    assert report.devices == (TypeTotal("gpu", 12, 0, 7, 0, 1, 50, (Room(1, 7), Room(2, 3), Room(4, 1))),)
+    assert report.devices == (
+        TypeTotal("gpu", 12, 0, 7, 0, 1, 50, (DeviceRoom(1, 7), DeviceRoom(2, 3), DeviceRoom(4, 1))),
+    )
     found = {(each.layer, each.name): each for each in report.domains}
     assert list(found) == [(ROOT, ""), (SPINE, "s0"), (BLOCK, "b0"), (BLOCK, "b1")]
     assert found[ROOT, ""].devices == found[SPINE, "s0"].devices == report.devices
-    assert found[BLOCK, "b0"].devices == (TypeTotal("gpu", 8, 0, 3, 0, 1, 50, (Room(1, 3), Room(2, 1), Room(4, 0))),)
-    assert found[BLOCK, "b1"].devices == (TypeTotal("gpu", 4, 0, 4, 0, 0, 0, (Room(1, 4), Room(2, 2), Room(4, 1))),)
+    assert found[BLOCK, "b0"].devices == (
+        TypeTotal("gpu", 8, 0, 3, 0, 1, 50, (DeviceRoom(1, 3), DeviceRoom(2, 1), DeviceRoom(4, 0))),
+    )
+    assert found[BLOCK, "b1"].devices == (
+        TypeTotal("gpu", 4, 0, 4, 0, 0, 0, (DeviceRoom(1, 4), DeviceRoom(2, 2), DeviceRoom(4, 1))),
+    )
     assert found[BLOCK, "b1"].parent == DomainName(SPINE, "s0")
 
 
@@ -92,7 +106,7 @@ def test_an_unhealthy_card_is_listed_and_never_free() -> None:
     report = devices(cluster("s: b[n]").change("n", devices=structs.replace(ill, ids=("a", "b"))))
 
     assert card_of(report, "n") == gpu(0, "a", WHOLE, NONE, (), 0, healthy=False)
-    assert report.devices == (TypeTotal("gpu", 2, 1, 1, 0, 0, 0, (Room(1, 1), Room(2, 0))),)
+    assert report.devices == (TypeTotal("gpu", 2, 1, 1, 0, 0, 0, (DeviceRoom(1, 1), DeviceRoom(2, 0))),)
 
 
 @pytest.mark.parametrize("state", ["cordoned", "not ready"])
@@ -104,7 +118,7 @@ def test_what_is_free_on_a_node_that_takes_no_pods_is_not_counted_as_free(state:
 
     assert row(report, "n3").state == state
     assert (report.devices[0].free, report.devices[0].withheld) == (3, 4)
-    assert report.devices[0].room[-1] == Room(4, 0)
+    assert report.devices[0].room[-1] == DeviceRoom(4, 0)
 
 
 def test_every_type_is_counted_on_its_own_and_place_is_told() -> None:

@@ -12,7 +12,7 @@ from kubectl_koord.model.pods import PodTerm
 from kubectl_koord.model.storage import Claim
 from kubectl_koord.render.show import text
 from kubectl_koord.render.structured import document
-from kubectl_koord.reports.capacity.devices import Room, TypeTotal
+from kubectl_koord.reports.capacity.devices import DeviceRoom, TypeTotal
 from kubectl_koord.reports.capacity.place import (
     DomainReport,
     Drain,
@@ -101,7 +101,7 @@ def test_devices_are_told_in_totals() -> None:
         .with_running("x", "n1", allocations=holding(0))
     )
     found = node_report(drawn, "n1").devices
-    assert found == (TypeTotal("gpu", 3, 1, 1, 0, 0, 0, (Room(1, 1), Room(2, 0), Room(3, 0))),)
+    assert found == (TypeTotal("gpu", 3, 1, 1, 0, 0, 0, (DeviceRoom(1, 1), DeviceRoom(2, 0), DeviceRoom(3, 0))),)
 
 
 def test_slots_of_a_domain_are_those_of_the_plan() -> None:

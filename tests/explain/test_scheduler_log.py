@@ -6,7 +6,7 @@ import pytest
 
 from kubectl_koord.explain.operation.scheduler import log as module
 from kubectl_koord.explain.operation.scheduler.log import log
-from kubectl_koord.reports.operation.scheduler import LoggedPod, Refused, Scored
+from kubectl_koord.reports.operation.scheduler import LoggedPod, RefusedByPlugin, Scored
 
 
 def refusal(pod: str, node: str, reason: str = "Insufficient cpu") -> str:
@@ -27,7 +27,10 @@ def test_refusals_are_by_plugin_and_reason_that_of_most_nodes_first_and_the_last
             "default/a",
             "1122 10:00:01",
             4,
-            refused=(Refused("Fit", "Insufficient cpu", ("n1", "n2"), 2), Refused("Fit", "taint", ("n3",), 1)),
+            refused=(
+                RefusedByPlugin("Fit", "Insufficient cpu", ("n1", "n2"), 2),
+                RefusedByPlugin("Fit", "taint", ("n3",), 1),
+            ),
         ),
     )
     assert (report.lines, report.broken, report.left_out, report.verdict) == (5, 0, 0, "yes")
@@ -76,4 +79,4 @@ def test_a_diagnosis_names_the_nodes_that_failed() -> None:
     details = [{"failedPlugin": "Fit", "reason": "full", "failedNodes": ["n1"], "preemptMightHelp": True}]
     dump = json.dumps({"questionedKey": "default/a", "scheduleDiagnosis": {"nodeFailedDetails": details}})
     (item,) = log("diagnosis", [f"dump diagnosis for default/a/u: {dump}"]).items
-    assert item.refused == (Refused("Fit", "full", ("n1",), 1, preempt=True),)
+    assert item.refused == (RefusedByPlugin("Fit", "full", ("n1",), 1, preempt=True),)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.pods import PodsWanted, pods_plan
-from kubectl_koord.changes.values import RefusedError, Wanted
+from kubectl_koord.changes.values import RefusedError, WantedSettings
 from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
@@ -166,7 +166,9 @@ def ask_everything(snapshot: Snapshot) -> None:
 
 def _plan(snapshot: Snapshot, subject: Subject) -> None:
     with suppress(RefusedError):
-        pod_group_plan(snapshot, subject.key, Wanted(must_gather=(SPINE,), multiples=(f"{SPINE}=2",)), overwrite=True)
+        pod_group_plan(
+            snapshot, subject.key, WantedSettings(must_gather=(SPINE,), multiples=(f"{SPINE}=2",)), overwrite=True
+        )
     if isinstance(subject, GangSubject):
         with suppress(RefusedError):
             pods_plan(snapshot, subject, PodsWanted(index=True), overwrite=True)

@@ -9,22 +9,22 @@ from kubectl_koord.render.show import OutputStyle
 from kubectl_koord.render.structured import Report
 from kubectl_koord.reports.capacity.devices import (
     Card,
+    DeviceRoom,
     DevicesReport,
     DomainCards,
     Holder,
     NodeCards,
-    Room,
     TypeTotal,
     UnlistedCard,
 )
 from kubectl_koord.reports.capacity.quota import (
     ChainLevel,
     Eviction,
-    Finding,
     Headroom,
     HeldBack,
     Hold,
     OverUse,
+    QuotaFinding,
     QuotaPod,
     QuotaRow,
     QuotaTreeReport,
@@ -54,7 +54,7 @@ from kubectl_koord.reports.operation.scheduler import (
     Difference,
     Field,
     LoggedPod,
-    Refused,
+    RefusedByPlugin,
     SchedulerLogReport,
     SchedulerReport,
     Scored,
@@ -364,8 +364,8 @@ _HALF_GPU = {name: amount // 2 for name, amount in _GPU.items()}
 _NO_GPU = dict.fromkeys(_GPU, 0)
 _NIC = {"koordinator.sh/rdma": 100}
 _SHARED = (Holder("reservation", "kept", 50),)
-_OF_GPU = TypeTotal("gpu", 4, 1, 1, 1, 1, 50, (Room(1, 1), Room(2, 0)))
-_OF_RDMA = TypeTotal("rdma", 1, 0, 1, 0, 0, 0, (Room(1, 1),))
+_OF_GPU = TypeTotal("gpu", 4, 1, 1, 1, 1, 50, (DeviceRoom(1, 1), DeviceRoom(2, 0)))
+_OF_RDMA = TypeTotal("rdma", 1, 0, 1, 0, 0, 0, (DeviceRoom(1, 1),))
 DEVICES = DevicesReport(
     verdict="yes",
     basis=BASIS,
@@ -397,7 +397,13 @@ DEVICES = DevicesReport(
     devices=(_OF_GPU, _OF_RDMA),
     domains=(
         DomainCards("ClusterTopologyLayer", "", None, 5, (_OF_GPU, _OF_RDMA)),
-        DomainCards("SpineLayer", "spine-0", ROOT, 1, (TypeTotal("gpu", 2, 0, 1, 0, 1, 50, (Room(1, 1), Room(2, 0))),)),
+        DomainCards(
+            "SpineLayer",
+            "spine-0",
+            ROOT,
+            1,
+            (TypeTotal("gpu", 2, 0, 1, 0, 1, 50, (DeviceRoom(1, 1), DeviceRoom(2, 0))),),
+        ),
         DomainCards("SpineLayer", "spine-1", ROOT, 4, ()),
     ),
     without_devices=2,
@@ -454,8 +460,8 @@ QUOTAS = QuotaTreeReport(
         HeldBack("team-b", {}, (Hold("train/lone", ("train/lone",), 1, (_CARDS,), {}, lone_pod=True),)),
     ),
     findings=(
-        Finding("quota-cycle", "error", "company", "it is below itself: company < company.", "Correct the label."),
-        Finding("quota-over-used", "warning", "team-a", "it uses more than its runtime: 9 of 8 GPU.", "Wait."),
+        QuotaFinding("quota-cycle", "error", "company", "it is below itself: company < company.", "Correct the label."),
+        QuotaFinding("quota-over-used", "warning", "team-a", "it uses more than its runtime: 9 of 8 GPU.", "Wait."),
     ),
     over_use=OverUse(
         on=True,
@@ -508,7 +514,7 @@ SCHEDULER_LOG = SchedulerLogReport(
             "1122 10:00:00",
             1,
             scores=(Scored("n1", 9, {"Fit": 9}), Scored("n2", 8, {"Fit": 8})),
-            refused=(Refused("Fit", "full", ("n3",), 1, preempt=True),),
+            refused=(RefusedByPlugin("Fit", "full", ("n3",), 1, preempt=True),),
             said=("no room",),
             gang="train/job",
             slots={"n1": 1},

@@ -11,7 +11,7 @@ from kubectl_koord.reports.operation.scheduler import (
     Field,
     LoggedPod,
     Part,
-    Refused,
+    RefusedByPlugin,
     SchedulerLogReport,
     SchedulerReport,
     Scored,
@@ -118,7 +118,10 @@ def test_a_diagnosis_shows_what_was_said_and_which_nodes_failed() -> None:
         "d/a",
         "",
         1,
-        refused=(Refused("Fit", "full", ("n1",), 7, preempt=True), Refused("Taint", "taint", (), 1, preempt=False)),
+        refused=(
+            RefusedByPlugin("Fit", "full", ("n1",), 7, preempt=True),
+            RefusedByPlugin("Taint", "taint", (), 1, preempt=False),
+        ),
         said=("no room",),
         gang="d/job",
         root_cause=False,
@@ -150,7 +153,7 @@ def test_a_log_that_says_nothing_tells_which_flags_make_it() -> None:
 
 
 def test_on_a_screen_few_pods_and_few_rows_of_each_are_shown() -> None:
-    refused = tuple(Refused("Fit", f"r{n}", (), 1) for n in range(3))
+    refused = tuple(RefusedByPlugin("Fit", f"r{n}", (), 1) for n in range(3))
     cut = log_page(*(LoggedPod(f"d/{n}", "", 1, refused=refused) for n in range(3)), part="filters", shown=FEW)
     assert "... and 2 more pods" in cut
     assert "... and 2 more (" in cut

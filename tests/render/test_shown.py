@@ -5,7 +5,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.render.document import Bullet, Bullets, Column, Line, Row, Table, Tree
+from kubectl_koord.render.document import Bullet, Bullets, Column, Line, Row, Table, TreeTable
 from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.show import OutputStyle, text
 from kubectl_koord.render.shown import EVERYTHING, folded, parted
@@ -19,7 +19,7 @@ LONG = "a" * 29 + "-" + "b" * 30  # as long as names in real clusters get
 POD = f"{LONG}/{LONG[::-1]}"
 
 
-def lines(block: Table | Tree | Line | Bullets, width: int) -> list[str]:
+def lines(block: Table | TreeTable | Line | Bullets, width: int) -> list[str]:
     return ["".join(span.text for span in line) for line in laid_out([block], Screen(width, unicode=True))]
 
 
@@ -114,7 +114,7 @@ def test_at_80_columns_a_pod_with_a_name_of_120_letters_is_read_in_full() -> Non
     rows = tuple(
         Row((POD, LONG, "1000", "5m", "it has a lower priority, and nobody protects it."), depth=1) for _ in "ab"
     )
-    drawn = lines(Tree(columns, (Row(("block", "", "", "", "")), *rows)), 80)
+    drawn = lines(TreeTable(columns, (Row(("block", "", "", "", "")), *rows)), 80)
     assert max(map(len, drawn)) <= 80
     parts = [line.strip("\u251c\u2500\u2514\u2502 ").split("   ")[0] for line in drawn[2:]]
     assert POD in "".join(parts)
@@ -142,7 +142,7 @@ def test_where_nothing_fits_the_first_column_stays() -> None:
 
 def test_what_runs_across_makes_no_column_wide() -> None:
     columns = (Column("NAME"), Column("N", right=True))
-    tree = Tree(columns, (Row(("a", "1")), Row(("... and 30 more (--all shows them)", ""), depth=1, across=True)))
+    tree = TreeTable(columns, (Row(("a", "1")), Row(("... and 30 more (--all shows them)", ""), depth=1, across=True)))
     assert lines(tree, 80) == ["NAME   N", "a      1", "\u2514\u2500 ... and 30 more (--all shows them)"]
 
 

@@ -2,7 +2,19 @@ import sys
 
 import pytest
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Table,
+    TreeTable,
+    slim,
+)
 from kubectl_koord.render.layout import Screen, laid_out
 from kubectl_koord.render.plain import to_plain
 from kubectl_koord.render.show import OutputStyle, text
@@ -11,12 +23,12 @@ from tests.render.samples import ASCII_TERMINAL, PIPE, REPORTS, TERMINAL
 
 PAGE: list[Block] = [
     Line("A sentence that is a little too long for forty cells.", "bad"),
-    Gap(),
+    EmptyLine(),
     Table(
         (Column("NAME"), Column("N", right=True), Column("节"), Column("WHY", flow="wrap")),
         (Row(("a-very-long-name-of-a-node", "1", "点", "short")), Row(("b", "10", "", "one two three four"), "good")),
     ),
-    Tree(
+    TreeTable(
         (Column("DOMAIN"), Column("N", right=True)),
         (
             Row(("cluster", "1")),

@@ -12,7 +12,7 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubectl_koord.changes.values import Wanted
+    from kubectl_koord.changes.values import WantedSettings
     from kubectl_koord.cli.session import Session
     from kubectl_koord.reports.change import ChangePlan
 
@@ -256,13 +256,13 @@ def _wanted(
     texts: "Sequence[str]",
     numbers: "Sequence[int | None]",
     removed: tuple[str, ...],
-) -> "Wanted":
-    from kubectl_koord.changes.values import Wanted
+) -> "WantedSettings":
+    from kubectl_koord.changes.values import WantedSettings
 
     must_gather, prefer_gather, multiples, groups = (tuple(given or ()) for given in lists)
     mode, match_policy, waiting_time = texts
     total, min_member = numbers
-    return Wanted(
+    return WantedSettings(
         must_gather=must_gather,
         prefer_gather=prefer_gather,
         multiples=multiples,

@@ -83,7 +83,7 @@ _LATE = {"--as-user-extra", "--kuberc"}
 _SECONDS = 0.5
 
 
-class Line(Struct, frozen=True):
+class TypedLine(Struct, frozen=True):
     """A command line being typed: the verb so far, the words after it, the flag whose value is next."""
 
     typed: tuple[str, ...]
@@ -129,7 +129,7 @@ def _candidates(argv: Sequence[str]) -> tuple[list[str], str]:
     return [_described(line.verb, flag) for flag in _known(found)], NO_FILES
 
 
-def _read(typed: Sequence[str]) -> Line:
+def _read(typed: Sequence[str]) -> TypedLine:
     """Return what the complete words of the line say."""
     verb = flag = ""
     words: list[str] = []
@@ -138,14 +138,14 @@ def _read(typed: Sequence[str]) -> Line:
         if flag:
             flag = ""
         elif word == "--":
-            return Line(tuple(typed), verb, (*words, *rest), "", only_words=True)
+            return TypedLine(tuple(typed), verb, (*words, *rest), "", only_words=True)
         elif word.startswith("-"):
             flag = word if _wants_value(verb, word) else ""
         elif f"{verb} {word}".lstrip() in VERBS and not words:
             verb = f"{verb} {word}".lstrip()
         else:
             words.append(word)
-    return Line(tuple(typed), verb, tuple(words), flag)
+    return TypedLine(tuple(typed), verb, tuple(words), flag)
 
 
 def _wants_value(verb: str, word: str) -> bool:
@@ -155,7 +155,7 @@ def _wants_value(verb: str, word: str) -> bool:
     return known.get(word, False)
 
 
-def _flags(line: Line) -> list[str]:
+def _flags(line: TypedLine) -> list[str]:
     own = VERBS[line.verb].flags if line.verb else {}
     return [name for name in (*own, *GLOBAL_FLAGS, *CONNECTION_FLAGS) if name.startswith("--")]
 
@@ -184,7 +184,7 @@ def _known(flags: list[str]) -> list[str]:
     return [flag for flag in flags if flag not in _LATE or f"{flag}=" in known]
 
 
-def _words(line: Line, word: str) -> tuple[list[str], str]:
+def _words(line: TypedLine, word: str) -> tuple[list[str], str]:
     if not line.verb and not line.words:
         verbs = (f"{name}\t{verb.about}" for name, verb in VERBS.items() if " " not in name)
         return _starting(word, verbs), NO_FILES
@@ -229,7 +229,7 @@ def _causes() -> tuple[str, ...]:
     return CAUSES
 
 
-def _values(line: Line, flag: str, value: str) -> tuple[list[str], str]:
+def _values(line: TypedLine, flag: str, value: str) -> tuple[list[str], str]:
     """Return the bare values of a flag: kubectl's scripts have cut off what stands before the `=`."""
     if flag in _PATHS:
         return [], _PATHS[flag]
@@ -249,7 +249,7 @@ def _starting(word: str, candidates: Iterable[str]) -> list[str]:
     return [candidate for candidate in candidates if candidate.startswith(word)]
 
 
-def _named(line: Line, what: str, word: str) -> list[str]:
+def _named(line: TypedLine, what: str, word: str) -> list[str]:
     """Return names out of the cluster, the file or the kubeconfig that the line speaks of."""
     from kubectl_koord.cli.completing import names
 

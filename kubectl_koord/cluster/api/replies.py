@@ -38,7 +38,7 @@ _GENERIC = {
 }
 
 
-class Cause(Struct):
+class StatusCause(Struct):
     """One reason behind a refusal."""
 
     reason: str | None = None
@@ -48,7 +48,7 @@ class Cause(Struct):
 class Details(Struct, rename="camel"):
     """What a refusal is about."""
 
-    causes: list[Cause] | None = None
+    causes: list[StatusCause] | None = None
     retry_after_seconds: int | None = None
 
 

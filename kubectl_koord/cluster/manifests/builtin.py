@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 
@@ -15,7 +15,7 @@ class JobSpec(Struct, gc=False, rename="camel"):
     completions: Int32 | None = None
 
 
-class Job(Named):
+class Job(AnyWorkload):
     """One Job."""
 
     spec: JobSpec
@@ -28,7 +28,7 @@ class ReplicaSpec(Struct, gc=False):
     replicas: Int32 | None = None
 
 
-class Replicas(Named):
+class Replicas(AnyWorkload):
     """One Deployment or ReplicaSet."""
 
     spec: ReplicaSpec
@@ -47,7 +47,7 @@ class StatefulSetSpec(ReplicaSpec, rename="camel"):
     volume_claim_templates: list[PersistentVolumeClaim] | None = None
 
 
-class StatefulSet(Named):
+class StatefulSet(AnyWorkload):
     """One StatefulSet."""
 
     spec: StatefulSetSpec
@@ -75,8 +75,8 @@ def _stateful_set(name: str, written: StatefulSet) -> Made:
 
 
 FAMILIES = (
-    Family("batch", "Job", Job, _job),
-    Family("apps", "StatefulSet", StatefulSet, _stateful_set),
-    Family("apps", "Deployment", Replicas, _replicas),
-    Family("apps", "ReplicaSet", Replicas, _replicas),
+    WorkloadKind("batch", "Job", Job, _job),
+    WorkloadKind("apps", "StatefulSet", StatefulSet, _stateful_set),
+    WorkloadKind("apps", "Deployment", Replicas, _replicas),
+    WorkloadKind("apps", "ReplicaSet", Replicas, _replicas),
 )

@@ -2,7 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
 
 _PREFIX = "training.kubeflow.org"
@@ -39,7 +39,7 @@ class Spec(Struct, gc=False, rename="camel"):
     jax_replica_specs: dict[str, ReplicaSpec] | None = None
 
 
-class TrainingJob(Named):
+class TrainingJob(AnyWorkload):
     """One job."""
 
     spec: Spec
@@ -77,6 +77,6 @@ def _made(name: str, written: TrainingJob) -> Made:
 
 
 FAMILIES = tuple(
-    Family("kubeflow.org", kind, TrainingJob, _made)
+    WorkloadKind("kubeflow.org", kind, TrainingJob, _made)
     for kind in ("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob")
 )

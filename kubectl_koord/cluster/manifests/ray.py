@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
 
 
@@ -30,7 +30,7 @@ class ClusterSpec(Struct, gc=False, rename="camel"):
     worker_group_specs: list[WorkerGroup] | None = None
 
 
-class RayCluster(Named):
+class RayCluster(AnyWorkload):
     """One RayCluster."""
 
     spec: ClusterSpec
@@ -42,7 +42,7 @@ class JobSpec(Struct, gc=False, rename="camel"):
     ray_cluster_spec: ClusterSpec
 
 
-class RayJob(Named):
+class RayJob(AnyWorkload):
     """One RayJob."""
 
     spec: JobSpec
@@ -73,6 +73,6 @@ def _workers(group: WorkerGroup) -> int:
 
 
 FAMILIES = (
-    Family("ray.io", "RayCluster", RayCluster, lambda name, written: _cluster(name, written.spec)),
-    Family("ray.io", "RayJob", RayJob, lambda name, written: _cluster(name, written.spec.ray_cluster_spec)),
+    WorkloadKind("ray.io", "RayCluster", RayCluster, lambda name, written: _cluster(name, written.spec)),
+    WorkloadKind("ray.io", "RayJob", RayJob, lambda name, written: _cluster(name, written.spec.ray_cluster_spec)),
 )

@@ -15,7 +15,7 @@ from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, p
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
-from kubectl_koord.cluster.manifests.workload import Family, Made, Set, TemplateSpec
+from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
@@ -191,7 +191,7 @@ class Manifests:
         except msgspec.ValidationError as problem:
             raise KoordError(f"{document.where}: {documents.described(document.value)}: {problem}") from None
 
-    def _take_workload(self, title: str, head: _Head, family: Family, value: Any) -> None:  # noqa: ANN401
+    def _take_workload(self, title: str, head: _Head, family: WorkloadKind, value: Any) -> None:  # noqa: ANN401
         written = msgspec.convert(value, family.wire_type)
         meta = self._placed(title, head, written.metadata)
         for one in family.made(meta.name, written).sets:

@@ -5,7 +5,7 @@ from itertools import chain
 from msgspec import Struct
 
 from kubectl_koord.cluster.manifests.builtin import JobSpec, pods_of_job
-from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
 
 
@@ -29,7 +29,7 @@ class JobSetSpec(Struct, gc=False, rename="camel"):
     replicated_jobs: list[ReplicatedJob] | None = None
 
 
-class JobSet(Named):
+class JobSet(AnyWorkload):
     """One JobSet."""
 
     spec: JobSetSpec
@@ -50,7 +50,7 @@ class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
     replicas: Int32 | None = None
 
 
-class LeaderWorkerSet(Named):
+class LeaderWorkerSet(AnyWorkload):
     """One LeaderWorkerSet."""
 
     spec: LeaderWorkerSetSpec
@@ -86,6 +86,6 @@ def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:
 
 
 FAMILIES = (
-    Family("jobset.x-k8s.io", "JobSet", JobSet, _job_set),
-    Family("leaderworkerset.x-k8s.io", "LeaderWorkerSet", LeaderWorkerSet, _leader_worker_set),
+    WorkloadKind("jobset.x-k8s.io", "JobSet", JobSet, _job_set),
+    WorkloadKind("leaderworkerset.x-k8s.io", "LeaderWorkerSet", LeaderWorkerSet, _leader_worker_set),
 )

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.manifests.workload import Family, Made, Named, Set, Template, number
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.fields.meta import Int32
 
 
@@ -21,7 +21,7 @@ class JobSpec(Struct, gc=False, rename="camel"):
     scheduler_name: str | None = None
 
 
-class Job(Named):
+class Job(AnyWorkload):
     """One Volcano Job."""
 
     spec: JobSpec
@@ -42,4 +42,4 @@ def _job(name: str, written: Job) -> Made:
     )
 
 
-FAMILIES = (Family("batch.volcano.sh", "Job", Job, _job),)
+FAMILIES = (WorkloadKind("batch.volcano.sh", "Job", Job, _job),)

@@ -30,7 +30,7 @@ class Template(Struct, gc=False):
     spec: TemplateSpec = field(default_factory=TemplateSpec)
 
 
-class Named(Struct):
+class AnyWorkload(Struct):
     """Any workload: its name, and that its spec is of a family's type."""
 
     metadata: Meta
@@ -76,7 +76,7 @@ Expand: TypeAlias = Callable[[str, Any], Made]
 """Returns what is made of a workload with a name and what was decoded of it."""
 
 
-class Family(Struct, frozen=True):
+class WorkloadKind(Struct, frozen=True):
     """One kind of workload: its API group and kind, the fields that are read, and what is made of them."""
 
     group: str

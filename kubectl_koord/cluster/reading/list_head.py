@@ -59,15 +59,15 @@ class ListMeta(msgspec.Struct, frozen=True, rename="camel"):
     resource_version: str | None = None
 
 
-class Outside(msgspec.Struct, frozen=True):
+class ListHead(msgspec.Struct, frozen=True):
     """What a list says besides its items: its kind, such as `PodList`, and what it says of itself."""
 
     kind: str | None = None
     metadata: ListMeta | None = None
 
-    def beside(self, other: "Outside") -> "Outside":
+    def beside(self, other: "ListHead") -> "ListHead":
         """Return what is said here or, where nothing is, there."""
-        return Outside(self.kind or other.kind, self.metadata or other.metadata)
+        return ListHead(self.kind or other.kind, self.metadata or other.metadata)
 
     @property
     def meta(self) -> ListMeta:
@@ -79,11 +79,11 @@ class Opening(NamedTuple):
     """Where the bracket before the items stands, what the list said before it, and what parts two items."""
 
     start: int
-    outside: Outside
+    outside: ListHead
     border: bytes
 
 
-_OUTSIDE = decoder(Outside)
+_OUTSIDE = decoder(ListHead)
 
 
 def opening(head: bytes) -> Opening | None:

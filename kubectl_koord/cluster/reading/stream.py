@@ -13,7 +13,7 @@ import msgspec
 
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, too_large_object
 from kubectl_koord.cluster.decoders import decoder
-from kubectl_koord.cluster.reading.list_head import FIRST_KEY, Opening, Outside, Rejoined, Source, beginning
+from kubectl_koord.cluster.reading.list_head import FIRST_KEY, ListHead, Opening, Rejoined, Source, beginning
 
 SLICE = 1 << 17
 """Bytes to decode at once: what a socket holds, so that its sender goes on meanwhile, and a processor's cache, too."""
@@ -30,7 +30,7 @@ TakeSlice: TypeAlias = Callable[[Slice], None]
 """Takes a JSON array of whole items, of which it keeps nothing; with a `DecodeError` it has taken no item of it."""
 
 
-class _Whole(Outside, frozen=True):
+class _Whole(ListHead, frozen=True):
     items: msgspec.Raw = msgspec.Raw(b"[]")
 
     @property
@@ -49,7 +49,7 @@ def read_page(
     take: Callable[[list[Any]], None],
     size: int = SLICE,
     meter: Meter | None = None,
-) -> Outside:
+) -> ListHead:
     """Hand the items of a list to `take`, in order, and return what the list says besides.
 
     A list without items, or with null for them, is an empty one: Go writes and reads them so.
@@ -82,7 +82,9 @@ def read_page(
     return whole
 
 
-def read_slices(source: Source, found: Opening, take: TakeSlice, size: int = SLICE, bounds: Bounds = BOUNDS) -> Outside:
+def read_slices(
+    source: Source, found: Opening, take: TakeSlice, size: int = SLICE, bounds: Bounds = BOUNDS
+) -> ListHead:
     """Hand a list's items to `take` as JSON arrays, in order, and return what the list says besides.
 
     Args:
@@ -179,7 +181,7 @@ def _hand_on(buffer: bytearray, comma: int, take: TakeSlice) -> None:
         buffer[comma] = ord(",")
 
 
-def _end(rest: bytearray, begin: int, take: TakeSlice) -> Outside:
+def _end(rest: bytearray, begin: int, take: TakeSlice) -> ListHead:
     """Take the last items and return what is said behind them: the list must be complete, and may hold more fields."""
     try:
         whole: _Whole = _WHOLE.decode(_REST + rest)

@@ -19,7 +19,7 @@ _NO_NAMELESS = {errno.EISDIR, errno.ENOENT, errno.EINVAL, errno.ENOTSUP, errno.E
 """What is answered where there is no file without a name."""
 
 
-class Target:
+class NewFile:
     """A new file that has no name until it is complete: whatever ends the writing, kill -9 too, leaves nothing behind.
 
     Where there are no such files it has another name meanwhile, which every ending but kill -9 takes away.

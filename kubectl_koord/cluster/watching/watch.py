@@ -10,7 +10,7 @@ from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.replies import not_read
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.closing import Closing
-from kubectl_koord.cluster.elsewhere import Told
+from kubectl_koord.cluster.elsewhere import StatedInstallation
 from kubectl_koord.cluster.kinds import POD
 from kubectl_koord.cluster.reading.lists import ListRequest, in_namespace
 from kubectl_koord.cluster.watching.follower import Backoff, Follower
@@ -32,7 +32,7 @@ class ClusterWatch(Closing):
         transport: Transport,
         kinds: Sequence[str],
         namespace: Callable[[], str],
-        told: Told,
+        told: StatedInstallation,
         backoff: Backoff | None = None,
     ) -> None:
         """Keep what to follow; nothing is sent yet."""

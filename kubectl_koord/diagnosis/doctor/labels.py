@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 
-class Family(Struct, frozen=True):
+class LabelScheme(Struct, frozen=True):
     """Labels that are set together: the whole keys, or what keys begin with; families of one `maker` follow another."""
 
     maker: str
@@ -17,21 +17,21 @@ class Family(Struct, frozen=True):
         return key in self.keys or bool(self.prefix and key.startswith(self.prefix))
 
 
-def _family(maker: str, domain: str, *names: str) -> Family:
-    return Family(maker, tuple(f"{domain}/{name}" for name in names))
+def _family(maker: str, domain: str, *names: str) -> LabelScheme:
+    return LabelScheme(maker, tuple(f"{domain}/{name}" for name in names))
 
 
 _NVIDIA, _K8S = "network.topology.nvidia.com", "network.topology.kubernetes.io"
 _OCI, _COREWEAVE = "oci.oraclecloud.com", "coreweave.cloud"
 FAMILIES = (
-    Family("topograph", prefix="fabric.topograph.run/tier-"),
+    LabelScheme("topograph", prefix="fabric.topograph.run/tier-"),
     _family("topograph", "accelerator.topograph.run", "domain", "sub-domain"),
     _family("topograph", _NVIDIA, "core", "spine", "leaf", "accelerator"),
     _family("topograph", _NVIDIA, "datacenter", "spine", "block", "accelerator"),
-    Family("topograph", prefix=f"{_NVIDIA}/tier-"),
+    LabelScheme("topograph", prefix=f"{_NVIDIA}/tier-"),
     _family("topograph", _K8S, "datacenter", "spine", "block", "accelerator"),
-    Family("topograph", prefix="topology.kubernetes.io/network-level-"),
-    Family("eks", prefix="topology.k8s.aws/network-node-layer-"),
+    LabelScheme("topograph", prefix="topology.kubernetes.io/network-level-"),
+    LabelScheme("eks", prefix="topology.k8s.aws/network-node-layer-"),
     _family("gke", "cloud.google.com", "gce-topology-block", "gce-topology-subblock", "gce-topology-host"),
     _family("oke", _OCI, "rdma.hpc_island_id", "rdma.network_block_id", "rdma.local_block_id", "rdma.host_id"),
     _family("oke", _OCI, "host.network_block_id", "host.rack_id"),

@@ -13,7 +13,7 @@ from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.devices import TYPES, Device
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.reports.capacity.devices import Card, Holder, Room, TypeTotal, UnlistedCard
+from kubectl_koord.reports.capacity.devices import Card, DeviceRoom, Holder, TypeTotal, UnlistedCard
 
 _WHOLE = 100
 _Key: TypeAlias = tuple[str, int]
@@ -99,7 +99,9 @@ def _total(kind: str, nodes: list[Counted], largest: int, *, seen: bool) -> Type
         withheld=sum(node.whole for node in nodes if not node.usable) if seen else None,
         shared=sum(node.shared for node in usable) if seen else None,
         shares=sum(node.shares for node in usable) if seen else None,
-        room=tuple(Room(size, sum(node.whole // size for node in usable)) for size in _sizes(largest)) if seen else (),
+        room=tuple(DeviceRoom(size, sum(node.whole // size for node in usable)) for size in _sizes(largest))
+        if seen
+        else (),
     )
 
 

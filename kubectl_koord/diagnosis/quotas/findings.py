@@ -14,33 +14,33 @@ from kubectl_koord.engine.quota.sums import Alike, alike, everybody
 from kubectl_koord.engine.quota.tree import QuotaTree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
-from kubectl_koord.reports.capacity.quota import Finding, Severity
+from kubectl_koord.reports.capacity.quota import QuotaFinding, Severity
 from kubectl_koord.reports.codes import QuotaFindingCode
 from kubectl_koord.wording.answers import quota_findings as sentences
 
 _RANK: dict[Severity, int] = {"error": 0, "warning": 1, "info": 2}
 
 
-def findings(view: View, state: QuotaState) -> tuple[Finding, ...]:
+def findings(view: View, state: QuotaState) -> tuple[QuotaFinding, ...]:
     """Return what is wrong with the quotas of a cluster, errors first."""
     found = [*_written(state.tree), *_by_pods(view, state), *_by_amounts(state)]
     return _sorted(found)
 
 
-def of_quotas(tree: QuotaTree) -> tuple[Finding, ...]:
+def of_quotas(tree: QuotaTree) -> tuple[QuotaFinding, ...]:
     """Return what the quotas tell alone, where pods or nodes were not read."""
     return _sorted(_written(tree))
 
 
-def _sorted(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def _sorted(found: Iterable[QuotaFinding]) -> tuple[QuotaFinding, ...]:
     return tuple(sorted(found, key=lambda one: (_RANK[one.severity], one.code, one.object, one.message)))
 
 
-def _finding(severity: Severity, code: QuotaFindingCode, name: str, message: str) -> Finding:
-    return Finding(code, severity, name, message, sentences.REMEDIES[code])
+def _finding(severity: Severity, code: QuotaFindingCode, name: str, message: str) -> QuotaFinding:
+    return QuotaFinding(code, severity, name, message, sentences.REMEDIES[code])
 
 
-def _written(tree: QuotaTree) -> Iterator[Finding]:
+def _written(tree: QuotaTree) -> Iterator[QuotaFinding]:
     yield from _names(tree)
     for quota in tree.written:
         if quota.name not in BUILT_IN:
@@ -51,7 +51,7 @@ def _written(tree: QuotaTree) -> Iterator[Finding]:
             yield from _below(tree.quotas[parent], children)
 
 
-def _names(tree: QuotaTree) -> Iterator[Finding]:
+def _names(tree: QuotaTree) -> Iterator[QuotaFinding]:
     homes: dict[str, list[str]] = defaultdict(list)
     listing: dict[str, set[str]] = defaultdict(set)
     for quota in tree.written:
@@ -68,7 +68,7 @@ def _names(tree: QuotaTree) -> Iterator[Finding]:
             yield _finding("error", "quota-same-namespace", quotas[0], message)
 
 
-def _own_amounts(quota: Quota) -> Iterator[Finding]:
+def _own_amounts(quota: Quota) -> Iterator[QuotaFinding]:
     for field, amounts in (("min", quota.min), ("max", quota.max), ("shared-weight", quota.weight)):
         below = tuple((resource, amount) for resource, amount in amounts if amount < 0)
         if below and (field != "shared-weight" or quota.weight != quota.max):
@@ -86,7 +86,7 @@ def _own_amounts(quota: Quota) -> Iterator[Finding]:
         yield _finding("error", "quota-unreadable", quota.name, sentences.unreadable(quota.unreadable))
 
 
-def _place(quota: Quota, tree: QuotaTree) -> Iterator[Finding]:
+def _place(quota: Quota, tree: QuotaTree) -> Iterator[QuotaFinding]:
     """Yield what is wrong with where a quota stands: a parent, and what it has of it."""
     if quota.parent == ROOT:
         return
@@ -121,7 +121,7 @@ def _loop(quota: Quota, tree: QuotaTree) -> list[str]:
     return [*chain, quota.name] if above is not None and above.name == quota.name else []
 
 
-def _below(parent: Quota, children: Sequence[Quota]) -> Iterator[Finding]:
+def _below(parent: Quota, children: Sequence[Quota]) -> Iterator[QuotaFinding]:
     if not parent.is_parent:
         message = sentences.parent_without_label([child.name for child in children])
         yield _finding("error", "quota-parent-without-label", parent.name, message)
@@ -141,7 +141,7 @@ def _minimums(quotas: Iterable[Quota]) -> dict[str, int]:
     return total
 
 
-def _by_pods(view: View, state: QuotaState) -> Iterator[Finding]:
+def _by_pods(view: View, state: QuotaState) -> Iterator[QuotaFinding]:
     tree = state.tree
     for name, sums in state.own.items():
         if tree.quotas[name].is_parent and name not in BUILT_IN:
@@ -158,7 +158,7 @@ def _by_pods(view: View, state: QuotaState) -> Iterator[Finding]:
         yield _finding("warning", "quota-unknown", name, message)
 
 
-def _by_amounts(state: QuotaState) -> Iterator[Finding]:
+def _by_amounts(state: QuotaState) -> Iterator[QuotaFinding]:
     tree = state.tree
     for name, resources in over_used(state).items():
         used = tuple((resource, state.used(name)[resource]) for resource in resources)
@@ -178,7 +178,7 @@ def _by_amounts(state: QuotaState) -> Iterator[Finding]:
             yield from _differing(tree.quotas[name], state)
 
 
-def _differing(quota: Quota, state: QuotaState) -> Iterator[Finding]:
+def _differing(quota: Quota, state: QuotaState) -> Iterator[QuotaFinding]:
     """Yield where the scheduler wrote other numbers than are computed; it writes those above zero, with a delay."""
     for resource, written in quota.used or ():
         computed = state.used(quota.name).get(resource, 0)

@@ -3,7 +3,7 @@
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.diagnosis.coverage import not_evaluated
 from kubectl_koord.diagnosis.quotas.holding import state_of
-from kubectl_koord.engine.quota.holding import Level, headroom
+from kubectl_koord.engine.quota.holding import QuotaRoom, headroom
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.subjects import Subject, never_tried
 from kubectl_koord.engine.view import View
@@ -55,7 +55,7 @@ def limits_any(subject: Subject, snapshot: Snapshot) -> bool:
     return any(tree.may_refuse(pod) for pod in subject.pending)
 
 
-def _level(level: Level) -> ChainLevel:
+def _level(level: QuotaRoom) -> ChainLevel:
     spelled = [quantity.spell(level.resource, number) for number in (level.limit, level.used, level.requested)]
     limit, used, asked = spelled if level.resource else ("", "", "")
     return ChainLevel(level.quota, level.resource, limit, used, asked, level.members, level.checked)

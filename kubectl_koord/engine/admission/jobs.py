@@ -3,7 +3,7 @@
 from kubectl_koord.engine.admission.prefilter import prefilter_refusal, unknown_layer
 from kubectl_koord.engine.attempts.attempt import Job, JobTopology, needed
 from kubectl_koord.engine.gangs import topology_requirements
-from kubectl_koord.engine.reservations import one_of_each_owner
+from kubectl_koord.engine.reservations.owners import one_of_each_owner
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.subjects import PodSubject, Subject, never_tried
 from kubectl_koord.engine.tree import NoTree, Tree

@@ -20,7 +20,7 @@ from kubectl_koord.engine.reasons.nodes import (
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal, QuotaExceeded
-from kubectl_koord.engine.reservations import owned
+from kubectl_koord.engine.reservations.owners import owned
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.tree import Tree

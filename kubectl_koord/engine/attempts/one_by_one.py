@@ -28,12 +28,12 @@ from kubectl_koord.model.pods import PendingPod, claim_names
 _MOST_LOOKED_AT = 64
 
 
-def pod_by_pod(job: Job, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
+def pod_by_pod(job: Job, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
     """Return what comes of an attempt at a job without topology, with the prepared state of its trigger."""
     trigger = prepared.trigger
     if are_alike(job, trigger, job.tried) and prepared.counts_only_room and not prepared.may_fail_to_reserve:
         return _alike(job, view, trigger, prepared)
-    return _one_by_one(job, view, trigger, course)
+    return _one_by_one(job, view, trigger, member_order)
 
 
 def _alike(job: Job, view: View, trigger: PendingPod, prepared: Prepared) -> Attempt:
@@ -188,12 +188,12 @@ class _Asked:
         return found
 
 
-def _one_by_one(job: Job, view: View, trigger: PendingPod, course: MemberOrder) -> Attempt:
+def _one_by_one(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder) -> Attempt:
     """Try members in turn, the trigger first, then the others of each gang, each with its own prepared state."""
 
     def turn(pod: PendingPod) -> tuple[bool, str, bool, str]:
         is_unlike = pod.requirements != trigger.requirements
-        return (pod.key != trigger.key, pod.gang, is_unlike != course.unlike_first, pod.key)
+        return (pod.key != trigger.key, pod.gang, is_unlike != member_order.unlike_first, pod.key)
 
     queue = sorted(job.tried, key=turn)
     waiting: dict[str, tuple[PendingPod, ...]] = {}
@@ -215,7 +215,7 @@ def _one_by_one(job: Job, view: View, trigger: PendingPod, course: MemberOrder) 
         feasible = [now.state(name) for name in before.in_turn(offer.counts)]
         if prepared.may_fail_to_reserve:
             unbookable |= before.not_bookable(pod, feasible, prepared)
-        state = course.choose(preferred(feasible, prepared), pod, unbookable)
+        state = member_order.choose(preferred(feasible, prepared), pod, unbookable)
         name = state.node.name
         booked = reserve(pod, state, prepared)
         if not isinstance(booked, PendingPod):

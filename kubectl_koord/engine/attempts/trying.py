@@ -34,14 +34,14 @@ _Seats: TypeAlias = Mapping[str, tuple[PendingPod, ...]]
 """Members by the node that they wait on, with what is booked for them."""
 
 
-def attempt(job: Job, view: View, trigger: PendingPod, course: MemberOrder = USUAL) -> Attempt:
+def attempt(job: Job, view: View, trigger: PendingPod, member_order: MemberOrder = USUAL) -> Attempt:
     """Return what comes of an attempt with this trigger.
 
     Args:
         job: what is tried.
         view: the cluster.
         trigger: the member that is taken first.
-        course: how members come that are not planned for, and which feasible nodes they take.
+        member_order: how members come that are not planned for, and which feasible nodes they take.
 
     """
     prepared = job.prepared_to_plan(trigger, view)
@@ -49,8 +49,8 @@ def attempt(job: Job, view: View, trigger: PendingPod, course: MemberOrder = USU
     if refusal is not None:
         return Attempt(trigger, prepared, None, None, {}, left=job.pods, prefilter=refusal)
     if job.topology is not None:
-        return _planned(job, job.topology, view, prepared, course)
-    return pod_by_pod(job, view, prepared, course)
+        return _planned(job, job.topology, view, prepared, member_order)
+    return pod_by_pod(job, view, prepared, member_order)
 
 
 def carried_out(job: Job, view: View, done: Attempt) -> _Seats:
@@ -74,7 +74,7 @@ def _as_placed(pods: Iterable[PendingPod], placement: Mapping[str, str]) -> _Sea
     return seats
 
 
-def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, course: MemberOrder) -> Attempt:
+def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, member_order: MemberOrder) -> Attempt:
     trigger = prepared.trigger
     slots = offer_slots(view, view.names(), in_index_order(job.pods), prepared)
     plan = gather(topology.tree, view, job.pods, topology.requirements, slots, job.rules)
@@ -85,7 +85,7 @@ def _planned(job: Job, topology: JobTopology, view: View, prepared: Prepared, co
     admitted = in_turn[: stopped[0]] if stopped else in_turn
     seated = _seated(job, view, prepared, plan.assignments, admitted)
     if isinstance(seated, FailedSeat):
-        found = _failing(job, view, prepared, plan.assignments, admitted, course) if job.has_surplus else seated
+        found = _failing(job, view, prepared, plan.assignments, admitted, member_order) if job.has_surplus else seated
         if isinstance(found, FailedSeat):
             return Attempt(trigger, prepared, plan, None, slots, left=job.pods, failed_seat=found)
         enough = {pod.key: plan.assignments[pod.key] for pod in job.tried}
@@ -104,7 +104,7 @@ def _failing(
     prepared: Prepared,
     assignments: Mapping[str, str],
     in_turn: Sequence[PendingPod],
-    course: MemberOrder,
+    member_order: MemberOrder,
 ) -> FailedSeat | tuple[str, ...]:
     """Return the seat that fails before enough members have theirs; or whose seats do, after that ends the round.
 
@@ -116,7 +116,7 @@ def _failing(
     if first.pod == in_turn[0].key or not is_enough(job, (pod.key for pod in early)):
         return first
     every = (*(pod for pod in in_turn if pod.key in failing), *early)
-    for node in dict.fromkeys(one.node for one in failing.values()) if not course.failing_last else ():
+    for node in dict.fromkeys(one.node for one in failing.values()) if not member_order.failing_last else ():
         order = sorted(every, key=lambda pod: (pod is not in_turn[0], assignments[pod.key] != node))
         found = _seated(job, view, prepared, assignments, _enough(job, order))
         if isinstance(found, FailedSeat):

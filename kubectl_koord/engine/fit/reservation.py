@@ -26,12 +26,12 @@ from kubectl_koord.engine.reservations import (
     NOTHING_SAID,
     Matched,
     drawable,
-    owned,
     owners_on,
     reserved_nodes,
     room_for_strangers,
     used_up,
 )
+from kubectl_koord.engine.reservations.owners import owned
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources

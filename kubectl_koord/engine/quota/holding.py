@@ -52,7 +52,7 @@ def _refused(state: QuotaState, pods: Sequence[PendingPod]) -> list[Held]:
     return found
 
 
-class Level(Struct, frozen=True):
+class QuotaRoom(Struct, frozen=True):
     """One quota of a chain, and how many pods of a shape it has room for.
 
     `limit` and `used` are of the `resource` of which it has room for the fewest; `members` is None where it limits
@@ -69,7 +69,7 @@ class Level(Struct, frozen=True):
     checked: bool
 
 
-def headroom(state: QuotaState, pod: PendingPod) -> tuple[Level, ...]:
+def headroom(state: QuotaState, pod: PendingPod) -> tuple[QuotaRoom, ...]:
     """Return for each quota from a pod's own upwards how many pods like it there is room for now; none without one."""
     name = state.tree.name_of(pod)
     if not name or state.tree.fault_of(pod) is not None:
@@ -82,7 +82,7 @@ def headroom(state: QuotaState, pod: PendingPod) -> tuple[Level, ...]:
     )
 
 
-def _level(state: QuotaState, name: str, asked: Mapping[str, int], *, checked: bool) -> Level:
+def _level(state: QuotaState, name: str, asked: Mapping[str, int], *, checked: bool) -> QuotaRoom:
     used, limit = state.used(name), state.limit(name)
     room = [
         (max(0, (limit[resource] - used.get(resource, 0)) // amount), resource)
@@ -92,6 +92,6 @@ def _level(state: QuotaState, name: str, asked: Mapping[str, int], *, checked: b
     if checked:  # over its limit it refuses whatever a pod asks for
         room += [(0, resource) for resource, amount in sorted(used.items()) if amount > limit.get(resource, amount)]
     if not room:
-        return Level(name, "", 0, 0, 0, None, checked)
+        return QuotaRoom(name, "", 0, 0, 0, None, checked)
     members, resource = min(room)
-    return Level(name, resource, limit[resource], used.get(resource, 0), asked.get(resource, 0), members, checked)
+    return QuotaRoom(name, resource, limit[resource], used.get(resource, 0), asked.get(resource, 0), members, checked)

@@ -11,7 +11,7 @@ from kubectl_koord.engine.tree import Tree
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.topology import TopologyReport
-from kubectl_koord.simulation.shapes import Room, Shape, room
+from kubectl_koord.simulation.shapes import Shape, ShapeRoom, room
 from kubectl_koord.simulation.simulation import cluster_of
 from kubectl_koord.wording.basis import could_not_be_read
 from kubectl_koord.wording.refusals.prefilter import lacking
@@ -30,7 +30,7 @@ def with_shape(report: TopologyReport, snapshot: Snapshot, shape: Shape) -> Topo
         dict.fromkeys((*visibility.unread(snapshot, "tree"), *visibility.unread_for_room(subject, snapshot)))
     )
     cluster = cluster_of(snapshot)
-    found: Room | None = None
+    found: ShapeRoom | None = None
     if isinstance(cluster.tree, Tree) and not visibility.unread(snapshot, "attempt"):
         found = room(cluster, shape)
     needed = tuple(kind for kind in coverage.kinds_needed(subject, snapshot) if kind != "ElasticQuota")

@@ -18,7 +18,7 @@ from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation import copies
-from kubectl_koord.simulation.simulation import Cluster, cluster_of
+from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.submitted import Submitted, subjects_of
 from kubectl_koord.wording.answers import fit as sentences
 from kubectl_koord.wording.basis import could_not_be_read
@@ -122,7 +122,7 @@ def _as_one(subjects: Sequence[Subject]) -> Subject:
     return GangSubject(GangGroup(gang, {key: gang}))
 
 
-def _crowded(cluster: Cluster, asked: Sequence[Subject], found: Sequence[WhyReport]) -> Mapping[str, tuple[str, ...]]:
+def _crowded(cluster: Scenario, asked: Sequence[Subject], found: Sequence[WhyReport]) -> Mapping[str, tuple[str, ...]]:
     """Return who would be placed alone, and not beside others that were submitted: these, by its name."""
     startable = [subject for subject, report in zip(asked, found, strict=True) if report.verdict == "yes"]
     if len(startable) < 2:  # noqa: PLR2004 - one is not in its own way
@@ -140,7 +140,7 @@ def _in_doubt(snapshot: Snapshot, report: WhyReport) -> WhyReport:
     return structs.replace(report, verdict="unknown", cause=cause, placement=None)
 
 
-def _gang(cluster: Cluster, subject: Subject, report: WhyReport, others: Sequence[str], *, count: bool) -> FitGang:
+def _gang(cluster: Scenario, subject: Subject, report: WhyReport, others: Sequence[str], *, count: bool) -> FitGang:
     if others and report.verdict == "yes":
         code: CauseCode = "insufficient-slots" if report.desired_offer_slot is not None else "insufficient-capacity"
         cause = Cause(code, sentences.not_beside(others), report.pending_pods)
@@ -188,7 +188,7 @@ def _fits(report: WhyReport, *, preempted: bool) -> Fits:
     return "never" if report.cause is not None and report.cause.code in _NEVER else "not-now"
 
 
-def _counted(cluster: Cluster, subject: Subject, report: WhyReport) -> tuple[int | None, int | None]:
+def _counted(cluster: Scenario, subject: Subject, report: WhyReport) -> tuple[int | None, int | None]:
     """Return how many such gangs fit and how large one may be, where the engine decides that."""
     if report.verdict == "unknown" or (report.cause is not None and report.cause.code in _NEVER - {"never-fits"}):
         return None, None

@@ -16,7 +16,7 @@ from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.reports.jobs.gangs import GangRow, GangsReport, Hops, StaleFault
 from kubectl_koord.reports.jobs.pending import WhyReport
-from kubectl_koord.simulation.simulation import Cluster, cluster_of
+from kubectl_koord.simulation.simulation import Scenario, cluster_of
 from kubectl_koord.simulation.subjects import has_labels, pending_subjects
 from kubectl_koord.wording.basis import could_not_be_read
 
@@ -64,7 +64,7 @@ def gangs(
     )
 
 
-def _answers(cluster: Cluster, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
+def _answers(cluster: Scenario, wanted: Iterable[Gang]) -> Mapping[str, WhyReport]:
     """Return by gang what `why-pending` answers for those that wait, each group computed once."""
     waiting = {gang.key for gang in wanted if gang.pending}
     snapshot = cluster.snapshot
@@ -79,7 +79,7 @@ def _tried(subject: Subject) -> tuple[Gang, ...]:
     return subject.group.tried if isinstance(subject, GangSubject) else ()
 
 
-def _row(cluster: Cluster, gang: Gang, answer: WhyReport | None) -> GangRow:
+def _row(cluster: Scenario, gang: Gang, answer: WhyReport | None) -> GangRow:
     snapshot, tree = cluster.snapshot, cluster.tree
     group = snapshot.pod_groups.get(gang.key)
     must = topology_requirements(gang.topology or (), tree).must_gather

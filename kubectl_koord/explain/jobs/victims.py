@@ -29,7 +29,7 @@ class VictimName(Struct, frozen=True):
         return self.key.partition("/")[0]
 
 
-class Victim(Struct, frozen=True):
+class TracedVictim(Struct, frozen=True):
     """One pod that may have been preempted: what is left of it, and its event."""
 
     trace: PodTrace | None
@@ -93,10 +93,10 @@ def _events(snapshot: Snapshot) -> Iterator[Event]:
     return (event for event in snapshot.events if event.reason == _PREEMPTED)
 
 
-def victims(snapshot: Snapshot, every: Mapping[str, Gang], asked: VictimName) -> list[Victim]:
+def victims(snapshot: Snapshot, every: Mapping[str, Gang], asked: VictimName) -> list[TracedVictim]:
     """Return the pods asked for that a condition or an event tells of, each pod of the same name by itself."""
     traces = {trace.key: trace for trace in snapshot.traces if trace.namespace == asked.namespace}
-    found: list[Victim] = []
+    found: list[TracedVictim] = []
     with_event: set[str] = set()
     for event in _events(snapshot):
         trace = traces.get(event.key)
@@ -106,9 +106,9 @@ def victims(snapshot: Snapshot, every: Mapping[str, Gang], asked: VictimName) ->
         same = trace is not None and _is_of(event, trace)
         if same:
             with_event.add(event.key)
-        found.append(Victim(trace if same else None, event, is_by_name=not is_certain and asked.kind != "pod"))
+        found.append(TracedVictim(trace if same else None, event, is_by_name=not is_certain and asked.kind != "pod"))
     found += [
-        Victim(trace, None)
+        TracedVictim(trace, None)
         for trace in traces.values()
         if trace.preempted is not None and _is_asked(asked, trace) and trace.key not in with_event
     ]

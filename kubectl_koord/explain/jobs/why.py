@@ -27,7 +27,7 @@ from kubectl_koord.remedies import next_steps, retry, surplus, ways_out
 from kubectl_koord.reports.codes import CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.pending import Cause, PlanFailure, WhyAlternative, WhyReport
-from kubectl_koord.simulation.simulation import Cluster, Simulation, cluster_of, next_attempt, simulate
+from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, next_attempt, simulate
 from kubectl_koord.wording.ages import overdue_clause
 from kubectl_koord.wording.answers import pending as sentences
 from kubectl_koord.wording.basis import could_not_be_read
@@ -37,7 +37,7 @@ from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
 _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
 
-def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Cluster | None = None) -> WhyReport:
+def why(snapshot: Snapshot, subject: Subject, *, brief: bool = False, sharing: Scenario | None = None) -> WhyReport:
     """Return why the subject is pending.
 
     Args:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.gangs import Gang
-from kubectl_koord.explain.jobs.victims import Victim, VictimName, victims
+from kubectl_koord.explain.jobs.victims import TracedVictim, VictimName, victims
 from kubectl_koord.messages.preempted import event_note, is_pod_preemption, job_preemption
 from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.traces import Event, PodTrace
@@ -106,7 +106,7 @@ class _Attribution(Struct, frozen=True):
     trigger: str | None = None
 
 
-def _preempted_pod(index: _Index, victim: Victim) -> PreemptedPod:
+def _preempted_pod(index: _Index, victim: TracedVictim) -> PreemptedPod:
     trace, event = victim.trace, victim.event
     condition = trace.preempted if trace is not None else None
     note = event_note(event.note) if event is not None else None
@@ -130,7 +130,7 @@ def _preempted_pod(index: _Index, victim: Victim) -> PreemptedPod:
     )
 
 
-def _evidence(victim: Victim) -> Iterator[Evidence]:
+def _evidence(victim: TracedVictim) -> Iterator[Evidence]:
     if victim.trace is not None and victim.trace.preempted is not None:
         yield Evidence("condition", victim.trace.preempted.message)
     if victim.event is not None:
@@ -147,7 +147,7 @@ def _state(trace: PodTrace | None) -> VictimState:
     return "running" if trace.node else "pending"
 
 
-def _attributed(index: _Index, victim: Victim) -> _Attribution:
+def _attributed(index: _Index, victim: TracedVictim) -> _Attribution:
     """Return what preempted a pod: the condition names gang and trigger pod, an event the pod alone."""
     trigger = _trigger(index, victim.event) if victim.event is not None else None
     condition = victim.trace.preempted if victim.trace is not None else None
@@ -161,7 +161,7 @@ def _attributed(index: _Index, victim: Victim) -> _Attribution:
     return _Attribution(plugin, unit, trigger)
 
 
-def _upstream_plugin(index: _Index, victim: Victim, trigger: str | None) -> str:
+def _upstream_plugin(index: _Index, victim: TracedVictim, trigger: str | None) -> str:
     """Return `elastic-quota` for pods of one quota where DefaultPreemption is off, else `other`.
 
     The words are those of ElasticQuota, Reservation and DefaultPreemption alike; the Helm chart switches

@@ -11,11 +11,11 @@ from kubectl_koord.model.pods import ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.values import quantity
 from kubectl_koord.reports.capacity.devices import TypeTotal
 from kubectl_koord.reports.capacity.place import Free, JobHere, ReservationHere
-from kubectl_koord.simulation.simulation import Cluster
+from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.wording.remedies.reservations import owner
 
 
-def free(cluster: Cluster, names: Iterable[str]) -> Iterator[Free]:
+def free(cluster: Scenario, names: Iterable[str]) -> Iterator[Free]:
     """Yield what is free by resource: cards first, counted once whatever they are called, then CPU, then the rest."""
     total, free, withheld = Counter[str](), Counter[str](), Counter[str]()
     every = tuple(names)
@@ -53,7 +53,7 @@ def _is_share(name: str) -> bool:
     return accelerators.is_share(name) or name.startswith("koordinator.sh/gpu")
 
 
-def devices(cluster: Cluster, names: Iterable[str]) -> tuple[TypeTotal, ...]:
+def devices(cluster: Scenario, names: Iterable[str]) -> tuple[TypeTotal, ...]:
     """Return the devices by type."""
     counted = [cards.counted(cluster.view, name) for name in names]
     sizes: dict[str, int] = {}
@@ -63,7 +63,7 @@ def devices(cluster: Cluster, names: Iterable[str]) -> tuple[TypeTotal, ...]:
     return cards.totals(counted, sizes, seen=cards.are_books_seen(cluster.snapshot))
 
 
-def running(cluster: Cluster, names: Iterable[str]) -> tuple[JobHere, ...]:
+def running(cluster: Scenario, names: Iterable[str]) -> tuple[JobHere, ...]:
     """Return what runs here: gangs, owners and lone pods, the most important first."""
     jobs: dict[tuple[str, str, int], list[RunningPod]] = {}
     for name in names:
@@ -96,7 +96,7 @@ def _spelled(amounts: Resources) -> dict[str, str]:
     return {name: quantity.spell(name, number) for name, number in amounts}
 
 
-def reservations(cluster: Cluster, names: Iterable[str]) -> Iterator[ReservationHere]:
+def reservations(cluster: Scenario, names: Iterable[str]) -> Iterator[ReservationHere]:
     """Yield the Reservations that hold room here."""
     written = {one.uid: one for one in cluster.snapshot.reservations}
     for name in names:
@@ -117,7 +117,7 @@ def reservations(cluster: Cluster, names: Iterable[str]) -> Iterator[Reservation
             )
 
 
-def _drawing(cluster: Cluster, node: str, uid: str) -> Iterator[str]:
+def _drawing(cluster: Scenario, node: str, uid: str) -> Iterator[str]:
     for pod in cluster.view.occupants(node):
         if isinstance(pod, RunningPod) and uid and pod.allocations.reservation == uid:
             yield pod.key

@@ -7,14 +7,14 @@ from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
 from kubectl_koord.model.pods import RunningPod, claim_names
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity.place import Drain, DrainedPod
-from kubectl_koord.simulation.drained import Moved, moved
-from kubectl_koord.simulation.simulation import Cluster
+from kubectl_koord.simulation.drained import MovedPod, moved
+from kubectl_koord.simulation.simulation import Scenario
 from kubectl_koord.wording.answers import place as sentences
 from kubectl_koord.wording.evidence import lost_nodes
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 
-def drain(cluster: Cluster, names: Collection[str]) -> Drain:
+def drain(cluster: Scenario, names: Collection[str]) -> Drain:
     """Return what `kubectl drain` of these nodes at once would do.
 
     Pods that come back there at once stay, those of DaemonSets and of the nodes themselves; pods that terminate
@@ -50,7 +50,7 @@ def _open(snapshot: Snapshot, pod: RunningPod) -> str:
     return sentences.VOLUMES_UNREAD if any(name not in snapshot.claims for name in claim_names(pod)) else ""
 
 
-def _gone(one: Moved) -> DrainedPod:
+def _gone(one: MovedPod) -> DrainedPod:
     if one.to:
         return DrainedPod(one.pod.key, "fits", bool(one.pod.owner), one.to)
     why = lacking(one.why) if isinstance(one.why, PreFilterRefusal) else lost_nodes(one.why)

@@ -14,13 +14,13 @@ from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
-from kubectl_koord.simulation.simulation import Cluster, Simulation
+from kubectl_koord.simulation.simulation import Scenario, Simulation
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.wording.refusals.nodes import obstacle
 from kubectl_koord.wording.refusals.prefilter import lacking
 
 
-def waiting(cluster: Cluster, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:
+def waiting(cluster: Scenario, names: Sequence[str], domain: int | None) -> tuple[WaitingGang, ...]:
     """Return who is pending, those first whom the place would take most of, the more important before others."""
     every = [_gang(cluster, subject, names, domain) for subject in pending_subjects(cluster.snapshot)]
     return tuple(sorted(every, key=lambda gang: (not gang.slots, gang.lacks or 0, -gang.priority, gang.gang)))
@@ -33,7 +33,7 @@ class _Here(Struct, frozen=True):
     reasons: tuple[ReasonHere, ...] = ()
 
 
-def _gang(cluster: Cluster, subject: Subject, names: Sequence[str], domain: int | None) -> WaitingGang:
+def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int | None) -> WaitingGang:
     simulation = cluster.simulation(subject)
     answer = why(cluster.snapshot, subject, brief=True, sharing=cluster)
     here = _here(simulation, names, domain)

@@ -22,14 +22,14 @@ _Amounts: TypeAlias = Mapping[_Place, int]
 _MOST_CHECKS = 120
 
 
-class Limits(Struct, frozen=True):
+class RaisedLimit(Struct, frozen=True):
     """One limit to raise, and what it is now."""
 
     edit: SetQuota
     before: int
 
     @staticmethod
-    def patches(found: Sequence["Limits"]) -> Iterator[tuple[str, str]]:
+    def patches(found: Sequence["RaisedLimit"]) -> Iterator[tuple[str, str]]:
         """Yield for each quota, by `namespace/name`, the patch of its spec; what is above goes first."""
         by_quota: dict[str, dict[str, dict[str, str]]] = {}
         for one in found:
@@ -38,7 +38,9 @@ class Limits(Struct, frozen=True):
         yield from ((key, json.dumps({"spec": spec})) for key, spec in by_quota.items())
 
 
-def least(state: QuotaState, pods: Sequence[PendingPod], passes: Callable[[QuotaState], bool]) -> tuple[Limits, ...]:
+def least(
+    state: QuotaState, pods: Sequence[PendingPod], passes: Callable[[QuotaState], bool]
+) -> tuple[RaisedLimit, ...]:
     """Return the least limits with which the pods pass, those of parents first; none where none are enough.
 
     Args:
@@ -52,7 +54,7 @@ def least(state: QuotaState, pods: Sequence[PendingPod], passes: Callable[[Quota
     order = {quota.name: position for position, quota in enumerate(levels.top_down)}
     ranked = sorted(found.items(), key=lambda item: (order[item[0][0]], item[0][1:]))
     return tuple(
-        Limits(
+        RaisedLimit(
             SetQuota(levels.quotas[name].key, field, resource, quantity.spell(resource, amount)),
             _limits(levels.quotas[name], field).get(resource, 0),
         )

@@ -19,7 +19,7 @@ from kubectl_koord.remedies import next_steps
 from kubectl_koord.remedies.costs import PodCosts
 from kubectl_koord.remedies.running_pods import eviction, harmed
 from kubectl_koord.remedies.search import Search
-from kubectl_koord.remedies.ways.quota_limits import Limits, least
+from kubectl_koord.remedies.ways.quota_limits import RaisedLimit, least
 from kubectl_koord.reports.edits import UseQuota
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.edits import counting_in, deleted
@@ -51,7 +51,7 @@ def raising(search: Search) -> Iterator[WayOut]:
     found = refused.raised
     if found:
         changes = [(one.edit, one.before) for one in found]
-        command = commands.in_turn(commands.patch_quota(key, patch) for key, patch in Limits.patches(found))
+        command = commands.in_turn(commands.patch_quota(key, patch) for key, patch in RaisedLimit.patches(found))
         yield WayOut("raise-quota", sentences.raise_quota(changes), command, tuple(one.edit for one in found))
 
 
@@ -95,7 +95,7 @@ class _Refused:
         return budget.trials >= 0 and quota.refusal(self.search.simulation, state, self.pods) is None
 
     @cached_property
-    def raised(self) -> tuple[Limits, ...]:
+    def raised(self) -> tuple[RaisedLimit, ...]:
         """The least limits with which the members pass."""
         return least(self.state, self.pods, self.passes)
 

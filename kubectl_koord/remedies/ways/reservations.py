@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from kubectl_koord.engine.reservations import is_match, is_owner
+from kubectl_koord.engine.reservations import is_match
+from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, Gap, Line
+from kubectl_koord.render.document import Block, EmptyLine, Line
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.reports.change import Change, ChangePlan, Effect
 from kubectl_koord.wording.pages import change as sentences
@@ -14,12 +14,12 @@ def blocks(report: ChangePlan) -> list[Block]:
     if report.verdict == "no":
         return page
     if report.notes:
-        page += [Gap(), *(Line(note) for note in report.notes)]
+        page += [EmptyLine(), *(Line(note) for note in report.notes)]
     for change in report.changes:
-        page += [Gap(), *_diff(change)]
+        page += [EmptyLine(), *_diff(change)]
     if report.effect:
-        page += [Gap(), *_effect(report.effect)]
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+        page += [EmptyLine(), *_effect(report.effect)]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def _diff(change: Change) -> Iterator[Block]:

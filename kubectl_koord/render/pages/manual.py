@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from textwrap import wrap
 
-from kubectl_koord.render.document import Block, Column, Command, Gap, Line, Row, Table
+from kubectl_koord.render.document import Block, Column, Command, EmptyLine, Line, Row, Table
 from kubectl_koord.reports.explanation import CodeRow, Explanation, Explanations
 from kubectl_koord.wording.pages.common import CODES, NEXT_STEPS
 
@@ -37,7 +37,7 @@ def _prose(text: str) -> Iterator[Line]:
 def _contents(report: Explanations) -> list[Block]:
     found: list[Block] = [Line(CODES, "bold")]
     for group, rows in groupby(report.items, key=lambda row: row.group):
-        found += [Gap(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
+        found += [EmptyLine(), Line(group, "bold"), Table(_COLUMNS, tuple(map(_row, rows)))]
     return found
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.migrations import GangReservation, Migration
@@ -35,6 +35,6 @@ def _titled(title: str, columns: tuple[Column, ...], rows: Sequence[Row], shown:
     if not rows:
         return
     first, rest = parted(rows, shown.rows)
-    yield from (Gap(), Line(title, "bold"), slim(Table(columns, tuple(first))))
+    yield from (EmptyLine(), Line(title, "bold"), slim(Table(columns, tuple(first))))
     if rest:
         yield more_line(more(len(rest)))

@@ -3,12 +3,23 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, assert_never
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, Tree
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Table,
+    TreeTable,
+)
 from kubectl_koord.render.escape import clipped
 from kubectl_koord.render.web.markup import Markup, allowance, ascii_only, element, empty, style_sheet, together
 from kubectl_koord.wording.words import command, count
 
-_Part: TypeAlias = Line | Command | Table | Tree | Bullets
+_Part: TypeAlias = Line | Command | Table | TreeTable | Bullets
 
 _DEEPEST = 9  # the style sheet indents no further
 _LONG = 40  # a table of more rows can be folded
@@ -45,7 +56,7 @@ def _parted(blocks: Iterable[Block]) -> list[list[_Part]]:
     """Return what stands between gaps."""
     parts: list[list[_Part]] = [[]]
     for block in blocks:
-        if isinstance(block, Gap):
+        if isinstance(block, EmptyLine):
             parts.append([])
         else:
             parts[-1].append(block)
@@ -74,7 +85,7 @@ def _element(block: _Part) -> Markup:
             return together(*label, _command(block.text))
         case Bullets():
             return element("ol", *map(_point, block.items))
-        case Table() | Tree():
+        case Table() | TreeTable():
             return _grid(block)
         case _:
             assert_never(block)
@@ -95,7 +106,7 @@ def _command(text: str) -> Markup:
     return element("pre", element("code", text))
 
 
-def _grid(block: Table | Tree) -> Markup:
+def _grid(block: Table | TreeTable) -> Markup:
     """Return a table; where there is no room, one with sentences is stacked, any other scrolls."""
     stacks = any(column.flow == "wrap" for column in block.columns)
     headers = any(column.header for column in block.columns)

@@ -67,7 +67,7 @@ class NodeCards(Struct, frozen=True, rename="camel"):
     unlisted: tuple[UnlistedCard, ...] = ()
 
 
-class Room(Struct, frozen=True, rename="camel"):
+class DeviceRoom(Struct, frozen=True, rename="camel"):
     """How many pods of so many whole devices each fit, as devices alone go."""
 
     cards: int
@@ -89,7 +89,7 @@ class TypeTotal(Struct, frozen=True, rename="camel"):
     withheld: int | None
     shared: int | None
     shares: int | None
-    room: tuple[Room, ...] = ()
+    room: tuple[DeviceRoom, ...] = ()
 
 
 class DomainCards(Struct, frozen=True, rename="camel"):

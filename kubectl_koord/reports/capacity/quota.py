@@ -93,7 +93,7 @@ class QuotaRow(Struct, frozen=True, rename="camel"):
     fault: str = ""
 
 
-class Finding(Struct, frozen=True, rename="camel"):
+class QuotaFinding(Struct, frozen=True, rename="camel"):
     """Something that is wrong with a quota: which, the numbers, and what to do."""
 
     code: QuotaFindingCode
@@ -165,7 +165,7 @@ class QuotaTreeReport(Struct, frozen=True, rename="camel"):
     asked: str = ""
     resource: str = "cpu"
     held_back: tuple[HeldBack, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[QuotaFinding, ...] = ()
     over_use: OverUse | None = None
     headroom: Headroom | None = None
     pods: tuple[QuotaPod, ...] = ()

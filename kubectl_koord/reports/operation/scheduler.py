@@ -66,7 +66,7 @@ class Scored(Struct, frozen=True, rename="camel"):
     plugins: Mapping[str, int]
 
 
-class Refused(Struct, frozen=True, rename="camel"):
+class RefusedByPlugin(Struct, frozen=True, rename="camel"):
     """Nodes, or Reservations on them, that a plugin refused a pod, and why; `preempt` is whether victims may help.
 
     `count` is how many they are, of which a long diagnosis names only the first.
@@ -92,7 +92,7 @@ class LoggedPod(Struct, frozen=True, rename="camel"):
     times: int
     feasible: int | None = None
     scores: tuple[Scored, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedByPlugin, ...] = ()
     said: tuple[str, ...] = ()
     gang: str = ""
     root_cause: bool | None = None

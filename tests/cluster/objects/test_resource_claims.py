@@ -5,7 +5,7 @@ import pytest
 from kubectl_koord.cluster import kinds
 from kubectl_koord.model.resource_claims import (
     ClaimableDevice,
-    DevicePlace,
+    DeviceReach,
     DeviceRequest,
     DeviceSelector,
     DeviceTest,
@@ -165,7 +165,7 @@ def test_devices_of_the_newest_complete_generation_count() -> None:
     )
     assert snapshot.dynamic_resources == DynamicResources(
         classes={"any": (), "gpu": (DeviceSelector("true"),)},
-        devices=(ClaimableDevice((GPU, "p", "new"), DevicePlace("n1")),),
+        devices=(ClaimableDevice((GPU, "p", "new"), DeviceReach("n1")),),
         incomplete=((GPU, "p"),),
     )
 
@@ -197,9 +197,9 @@ def test_where_devices_can_be_used_is_told_for_the_slice_or_for_each() -> None:
         slice_of("c", {"name": "f"}, pool={"name": "r"}),
     )
     assert [(device.place, device.open) for device in snapshot.dynamic_resources.devices] == [
-        (DevicePlace(terms=N1), ()),
-        (DevicePlace("n2"), ("node-selection",)),
-        (DevicePlace(terms=()), ()),
+        (DeviceReach(terms=N1), ()),
+        (DeviceReach("n2"), ("node-selection",)),
+        (DeviceReach(terms=()), ()),
     ]
 
 

@@ -8,7 +8,7 @@ from msgspec import structs
 from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit import placed, prepare, rejection
 from kubectl_koord.engine.fit.numa.books import Booked
-from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, Hints, ZonesWith, chosen
+from kubectl_koord.engine.fit.numa.hints import Hint, Hints, ZoneAffinity, ZonesWith, chosen
 from kubectl_koord.engine.fit.numa.placing import Placing
 from kubectl_koord.engine.fit.numa.terms import wants_of
 from kubectl_koord.engine.node_state import NodeState
@@ -560,7 +560,7 @@ def _hint(zones: int | None, *, preferred: bool = True, score: int = 0) -> Hint:
 )
 def test_the_policy_chooses_zones(policy: str, hints: Hints, zone: int | None) -> None:
     found = chosen(policy, (0, 1), (hints,), Booked(), exclusive=True)  # type: ignore[arg-type]
-    assert found == Affinity(zone)
+    assert found == ZoneAffinity(zone)
 
 
 def test_zones_of_others_are_not_preferred_by_those_who_keep_apart() -> None:

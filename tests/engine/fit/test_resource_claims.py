@@ -18,7 +18,7 @@ from kubectl_koord.model.resource_claims import (
     ClaimableDevice,
     ClaimSettings,
     DeviceId,
-    DevicePlace,
+    DeviceReach,
     DeviceRequest,
     DeviceSelector,
     DeviceTest,
@@ -43,7 +43,7 @@ ODD = DeviceSelector("device.driver.startsWith('g')")
 
 def device(node: str, name: str = "d0", model: str = "", **fields: object) -> ClaimableDevice:
     attributes = (((DRIVER, "model"), ("string", model)),) if model else ()
-    bare = ClaimableDevice((DRIVER, node, name), DevicePlace(node), attributes)
+    bare = ClaimableDevice((DRIVER, node, name), DeviceReach(node), attributes)
     return structs.replace(bare, **fields)
 
 
@@ -153,8 +153,8 @@ def test_administrative_access_takes_no_device() -> None:
         (TAKEN, (EVERY,), {"n1": lacking(1, 0, every=True), "n2": lacking(0, 0, every=True)}),
         (MIXED, (ANY, ONE_BIG), {"n1": None, "n2": lacking(free=0)}),
         (MIXED, (ONE_BIG, ANY, ANY), {"n1": lacking(free=2), "n2": lacking()}),
-        (with_devices(TWO, device("n1", place=DevicePlace())), (ANY,), {"n1": None, "n2": None}),
-        (with_devices(TWO, device("n1", place=DevicePlace(terms=ON_N2))), (ANY,), {"n1": lacking(), "n2": None}),
+        (with_devices(TWO, device("n1", place=DeviceReach())), (ANY,), {"n1": None, "n2": None}),
+        (with_devices(TWO, device("n1", place=DeviceReach(terms=ON_N2))), (ANY,), {"n1": lacking(), "n2": None}),
         (with_devices(TWO, device("n1", id=("other", "n1", "d0"))), (ANY,), {"n1": lacking(), "n2": lacking()}),
         (with_devices(SHARING, device("n1", open=("shared-device",))), (PAIR,), {"n1": None, "n2": lacking(2)}),
         (with_devices(TWO, device("n1", open=("shared-device",))), (PAIR,), {"n1": lacking(2, 1), "n2": lacking(2)}),
@@ -285,7 +285,7 @@ def test_members_without_topology_take_devices_one_after_the_other() -> None:
 
 
 def test_members_without_topology_do_not_get_a_device_twice_that_several_nodes_can_use() -> None:
-    drawing = with_devices(TWO, device("n1", place=DevicePlace())).with_gang("job", 2, 1)
+    drawing = with_devices(TWO, device("n1", place=DeviceReach())).with_gang("job", 2, 1)
     drawing = drawing.change_pods("job-0", resource_claims=(claim("a"),))
     drawing = drawing.change_pods("job-1", resource_claims=(claim("b"),))
     assert why_of(drawing).verdict == "no"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kubectl_koord.engine.quota.holding import Level, headroom, held_back
+from kubectl_koord.engine.quota.holding import QuotaRoom, headroom, held_back
 from kubectl_koord.engine.quota.lending import Lending, lending
 from kubectl_koord.engine.quota.revoking import is_on, over_used, revoked
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
@@ -79,20 +79,20 @@ def test_headroom_is_told_from_a_pods_own_quota_upwards() -> None:
     drawing = asking(using(drawing, "a", 2), "a", 2, "x")
     levels = headroom(state(drawing), drawing.pending[0])
     assert levels == (
-        Level("a", "cpu", 4000, 2000, 2000, 1, checked=True),
-        Level("p", "cpu", 4000, 2000, 2000, 1, checked=False),
+        QuotaRoom("a", "cpu", 4000, 2000, 2000, 1, checked=True),
+        QuotaRoom("p", "cpu", 4000, 2000, 2000, 1, checked=False),
     )
 
 
 def test_a_quota_over_its_limit_has_room_for_nobody_whatever_they_ask_for() -> None:
     drawing = quota(sized(20), "a", 0, 1)
     drawing = asking(using(drawing, "a", 2), "a", 0, "nothing")
-    assert headroom(state(drawing), drawing.pending[0]) == (Level("a", "cpu", 1000, 2000, 0, 0, checked=True),)
+    assert headroom(state(drawing), drawing.pending[0]) == (QuotaRoom("a", "cpu", 1000, 2000, 0, 0, checked=True),)
 
 
 def test_a_quota_that_limits_nothing_of_a_pod_has_no_number_and_a_faulty_one_no_level() -> None:
     drawing = asking(sized(20).with_quota("a", max=(("memory", 5),)), "a", 1, "x")
-    assert headroom(state(drawing), drawing.pending[0]) == (Level("a", "", 0, 0, 0, None, checked=True),)
+    assert headroom(state(drawing), drawing.pending[0]) == (QuotaRoom("a", "", 0, 0, 0, None, checked=True),)
     lost = asking(quota(sized(20), "a", 0, 1, parent="gone"), "a", 1, "x")
     assert headroom(state(lost), lost.pending[0]) == ()
 

@@ -7,7 +7,19 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Columns, Command, Gap, Line, Row, Table, Tree
+from kubectl_koord.render.document import (
+    Block,
+    Bullet,
+    Bullets,
+    Column,
+    Columns,
+    Command,
+    EmptyLine,
+    Line,
+    Row,
+    Table,
+    TreeTable,
+)
 from kubectl_koord.render.show import OutputStyle, TopoOptions, text, to_hand_on
 from kubectl_koord.render.structured import Report
 from kubectl_koord.render.web.html import to_html
@@ -66,7 +78,7 @@ PAGE: list[Block] = [
     Line("It's <b>", "bad"),
     Line("A remark."),
     Command("explain x", label="Details: "),
-    Gap(),
+    EmptyLine(),
     Line("Next", "bold"),
     Table(
         (Column("NODE"), Column("N", right=True), Column("WHY", flow="wrap")),
@@ -74,10 +86,10 @@ PAGE: list[Block] = [
     ),
     Line("below", "dim", indent=2),
     Line("as it was said", indent=4, quoted=True),
-    Gap(),
-    Tree((Column("DOMAIN"), Column("N", right=True)), (Row(("cluster", "1")), Row(("x", "2"), depth=12))),
+    EmptyLine(),
+    TreeTable((Column("DOMAIN"), Column("N", right=True)), (Row(("cluster", "1")), Row(("x", "2"), depth=12))),
     Bullets((Bullet("First", "kubectl get 'x'"), Bullet("Then"))),
-    Gap(),
+    EmptyLine(),
     Line("Evaluated", "dim"),
 ]
 

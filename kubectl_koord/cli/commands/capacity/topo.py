@@ -182,7 +182,7 @@ def label(
     field_manager: FieldManager = MANAGER,
 ) -> None:
     """Give nodes the labels of their layers, out of a file; the tree that results is shown before."""
-    from kubectl_koord.changes.labels import Placed, labels_plan
+    from kubectl_koord.changes.labels import NodePlaces, labels_plan
     from kubectl_koord.cluster import kinds
     from kubectl_koord.cluster.edits import placements
 
@@ -191,7 +191,7 @@ def label(
     def plan() -> "ChangePlan":
         found = placements.read(file)
         return labels_plan(
-            session.snapshot(kinds.TOPOLOGY_KINDS), Placed(found.columns, found.switches), overwrite=overwrite
+            session.snapshot(kinds.TOPOLOGY_KINDS), NodePlaces(found.columns, found.switches), overwrite=overwrite
         )
 
     carry_out(session, plan, How(dry_run, yes, field_manager))

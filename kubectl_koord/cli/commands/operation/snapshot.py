@@ -40,7 +40,7 @@ def command(
     ] = None,
 ) -> None:
     """Write what the commands read to a new file (-o FILE, - for standard output), by a list of what is kept."""
-    from kubectl_koord.cluster.recording.target import Target
+    from kubectl_koord.cluster.recording.target import NewFile
 
     session: Session = context.obj
     file = session.options.file
@@ -55,7 +55,7 @@ def command(
         sys.stdout.buffer.flush()
         sys.stderr.write(_told(session, taken, ""))
         return
-    with Target(file) as target:
+    with NewFile(file) as target:
         taken = _written(session, target.file, labels or (), anonymize=anonymize)
         target.complete()
     write(_told(session, taken, file))

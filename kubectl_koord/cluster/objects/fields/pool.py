@@ -8,7 +8,7 @@ from kubectl_koord.model import pods
 from kubectl_koord.model.values import selectors
 
 
-class Pool:
+class SharedValues:
     """Label sets and amounts seen so far, so that equal ones are one object and are computed once."""
 
     def __init__(self) -> None:

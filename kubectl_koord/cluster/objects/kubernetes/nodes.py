@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, resources
 from kubectl_koord.cluster.objects.fields.kept_back import KEPT_BACK, kept_back
 from kubectl_koord.cluster.objects.fields.meta import Condition, Meta
-from kubectl_koord.cluster.objects.fields.pool import Pool
+from kubectl_koord.cluster.objects.fields.pool import SharedValues
 from kubectl_koord.cluster.objects.fields.taints import Taint, taints
 from kubectl_koord.model import objects, pods
 
@@ -36,7 +36,7 @@ class Node(Struct, gc=False):
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
-def node(written: Node, pool: Pool) -> objects.Node:
+def node(written: Node, pool: SharedValues) -> objects.Node:
     """Return the node as the scheduler sees it, its own reservation taken off.
 
     Raises:

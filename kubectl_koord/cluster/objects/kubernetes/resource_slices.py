@@ -98,7 +98,7 @@ def _device(written: SlicedDevice, spec: SliceSpec) -> model.ClaimableDevice:
     terms = node_terms(where.node_selector) if where.node_selector else None if where.all_nodes else ()
     return model.ClaimableDevice(
         id=(spec.driver, spec.pool.name, written.name),
-        place=model.DevicePlace(where.node_name) if where.node_name else model.DevicePlace(terms=terms),
+        place=model.DeviceReach(where.node_name) if where.node_name else model.DeviceReach(terms=terms),
         attributes=tuple(_attributes(spec.driver, told.attributes or {})),
         open=tuple(feature for feature, used in features if used),
     )

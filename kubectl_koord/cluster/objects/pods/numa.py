@@ -31,7 +31,7 @@ class ResourceSpec(Struct, gc=False):
     exclusive: str | None = field(default=None, name="preferredCPUExclusivePolicy")
 
 
-class TopologySpec(Struct, gc=False):
+class NUMATopologySpec(Struct, gc=False):
     """scheduling.koordinator.sh/numa-topology-spec."""
 
     policy: str | None = field(default=None, name="numaTopologyPolicy")
@@ -67,7 +67,7 @@ def asked(annotations: Mapping[str, str | None], qos: str | None, priority_class
     if not binds and SPEC not in annotations and TOPOLOGY_SPEC not in annotations:
         return NO_NUMA
     spec = _read(annotations, SPEC, ResourceSpec)
-    zones = _read(annotations, TOPOLOGY_SPEC, TopologySpec)
+    zones = _read(annotations, TOPOLOGY_SPEC, NUMATopologySpec)
     if spec is None or zones is None:
         return PodNUMA(unreadable=SPEC if spec is None else TOPOLOGY_SPEC)
     return PodNUMA(

@@ -7,7 +7,7 @@ from sys import intern
 import msgspec
 
 from kubectl_koord.cluster.objects.fields import pod_devices
-from kubectl_koord.cluster.objects.fields.pool import Pool
+from kubectl_koord.cluster.objects.fields.pool import SharedValues
 from kubectl_koord.cluster.objects.pods import numa, reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
@@ -29,7 +29,7 @@ class PodLabels(msgspec.Struct, frozen=True, gc=False):
     qos: Qos
 
 
-class PodPool(Pool):
+class PodPool(SharedValues):
     """Also the requirements of pods, and what their labels say."""
 
     def __init__(self, *, details: bool = True) -> None:

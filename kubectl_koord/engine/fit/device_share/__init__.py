@@ -13,11 +13,11 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, singles, state_classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
-from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate
-from kubectl_koord.engine.fit.device_share.books import DeviceBooks, Ways, books_of, ways_of
+from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
+from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
-from kubectl_koord.engine.fit.device_share.request import DeviceRequest, request_of
+from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest, request_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.devices import (
     IsolationMissing,
@@ -35,7 +35,16 @@ from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
 
-__all__ = ["DeviceRequest", "Devices", "Place", "ZoneHint", "allocate", "place_of", "request_of", "topology_hints"]
+__all__ = [
+    "AllocationScope",
+    "Devices",
+    "PodDeviceRequest",
+    "ZoneHint",
+    "allocate",
+    "place_of",
+    "request_of",
+    "topology_hints",
+]
 
 _ISOLATION = "koordinator.sh/gpu-isolation-provider"
 
@@ -49,7 +58,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
     """
 
     depends_on: ClassVar[DependsOn] = "books"
-    request: DeviceRequest
+    request: PodDeviceRequest
     snapshot: Identity[Snapshot]
     unshareable: frozenset[tuple[str, str]] = frozenset()
     filters_best_effort: bool = False
@@ -125,7 +134,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
     """
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
-    if not isinstance(request, DeviceRequest):
+    if not isinstance(request, PodDeviceRequest):
         return request
     if snapshot.gap("Device") is not None:
         return None
@@ -139,7 +148,7 @@ def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevic
 class Nomination(Struct, frozen=True):
     """Which of the reservations that match a pod have devices for it."""
 
-    request: DeviceRequest
+    request: PodDeviceRequest
     snapshot: Identity[Snapshot]
     mine: Matched
 
@@ -156,18 +165,18 @@ def nomination(trigger: PendingPod, cluster: Cluster) -> Nomination | None:
     """Return which reservations have the devices that a pod asks for; None where it asks for none that are known."""
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
-    if not isinstance(request, DeviceRequest) or snapshot.gap("Device") is not None:
+    if not isinstance(request, PodDeviceRequest) or snapshot.gap("Device") is not None:
         return None
     return Nomination(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once))
 
 
 def place_of(
-    request: DeviceRequest,
+    request: PodDeviceRequest,
     state: NodeState,
     snapshot: Snapshot,
     zones: frozenset[int] | None = None,
     mine: Matched = NONE_MATCHED,
-) -> Place | None:
+) -> AllocationScope | None:
     """Return where devices are looked for; None where the scheduler knows of no device on the node, and lets pods pass.
 
     Args:
@@ -179,12 +188,12 @@ def place_of(
         mine: the reservations that match who asks.
 
     """
-    ways = state.booked(ways_of, mine) if state.rooms else Ways((), state.booked(books_of))
+    ways = state.booked(ways_of, mine) if state.rooms else DeviceWays((), state.booked(books_of))
     books = ways.other
     known = {kind: _minors(kind, books) or _once(kind, state.node.name, snapshot) for kind, _ in request.amounts}
     if state.node.devices is None and not books.used and not _had_any(state.node.name, snapshot):
         return None
-    return Place(state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw)
+    return AllocationScope(state.node, books, known, zones, drawing=ways.drawing, must_draw=mine.must_draw)
 
 
 @memoised
@@ -252,7 +261,7 @@ def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, objec
 
 
 @memoised
-def _answers(_snapshot: Snapshot, _request: DeviceRequest) -> dict[object, tuple[object, Reason | None]]:
+def _answers(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, tuple[object, Reason | None]]:
     """Return where the answers for a request are kept, for as long as the snapshot is: empty at first."""
     return {}
 

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.fit.device_share import gpus
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, total
 from kubectl_koord.engine.fit.device_share.cards import Cards, cards_of, is_selected
-from kubectl_koord.engine.fit.device_share.request import CARD, MEMORY, RATIO, DeviceRequest
+from kubectl_koord.engine.fit.device_share.request import CARD, MEMORY, RATIO, PodDeviceRequest
 from kubectl_koord.engine.reasons.devices import (
     BeyondReservedDevices,
     ByBooks,
@@ -30,7 +30,7 @@ from kubectl_koord.model.values.selectors import matches
 Devices: TypeAlias = tuple[DeviceAllocation, ...]
 
 
-class Place(Struct, frozen=True):
+class AllocationScope(Struct, frozen=True):
     """Where devices are looked for.
 
     `minors` are those of each type that the scheduler knows on the node: of its Device object, and those that pods
@@ -48,7 +48,7 @@ class Place(Struct, frozen=True):
     drawing: tuple[tuple[str, DeviceBooks], ...] = ()
     must_draw: bool = False
 
-    def reserving(self, reservation: str, strategy: DeviceStrategy) -> "Place":
+    def reserving(self, reservation: str, strategy: DeviceStrategy) -> "AllocationScope":
         """Return the same at Reserve, where it is known which reservation the pod takes, empty for none.
 
         Devices that it lacks are then given without it, even to a pod that must use one (`allocateWithNominated`).
@@ -57,7 +57,7 @@ class Place(Struct, frozen=True):
         return structs.replace(self, strategy=strategy, drawing=drawing, must_draw=False)
 
 
-class Wanted(Struct, frozen=True):
+class DevicesWanted(Struct, frozen=True):
     """How many devices of a type, at least, and what of each; up to `most` are given where they are there."""
 
     type: str
@@ -67,7 +67,7 @@ class Wanted(Struct, frozen=True):
     most: int = 0
 
 
-def allocate(request: DeviceRequest, place: Place) -> Devices | DeviceReason:
+def allocate(request: PodDeviceRequest, place: AllocationScope) -> Devices | DeviceReason:
     """Return the devices that a pod gets, or why it gets none."""
     refusals: list[ByBooks] = []
     for _, books in place.drawing:
@@ -80,7 +80,7 @@ def allocate(request: DeviceRequest, place: Place) -> Devices | DeviceReason:
     return _by_books(request, place)
 
 
-def _by_books(request: DeviceRequest, place: Place) -> Devices | ByBooks:
+def _by_books(request: PodDeviceRequest, place: AllocationScope) -> Devices | ByBooks:
     """Return the devices that a pod gets by one set of books, or the first reason why it gets none."""
     wanted = wanted_of(request, place)
     if not isinstance(wanted, dict):
@@ -100,9 +100,9 @@ def _by_books(request: DeviceRequest, place: Place) -> Devices | ByBooks:
     return tuple(_filled(one, place.books) for kind in sorted(found) for one in found[kind])
 
 
-def wanted_of(request: DeviceRequest, place: Place) -> dict[str, Wanted] | ByBooks:
+def wanted_of(request: PodDeviceRequest, place: AllocationScope) -> dict[str, DevicesWanted] | ByBooks:
     """Return how many devices are needed by type, or which type the node lacks (`Prepare`)."""
-    found: dict[str, Wanted] = {}
+    found: dict[str, DevicesWanted] = {}
     for kind, amounts in request.amounts:
         left_to_reserve = place.books.layout.plans_secondaries and place.strategy is None
         if left_to_reserve and request.is_left_to_reserve(kind):
@@ -110,7 +110,7 @@ def wanted_of(request: DeviceRequest, place: Place) -> dict[str, Wanted] | ByBoo
         if not place.minors.get(kind):
             return DevicesMissing(kind)
         if request.gpu is not None and kind == GPU:
-            found[kind] = Wanted(kind, request.gpu.number, request.gpu.each, request.hint(kind))
+            found[kind] = DevicesWanted(kind, request.gpu.number, request.gpu.each, request.hint(kind))
         else:
             found[kind] = _counted(amounts, request.hint(kind), place)
         if not found[kind].number:
@@ -122,21 +122,25 @@ def wanted_of(request: DeviceRequest, place: Place) -> dict[str, Wanted] | ByBoo
     return found
 
 
-def _counted(amounts: Resources, hint: DeviceHint, place: Place) -> Wanted:
+def _counted(amounts: Resources, hint: DeviceHint, place: AllocationScope) -> DevicesWanted:
     """Return how many RDMA cards or FPGAs are needed (`DefaultDeviceHandler`)."""
     ((name, amount),) = amounts
     if amount > CARD:
-        return Wanted(hint.type, amount // CARD, ((name, CARD),), hint)
+        return DevicesWanted(hint.type, amount // CARD, ((name, CARD),), hint)
     if hint.strategy == "ApplyForAll":
         devices = place.books.layout.of_type(hint.type)
         chosen = sum(is_selected(hint.selector, device) for device in devices)
-        return Wanted(hint.type, len(place.minors[hint.type]) if hint.selector is None else chosen, amounts, hint)
+        return DevicesWanted(
+            hint.type, len(place.minors[hint.type]) if hint.selector is None else chosen, amounts, hint
+        )
     if hint.strategy == "RequestsAsCount":
-        return Wanted(hint.type, amount, ((name, CARD if hint.exclusive == "DeviceLevel" else 1),), hint)
-    return Wanted(hint.type, 1, amounts, hint)
+        return DevicesWanted(hint.type, amount, ((name, CARD if hint.exclusive == "DeviceLevel" else 1),), hint)
+    return DevicesWanted(hint.type, 1, amounts, hint)
 
 
-def _jointly(request: DeviceRequest, wanted: Mapping[str, Wanted], place: Place) -> dict[str, Devices] | ByBooks:
+def _jointly(
+    request: PodDeviceRequest, wanted: Mapping[str, DevicesWanted], place: AllocationScope
+) -> dict[str, Devices] | ByBooks:
     """Return the devices of types that are allocated jointly, by the PCIe switches of the first (`jointAllocate`)."""
     joint = request.joint
     first, *others = joint.types if joint is not None else ()
@@ -146,7 +150,7 @@ def _jointly(request: DeviceRequest, wanted: Mapping[str, Wanted], place: Place)
     for kind in (first, *others):
         one = wanted[kind]
         if kind != first and same:
-            one = Wanted(kind, max(one.number, len(switches)), one.each, one.hint)
+            one = DevicesWanted(kind, max(one.number, len(switches)), one.each, one.hint)
         own = _of_type(request, one, place, switches)
         if not isinstance(own, tuple):
             return own
@@ -164,7 +168,9 @@ def _switches(devices: Devices, books: DeviceBooks) -> frozenset[str]:
     return frozenset(device.place.pcie for device in placed if device.place is not None)
 
 
-def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozenset[str]) -> Devices | ByBooks:
+def _of_type(
+    request: PodDeviceRequest, wanted: DevicesWanted, place: AllocationScope, near: frozenset[str]
+) -> Devices | ByBooks:
     """Return the devices of one type, for others than GPUs preferably on the switches that are named."""
     cards = cards_of(place.books, wanted.type, wanted.hint, place.zones)
     if request.gpu is None or wanted.type != GPU:
@@ -180,7 +186,7 @@ def _of_type(request: DeviceRequest, wanted: Wanted, place: Place, near: frozens
     return tuple(DeviceAllocation(GPU, minor, wanted.each) for minor in found)
 
 
-def _any(wanted: Wanted, cards: Cards, place: Place, near: frozenset[str]) -> Devices | ByBooks:
+def _any(wanted: DevicesWanted, cards: Cards, place: AllocationScope, near: frozenset[str]) -> Devices | ByBooks:
     """Return the devices that suit best (`defaultAllocateDevices`)."""
     request = dict(wanted.each)
     reserved = place.books.reserved.get(wanted.type, frozenset())

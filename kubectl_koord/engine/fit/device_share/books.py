@@ -61,7 +61,7 @@ def total(device: Device) -> Amounts:
     return dict(device.resources) if device.healthy else _NONE
 
 
-class Ways(Struct, frozen=True):
+class DeviceWays(Struct, frozen=True):
     """The books by which a pod may be given devices: with each Reservation, by its uid; then with none of its own.
 
     Of the latter it takes what its Reservations hold all together, while their owners count.
@@ -76,7 +76,7 @@ def books_of(state: NodeState) -> DeviceBooks:
     return _books(state, frozenset(), frozenset())
 
 
-def ways_of(state: NodeState, mine: Matched) -> Ways:
+def ways_of(state: NodeState, mine: Matched) -> DeviceWays:
     """Return the books for a pod that reservations match (`tryAllocateFromReusable` in deviceshare/reservation.go).
 
     One that ignores reservations takes what all of them hold.
@@ -84,7 +84,7 @@ def ways_of(state: NodeState, mine: Matched) -> Ways:
     spent = used_up(state, mine.once)
     holding = [one for one in mine.on(state) if state.rooms[one.uid].allocations.devices]
     drawing = () if mine.use.ignores else tuple((one.uid, _drawing(state, one, spent)) for one in holding)
-    return Ways(drawing, _books(state, frozenset(one.uid for one in holding), spent))
+    return DeviceWays(drawing, _books(state, frozenset(one.uid for one in holding), spent))
 
 
 def _drawing(state: NodeState, one: Reservation, spent: Collection[str]) -> DeviceBooks:

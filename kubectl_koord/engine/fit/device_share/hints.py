@@ -8,8 +8,8 @@ from itertools import combinations
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.fit.device_share.allocation import Devices, Place, allocate, wanted_of
-from kubectl_koord.engine.fit.device_share.request import DeviceRequest
+from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate, wanted_of
+from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest
 from kubectl_koord.engine.reasons.devices import DevicesOutsideZones
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.model.hardware.devices import GPU, DeviceLayout
@@ -26,7 +26,7 @@ class ZoneHint(Struct, frozen=True):
     score: int
 
 
-def topology_hints(request: DeviceRequest, place: Place) -> Mapping[str, tuple[ZoneHint, ...]] | Reason:
+def topology_hints(request: PodDeviceRequest, place: AllocationScope) -> Mapping[str, tuple[ZoneHint, ...]] | Reason:
     """Return the hints by type of device; nothing where no device tells a NUMA node; or why there are none.
 
     Mirrors `generateTopologyHints`; sets come in the order of their sizes.

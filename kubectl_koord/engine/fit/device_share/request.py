@@ -56,7 +56,7 @@ class GPURequest(Struct, frozen=True):
         return _SCOPES.get(self.scope, 0)
 
 
-class DeviceRequest(Struct, frozen=True):
+class PodDeviceRequest(Struct, frozen=True):
     """All devices that a pod asks for: amounts by type, and what its annotations say of them.
 
     `joint` holds the types that are allocated jointly, of those that the pod asks for.
@@ -88,7 +88,7 @@ class DeviceRequest(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def request_of(requirements: PodRequirements) -> DeviceRequest | InvalidDevices | None:
+def request_of(requirements: PodRequirements) -> PodDeviceRequest | InvalidDevices | None:
     """Return what a pod asks for, or why the scheduler refuses it before it looks at a node; None for no device.
 
     Mirrors `preparePod` in deviceshare/utils.go.
@@ -114,7 +114,7 @@ def request_of(requirements: PodRequirements) -> DeviceRequest | InvalidDevices 
         return None
     hint = next((hint for hint in options.hints if hint.type == GPU), DeviceHint(GPU))
     gpu = _per_card(dict(amounts[0][1]), options.partition, hint.scope) if gpus else None
-    return DeviceRequest(tuple(amounts), gpu, options.hints, _joint(options, kinds))
+    return PodDeviceRequest(tuple(amounts), gpu, options.hints, _joint(options, kinds))
 
 
 def _reads(annotation: DeviceAnnotation, kinds: tuple[str, ...]) -> bool:

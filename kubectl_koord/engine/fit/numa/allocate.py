@@ -21,7 +21,7 @@ from kubectl_koord.model.pods import Resources
 Amounts = Mapping[int, Mapping[str, int]]
 
 
-class Room(Struct, frozen=True):
+class ZoneRoom(Struct, frozen=True):
     """What of a node a pod may take: amounts by zone, and CPUs. Of zones only as much CPU as there are CPUs to bind.
 
     Of CPUs it takes no more than `most`, None for any number.
@@ -42,7 +42,7 @@ class Portion(Struct, frozen=True):
     counts: tuple[tuple[int, int], ...] | None = None
 
 
-def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> Room:
+def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> ZoneRoom:
     """Return what of a node a pod may take."""
     cpus = free_cpus(node, booked)
     amounts = free_amounts(node, booked)
@@ -52,10 +52,10 @@ def room(node: NodeNUMA, booked: Booked, wants: Wants, terms: Terms) -> Room:
             if free.get("cpu"):
                 there = (cpus & node.cpus_of(zone)).bit_count()
                 free["cpu"] = min(free["cpu"], there * MILLI)
-    return Room(node, wants, terms, amounts, cpus, booked.most)
+    return ZoneRoom(node, wants, terms, amounts, cpus, booked.most)
 
 
-def portion(room: Room, zones: ZoneSet | None) -> Portion | Lack:
+def portion(room: ZoneRoom, zones: ZoneSet | None) -> Portion | Lack:
     """Return what the pod gets of a set of zones, or why it gets none; None for zones that do not matter."""
     amounts: tuple[tuple[int, Resources], ...] = ()
     if zones is not None:
@@ -82,13 +82,13 @@ def portion(room: Room, zones: ZoneSet | None) -> Portion | Lack:
     return Portion(amounts, counts)
 
 
-def _count(room: Room, zone: int, taken: Mapping[str, int]) -> int:
+def _count(room: ZoneRoom, zone: int, taken: Mapping[str, int]) -> int:
     """Return how many CPUs are taken of a zone: those of its amount, as far as they are free."""
     there = (room.cpus & room.node.cpus_of(zone)).bit_count()
     return min(there, taken.get("cpu", 0) // MILLI)
 
 
-def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
+def cpus_taken(room: ZoneRoom, booked: Booked, portion: Portion) -> CPUSet:
     """Return the CPUs of a portion."""
     if not room.terms.cpus:
         return 0
@@ -100,7 +100,7 @@ def cpus_taken(room: Room, booked: Booked, portion: Portion) -> CPUSet:
     return found
 
 
-def _taken(room: Room, booked: Booked, there: CPUSet, number: int) -> CPUSet:
+def _taken(room: ZoneRoom, booked: Booked, there: CPUSet, number: int) -> CPUSet:
     """Return so many CPUs of these, those that a reservation holds for the pod first (`takePreferredCPUs`).
 
     Where the node makes it bind CPUs, its wish for some of its own does not count.
@@ -112,7 +112,7 @@ def _taken(room: Room, booked: Booked, there: CPUSet, number: int) -> CPUSet:
     return first | take(node, there & ~reserved, number - first.bit_count(), policy, exclusive, booked)
 
 
-def _spread(room: Room, zones: Sequence[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:
+def _spread(room: ZoneRoom, zones: Sequence[int]) -> tuple[tuple[int, Resources], ...] | InsufficientInZones:
     """Spread requests evenly over zones, as a rule those with least first (`tryBestToDistributeEvenly`).
 
     What no zone tells of is left out.
@@ -138,7 +138,7 @@ def _spread(room: Room, zones: Sequence[int]) -> tuple[tuple[int, Resources], ..
     return tuple((zone, tuple(sorted(amounts.items()))) for zone, amounts in sorted(taken.items()))
 
 
-def _ranked(room: Room, resource: str, zones: Sequence[int]) -> list[int]:
+def _ranked(room: ZoneRoom, resource: str, zones: Sequence[int]) -> list[int]:
     """Return the zones in the order in which they give.
 
     They are meant to be sorted by what they have left, by an insertion sort. Upstream's comparison takes places in the
@@ -154,7 +154,7 @@ def _ranked(room: Room, resource: str, zones: Sequence[int]) -> list[int]:
     return ranked
 
 
-def _share(room: Room, resource: str, left: int, zones: int) -> int:
+def _share(room: ZoneRoom, resource: str, left: int, zones: int) -> int:
     """Return what the first of so many zones should give (`splitQuantity`)."""
     terms = room.terms
     if resource != "cpu" or not terms.cpus:

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from kubectl_koord.engine.columns import NodeSet, first_of
 from kubectl_koord.engine.fit.check import Cluster
 from kubectl_koord.engine.fit.device_share import (
-    DeviceRequest,
+    PodDeviceRequest,
     allocate,
     device_classes,
     place_of,
@@ -29,7 +29,7 @@ from kubectl_koord.model.values.memo import Identity, memoised
 class CardHints(Struct, frozen=True):
     """The hints for what a trigger asks of devices."""
 
-    request: DeviceRequest
+    request: PodDeviceRequest
     snapshot: Identity[Snapshot]
     mine: Matched
 
@@ -89,7 +89,7 @@ class CardHints(Struct, frozen=True):
 
 
 @memoised
-def _known(_view: View, _request: DeviceRequest, _mine: Matched) -> dict[Hashable, frozenset[int] | None]:
+def _known(_view: View, _request: PodDeviceRequest, _mine: Matched) -> dict[Hashable, frozenset[int] | None]:
     """Return where the zones of nodes are kept by what is seen of these: none at first."""
     return {}
 
@@ -98,6 +98,6 @@ def hints_for(trigger: PendingPod, cluster: Cluster) -> tuple[CardHints, ...]:
     """Return what DeviceShare says for a trigger; nothing where it asks for no device, or no Device object was read."""
     request = request_of(trigger.requirements)
     snapshot = cluster.view.snapshot
-    if not isinstance(request, DeviceRequest) or snapshot.gap("Device") is not None:
+    if not isinstance(request, PodDeviceRequest) or snapshot.gap("Device") is not None:
         return ()
     return (CardHints(request, Identity(snapshot), matched(cluster.view, trigger, cluster.once)),)

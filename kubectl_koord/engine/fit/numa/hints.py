@@ -64,7 +64,7 @@ class ZonesWith(Struct, frozen=True):
     unclear: NodeSet
 
 
-class Affinity(Struct, frozen=True, gc=False):
+class ZoneAffinity(Struct, frozen=True, gc=False):
     """The zones that were chosen; None where they do not matter."""
 
     zones: ZoneSet | None
@@ -79,7 +79,7 @@ def sets_of(zones: Sequence[int]) -> Iterator[ZoneSet]:
 
 def chosen(
     policy: NUMAPolicy, zones: Sequence[int], providers: Iterable[Hints], booked: Booked, *, exclusive: bool
-) -> Affinity | Reason:
+) -> ZoneAffinity | Reason:
     """Return the zones that the policy chooses, or why it admits none.
 
     Args:
@@ -96,14 +96,14 @@ def chosen(
         hints.update(given)
     apart = booked if exclusive else None
     if policy == "BestEffort":
-        return Affinity(_best_effort(everywhere, tuple(hints.values()), apart))
+        return ZoneAffinity(_best_effort(everywhere, tuple(hints.values()), apart))
     missing = tuple(sorted(resource for resource, found in hints.items() if not found))
     if missing:
         return UnsatisfiedZones(missing)
     best = _aligned(everywhere, tuple(hints.values()), apart, one_zone=policy == "SingleNUMANode")
     if best is None:
         return UnalignedZones(policy, tuple(sorted(_summary(resource, found) for resource, found in hints.items())))
-    return Affinity(None if policy == "SingleNUMANode" and best == everywhere else best)
+    return ZoneAffinity(None if policy == "SingleNUMANode" and best == everywhere else best)
 
 
 def _aligned(

@@ -8,12 +8,12 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, classes, first_of, grouped
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
-from kubectl_koord.engine.fit.numa.allocate import Portion, Room, cpus_taken, portion, room
+from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
 from kubectl_koord.engine.fit.numa.columns import in_one_zone, with_plain_zones
-from kubectl_koord.engine.fit.numa.hints import Affinity, Hint, HintProvider, Hints, chosen, sets_of
-from kubectl_koord.engine.fit.numa.restored import Ways, ways
+from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
+from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -58,7 +58,7 @@ class Placing(Stateless, Struct, frozen=True):
         if not terms.policy:
             return self._lacking(node, self._ways(state), terms)
         found = self._affinity(pod, state, terms)
-        return None if isinstance(found, Affinity) else found
+        return None if isinstance(found, ZoneAffinity) else found
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod: by their settings, by their zones, or asking each."""
@@ -118,10 +118,10 @@ class Placing(Stateless, Struct, frozen=True):
             return terms
         if not terms.cpus and not terms.policy:
             return booked
-        affinity: Affinity | Reason = Affinity(None)
+        affinity: ZoneAffinity | Reason = ZoneAffinity(None)
         if terms.policy:
             affinity = self._affinity(pod, state, terms)
-        if not isinstance(affinity, Affinity):
+        if not isinstance(affinity, ZoneAffinity):
             return affinity
         found = _given(Identity(node), self._ways(state).with_one(booked.reservation), self.wants, terms, affinity)
         if not isinstance(found, tuple):
@@ -146,20 +146,20 @@ class Placing(Stateless, Struct, frozen=True):
         asked = isinstance(terms, Terms) and (terms.cpus or terms.policy)
         if not isinstance(terms, Terms) or not asked or not one.drawing or not (one.must_draw or self.returns_owners):
             return True
-        affinity = self._affinity(pod, state, terms) if terms.policy else Affinity(None)
-        if not isinstance(affinity, Affinity):
+        affinity = self._affinity(pod, state, terms) if terms.policy else ZoneAffinity(None)
+        if not isinstance(affinity, ZoneAffinity):
             return True  # no node is chosen for this pod then
         alone = structs.replace(one, must_draw=True)
         return isinstance(_given(Identity(node), alone, self.wants, terms, affinity), tuple)
 
-    def _ways(self, state: NodeState) -> Ways:
+    def _ways(self, state: NodeState) -> ZoneWays:
         return ways(state, self.mine, returns_owners=self.returns_owners)
 
-    def _lacking(self, node: NodeNUMA, found_by: Ways, terms: Terms) -> Reason | None:
+    def _lacking(self, node: NodeNUMA, found_by: ZoneWays, terms: Terms) -> Reason | None:
         found = _given(Identity(node), found_by, self.wants, terms, None)
         return None if isinstance(found, tuple) else found
 
-    def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> Affinity | Reason:
+    def _affinity(self, pod: PendingPod, state: NodeState, terms: Terms) -> ZoneAffinity | Reason:
         """Return the zones that the policy chooses and that give the pod all it asks, or why there are none."""
         node = state.node.numa or NOTHING_KNOWN
         found_by = self._ways(state)
@@ -175,7 +175,7 @@ class Placing(Stateless, Struct, frozen=True):
             given.append(hints)
         zones = [zone.number for zone in node.zones]
         found = chosen(terms.policy, zones, given, found_by.node, exclusive=terms.exclusive)
-        if not isinstance(found, Affinity):
+        if not isinstance(found, ZoneAffinity):
             return found
         got = _given(Identity(node), found_by, self.wants, terms, found)
         if not isinstance(got, tuple):
@@ -189,12 +189,12 @@ def _seen(state: NodeState) -> tuple[object, ...]:
 
 
 @lru_cache(_MOST_ANSWERS)
-def _alone(node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms) -> Affinity | Reason:
+def _alone(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> ZoneAffinity | Reason:
     """Return the same where no other plugin has a say; nodes that are alike share it."""
     zones = [zone.number for zone in node.value.zones]
     hints = _hints(node, found_by, wants, terms)
     found = chosen(terms.policy, zones, (hints,), found_by.node, exclusive=terms.exclusive)
-    if not isinstance(found, Affinity):
+    if not isinstance(found, ZoneAffinity):
         return found
     got = _given(node, found_by, wants, terms, found)
     return found if isinstance(got, tuple) else got
@@ -202,7 +202,7 @@ def _alone(node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms)
 
 @lru_cache(_MOST_ANSWERS)
 def _given(
-    node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms, affinity: Affinity | None
+    node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms, affinity: ZoneAffinity | None
 ) -> tuple[Booked, Portion] | Reason:
     """Return what the pod gets and by which books, or why it gets none (`tryAllocateFromReusable`)."""
     zones = affinity.zones if affinity else None
@@ -221,13 +221,13 @@ def _given(
 
 
 @lru_cache(_MOST_ANSWERS)
-def _hints(node: Identity[NodeNUMA], found_by: Ways, wants: Wants, terms: Terms) -> Hints:
+def _hints(node: Identity[NodeNUMA], found_by: ZoneWays, wants: Wants, terms: Terms) -> Hints:
     """Return the sets of zones that have all CPUs and amounts (`generateResourceHints`)."""
     space = room(node.value, found_by.ranking, wants, terms)
     told = {resource for zone in node.value.zones for resource, _ in zone.allocatable}
     hints: dict[str, list[Hint]] = {resource: [] for resource, _ in wants.requests if resource in told}
     for zones in sets_of([zone.number for zone in node.value.zones]):
-        if not isinstance(_given(node, found_by, wants, terms, Affinity(zones)), tuple):
+        if not isinstance(_given(node, found_by, wants, terms, ZoneAffinity(zones)), tuple):
             continue
         score = _score(space, members(zones))
         for resource, found in hints.items():
@@ -243,7 +243,7 @@ def _preferring_few(hints: list[Hint]) -> list[Hint]:
     return [structs.replace(hint, preferred=hint.preferred or is_few) for hint, is_few in zip(hints, few, strict=True)]
 
 
-def _score(space: Room, zones: tuple[int, ...]) -> int:
+def _score(space: ZoneRoom, zones: tuple[int, ...]) -> int:
     """Return how empty zones would be with the pod, in percent (`leastResourceScorer`)."""
     asked = dict(space.wants.requests)
     if space.terms.cpus:

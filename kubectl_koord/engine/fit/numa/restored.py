@@ -21,7 +21,7 @@ _Amounts: TypeAlias = Mapping[int, Mapping[str, int]]
 _Listed: TypeAlias = tuple[tuple[int, Resources], ...]
 
 
-class Ways(Struct, frozen=True, gc=False):
+class ZoneWays(Struct, frozen=True, gc=False):
     """The books by which a pod may be given CPUs and zones, in turn.
 
     `drawing` are those with each reservation, by uid: all of them must have enough, and the last one counts. `node` are
@@ -39,20 +39,20 @@ class Ways(Struct, frozen=True, gc=False):
         """The books by which zones are ranked."""
         return self.node if self.every is None else self.every
 
-    def with_one(self, uid: str) -> "Ways":
+    def with_one(self, uid: str) -> "ZoneWays":
         """Return the same at Reserve, where it is known which reservation the pod takes, empty for none."""
         return structs.replace(self, drawing=tuple(way for way in self.drawing if way[0] == uid))
 
 
-def ways(state: NodeState, mine: Matched, *, returns_owners: bool) -> Ways:
+def ways(state: NodeState, mine: Matched, *, returns_owners: bool) -> ZoneWays:
     """Return the books for a pod that reservations match; `returns_owners` counts their owners once without them, too.
 
     A pod that ignores reservations takes what all of them hold.
     """
-    return state.booked(_ways, mine, returns_owners) if state.rooms else Ways(books(state))
+    return state.booked(_ways, mine, returns_owners) if state.rooms else ZoneWays(books(state))
 
 
-def _ways(state: NodeState, mine: Matched, returns_owners: bool) -> Ways:  # noqa: FBT001 - passed on by position
+def _ways(state: NodeState, mine: Matched, returns_owners: bool) -> ZoneWays:  # noqa: FBT001 - passed on by position
     base = books(state)
     spent = used_up(state, mine.once)
     uids = [uid for uid in state.rooms if uid not in spent and state.rooms[uid].allocations.cpus is not None]
@@ -60,15 +60,15 @@ def _ways(state: NodeState, mine: Matched, returns_owners: bool) -> Ways:  # noq
     own = {one.uid for one in holding}
     others = [uid for uid in uids if uid not in own]
     if base.is_empty or not uids:
-        return Ways(base)
+        return ZoneWays(base)
     free = _unused(state, own)
     held = base.held & ~free
     every = structs.replace(base, held=held, returned=_returned(state, uids, own), preferred=free)
     if mine.use.ignores and holding:
-        return Ways(every)
+        return ZoneWays(every)
     once = _returned(state, uids if returns_owners else others, ())
     drawing = tuple((one.uid, _drawing(state, one, every, uids)) for one in holding)
-    return Ways(structs.replace(base, returned=once), drawing, every, mine.must_draw)
+    return ZoneWays(structs.replace(base, returned=once), drawing, every, mine.must_draw)
 
 
 def _drawing(state: NodeState, one: Reservation, every: Booked, uids: Collection[str]) -> tuple[Booked, ...]:

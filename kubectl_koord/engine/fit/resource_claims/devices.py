@@ -49,7 +49,7 @@ class Candidates(Struct, frozen=True, eq=False):
         return (*own, *(one for one in self.shared if reaches(one.place.terms, node))) if self.shared else own
 
 
-class Wanted(Struct, frozen=True):
+class OpenRequest(Struct, frozen=True):
     """One request of a claim that is to be allocated, or an alternative of one, and the devices that it may get."""
 
     claim: str
@@ -67,7 +67,7 @@ class Wanted(Struct, frozen=True):
         return "shared-device" in device.open and self.settings.knows("shared-device")
 
 
-Choices: TypeAlias = tuple[Wanted, ...]
+Choices: TypeAlias = tuple[OpenRequest, ...]
 """What would serve one request: several where it has alternatives."""
 
 
@@ -82,7 +82,7 @@ def wanted(claims: Iterable[ResourceClaim], resources: DynamicResources, setting
     for claim in claims:
         for request in claim.requests:
             yield tuple(
-                Wanted(
+                OpenRequest(
                     claim.name,
                     one,
                     candidates(resources, selectors_of(one, resources), settings),
@@ -172,14 +172,16 @@ def allocate(
     return refusals[0] if 0 < len(refusals) < MOST_WAYS else {}
 
 
-def _ways(requests: Sequence[Choices], node: Node) -> Iterator[tuple[tuple[Wanted, ...], _Shared]]:
+def _ways(requests: Sequence[Choices], node: Node) -> Iterator[tuple[tuple[OpenRequest, ...], _Shared]]:
     for chosen in product(*requests):
         keys = list(dict.fromkeys((one.claim, constraint) for one in chosen for constraint in one.constraints))
         for values in product(*(_values(chosen, *key, node) or (("", ""),) for key in keys)):
             yield chosen, dict(zip(keys, values, strict=True))
 
 
-def _values(chosen: Iterable[Wanted], claim: str, constraint: SameAttribute, node: Node) -> tuple[AttributeValue, ...]:
+def _values(
+    chosen: Iterable[OpenRequest], claim: str, constraint: SameAttribute, node: Node
+) -> tuple[AttributeValue, ...]:
     """Return the values of an attribute that devices of a claim may share, each once."""
     devices = (
         device
@@ -192,7 +194,7 @@ def _values(chosen: Iterable[Wanted], claim: str, constraint: SameAttribute, nod
 
 
 def _allocated(
-    chosen: Sequence[Wanted], values: _Shared, taken: Collection[DeviceId], node: Node
+    chosen: Sequence[OpenRequest], values: _Shared, taken: Collection[DeviceId], node: Node
 ) -> Mapping[str, tuple[DeviceId, ...]] | NotEnoughDevices:
     """Return the devices of each claim, each device once.
 
@@ -219,7 +221,7 @@ def _allocated(
     return {claim: tuple(sorted(devices)) for claim, devices in found.items()}
 
 
-def _is_shared(device: ClaimableDevice, one: Wanted, values: _Shared) -> bool:
+def _is_shared(device: ClaimableDevice, one: OpenRequest, values: _Shared) -> bool:
     """Tell whether a device has the values that the devices of its claim are to share."""
     attributes = dict(device.attributes)
     return all(attributes.get(key.attribute) == values[one.claim, key] for key in one.constraints)

@@ -9,7 +9,7 @@ from typing import assert_never
 from msgspec import structs
 
 from kubectl_koord.messages.log import READERS, Broken, Diagnosis, Found, RefusedNode, ScoreLine, ScoreRow
-from kubectl_koord.reports.operation.scheduler import LoggedPod, LogPart, Refused, SchedulerLogReport, Scored
+from kubectl_koord.reports.operation.scheduler import LoggedPod, LogPart, RefusedByPlugin, SchedulerLogReport, Scored
 
 MOST_PODS = 500
 MOST_ROWS = 100
@@ -60,7 +60,8 @@ class _Reading:
                 self._refusal(one)
             case Diagnosis():
                 failed = (
-                    Refused(each.plugin, each.reason, each.nodes, each.count, each.preempt) for each in one.failed
+                    RefusedByPlugin(each.plugin, each.reason, each.nodes, each.count, each.preempt)
+                    for each in one.failed
                 )
                 self._pod(
                     one.pod,
@@ -117,10 +118,10 @@ class _Reading:
         nodes[one.node] = (one.plugin, one.reason[:_LONGEST])
 
 
-def _by_reason(nodes: dict[str, tuple[str, str]]) -> Iterator[Refused]:
+def _by_reason(nodes: dict[str, tuple[str, str]]) -> Iterator[RefusedByPlugin]:
     """Yield each plugin and reason once, that of most nodes first."""
     found: dict[tuple[str, str], list[str]] = {}
     for node, why in nodes.items():
         found.setdefault(why, []).append(node)
     for (plugin, reason), names in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
-        yield Refused(plugin, reason, tuple(sorted(names)), len(names))
+        yield RefusedByPlugin(plugin, reason, tuple(sorted(names)), len(names))

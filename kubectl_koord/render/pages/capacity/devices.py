@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubectl_koord.model.hardware.devices import TYPES
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
-from kubectl_koord.reports.capacity.devices import Card, DevicesReport, DomainCards, NodeCards, Room, TypeTotal
+from kubectl_koord.reports.capacity.devices import Card, DeviceRoom, DevicesReport, DomainCards, NodeCards, TypeTotal
 from kubectl_koord.wording.pages.capacity import devices as sentences
 from kubectl_koord.wording.pages.common import beyond_limit, more
 from kubectl_koord.wording.refusals.devices import device_name
@@ -31,7 +31,7 @@ def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> lis
     """Return the page."""
     if report.verdict == "unknown":
         page: list[Block] = [Line(sentences.unknown(report.message), VERDICT_STYLE["unknown"])]
-        return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+        return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
     have = [node for node in report.nodes if node.cards]
     nodes = have[: columns.most]
     page = [Line(sentences.headline(report, len(have)), "bold"), *_remarks(report)]
@@ -39,11 +39,14 @@ def blocks(report: DevicesReport, shown: Shown, columns: Columns = USUAL) -> lis
         page += _domains(report, shown)
     if have:
         cards, rest = parted([(node, card) for node in nodes for card in node.cards], shown.lines)
-        page += [Gap(), slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True))]
+        page += [
+            EmptyLine(),
+            slim(Table(_COLUMNS, tuple(_card(node, card) for node, card in cards), indent=0, main=True)),
+        ]
         page += [more_line(more(len(rest)))] if rest else []
         page += [more_line(beyond_limit(len(have) - len(nodes), "nodes"))] if len(nodes) < len(have) else []
     page += warning_lines(report.warnings)
-    return [*page, Gap(), basis_line(report.basis)]
+    return [*page, EmptyLine(), basis_line(report.basis)]
 
 
 def _remarks(report: DevicesReport) -> Iterator[Line]:
@@ -78,15 +81,15 @@ def _domains(report: DevicesReport, shown: Shown) -> Iterator[Block]:
         if not rows:
             continue
         room = _largest(total)
-        yield Gap()
-        yield slim(Tree(_columns(total, [each.cards for each in room]), tuple(rows)))
+        yield EmptyLine()
+        yield slim(TreeTable(_columns(total, [each.cards for each in room]), tuple(rows)))
         if rest:
             yield more_line(more(len(rest)))
         meanings |= dict.fromkeys(([sentences.IN_SHARES] if total.shares else []) + ([sentences.ROOM] if room else []))
     yield from (Line(meaning, "dim") for meaning in meanings)
 
 
-def _largest(total: TypeTotal) -> Sequence[Room]:
+def _largest(total: TypeTotal) -> Sequence[DeviceRoom]:
     """Return the room for the largest pods of several devices."""
     return [each for each in total.room if each.cards > 1][-_SIZES:]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from kubectl_koord.render.document import Column, Row, Style, Tree, slim
+from kubectl_koord.render.document import Column, Row, Style, TreeTable, slim
 from kubectl_koord.reports.capacity.topology import Amount, DomainRow, NodeRow, TopologyReport
 from kubectl_koord.wording.pages.capacity import topo as sentences
 from kubectl_koord.wording.pages.common import more
@@ -145,12 +145,14 @@ def together(amounts: Iterable[Amount]) -> Amount:
     return Amount(sum(free) if len(free) == len(every) else None, sum(each.total for each in every))
 
 
-def drawn(tree: DomainTree, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None) -> Tree:
+def drawn(
+    tree: DomainTree, depth: int, *, nodes: bool = False, fold: bool = False, most: int | None = None
+) -> TreeTable:
     """Return the tree down to a depth, cut after the first layer's domains that fill `most` lines."""
     rows = list(tree.rows(depth, nodes=nodes, fold=fold))
     if most is not None and len(rows) > most:
         rows = _cut(tree, most)
-    return slim(Tree(tree.columns, tuple(rows)))
+    return slim(TreeTable(tree.columns, tuple(rows)))
 
 
 def _cut(tree: DomainTree, most: int) -> list[Row]:

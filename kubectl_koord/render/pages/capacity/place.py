@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kubectl_koord.model.values import quantity
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.shown import Shown, parted
@@ -68,21 +68,21 @@ def _rest(report: NodeReport | DomainReport, shown: Shown, nodes: int) -> Iterat
     if report.devices:
         yield Line(sentences.devices(report.devices))
     if report.drain is not None:
-        yield from (Gap(), Line(sentences.RUNNING, "bold"))
+        yield from (EmptyLine(), Line(sentences.RUNNING, "bold"))
         yield from _running(report.running, shown, nodes)
     if report.reservations:
-        yield from (Gap(), Line(sentences.RESERVATIONS, "bold"))
+        yield from (EmptyLine(), Line(sentences.RESERVATIONS, "bold"))
         yield from _listed(_RESERVATIONS, [_reservation(one) for one in report.reservations], shown)
     yield from moves.migrations(report.migrations, shown)
     if report.waiting:
         title = sentences.WAITING if any(gang.slots for gang in report.waiting) else sentences.NO_GANG_FITS
-        yield from (Gap(), Line(title, "bold"))
+        yield from (EmptyLine(), Line(title, "bold"))
         yield from _listed(_WAITING, [_gang(gang, nodes) for gang in report.waiting], shown)
         yield Line(sentences.DETAILS, "dim", indent=2)
     if report.drain is not None:
-        yield from (Gap(), Line(sentences.DRAIN, "bold"))
+        yield from (EmptyLine(), Line(sentences.DRAIN, "bold"))
         yield from _drain(report.drain, shown)
-    yield from (*warning_lines(report.warnings), Gap(), basis_line(report.basis))
+    yield from (*warning_lines(report.warnings), EmptyLine(), basis_line(report.basis))
 
 
 def _listed(columns: tuple[Column, ...], rows: list[Row], shown: Shown) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Style, Table, Tree, slim
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.capacity.quota import Headroom, QuotaPod, QuotaRow, QuotaTreeReport, Share
@@ -60,21 +60,21 @@ def blocks(report: QuotaTreeReport, shown: Shown) -> list[Block]:
     page += [Line(quotas.held(one), "bad") for one in held]
     page += [more_line(quotas.more_quotas(len(rest)))] if rest else []
     if report.headroom is not None:
-        page += [Gap(), *_headroom(report.headroom)]
+        page += [EmptyLine(), *_headroom(report.headroom)]
     if report.quotas:
-        page += [Gap(), *_tree(report, shown)]
+        page += [EmptyLine(), *_tree(report, shown)]
     asked = next((quota for quota in report.quotas if quota.name == report.asked), None)
     if asked is not None:
-        page += [Gap(), slim(Table(_OF_ONE, tuple(_of_one(asked)), indent=0))]
+        page += [EmptyLine(), slim(Table(_OF_ONE, tuple(_of_one(asked)), indent=0))]
     page += _lending(report, shown)
     if report.pods:
-        page += [Gap(), *_pods(report.pods, shown)]
+        page += [EmptyLine(), *_pods(report.pods, shown)]
     if report.findings:
-        page += [Gap(), *_findings(report, shown)]
+        page += [EmptyLine(), *_findings(report, shown)]
     if report.over_use is not None:
-        page += [Gap(), Line(report.over_use.message, "warn" if report.over_use.on else "dim")]
+        page += [EmptyLine(), Line(report.over_use.message, "warn" if report.over_use.on else "dim")]
         page += [Line(sentences.evicts(one, on=report.over_use.on), "warn") for one in report.over_use.evicts]
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def _headroom(headroom: Headroom) -> Iterator[Block]:
@@ -102,7 +102,7 @@ def _tree(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     rows = [quota for quota in report.quotas if not quota.built_in or quota.depth == 0 or quota.used or quota.request]
     first, rest = parted(rows, shown.lines)
     yield Line(sentences.counted(report), "dim")
-    yield slim(Tree(_TREE, tuple(_quota(quota, report) for quota in first)))
+    yield slim(TreeTable(_TREE, tuple(_quota(quota, report) for quota in first)))
     if rest:
         yield more_line(quotas.more_quotas(len(rest)))
 
@@ -168,7 +168,7 @@ def _lending(report: QuotaTreeReport, shown: Shown) -> Iterator[Block]:
     ]
     first, rest = parted(said, shown.few)
     if first:
-        yield Gap()
+        yield EmptyLine()
     yield from map(Line, first)
     if rest:
         yield more_line(more(len(rest)))

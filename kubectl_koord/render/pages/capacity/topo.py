@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, Gap, Line
+from kubectl_koord.render.document import Block, EmptyLine, Line
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, warning_lines
 from kubectl_koord.render.pages.capacity.domain_tree import ROOT, DomainTree, drawn, together
 from kubectl_koord.render.shown import Shown
@@ -31,12 +31,12 @@ def blocks(report: TopologyReport, shown: Shown, *, depth: int | None = None, no
     if report.shape and report.verdict == "yes" and not report.shape_refusal:
         page += [Line(text) for text in (_most_of_shape(report),) if text]
     if report.domains:
-        page += [Gap(), *_tree(report, shown.lines, depth, nodes=nodes)]
-        page += [block for line in _out_of_use(report) for block in (Gap(), line)]
+        page += [EmptyLine(), *_tree(report, shown.lines, depth, nodes=nodes)]
+        page += [block for line in _out_of_use(report) for block in (EmptyLine(), line)]
     page += warning_lines(_other_warnings(report))
     if report.outside:
-        page += [Gap(), *_outside(report.outside)]
-    return [*page, Gap(), basis_line(report.basis)]
+        page += [EmptyLine(), *_outside(report.outside)]
+    return [*page, EmptyLine(), basis_line(report.basis)]
 
 
 def _other_warnings(report: TopologyReport) -> list[Notice]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, Command, Gap, Line, Style
+from kubectl_koord.render.document import Block, Command, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, outcome_lines, warning_lines
 from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.pages.jobs import preempt, why
@@ -17,11 +17,11 @@ def blocks(report: FitReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = []
     if len(report.gangs) > 1:
-        page += [Line(sentences.headline(report), "bold"), Gap()]
+        page += [Line(sentences.headline(report), "bold"), EmptyLine()]
     for gang in report.gangs:
-        page += [*_gang(gang, shown), Gap()]
+        page += [*_gang(gang, shown), EmptyLine()]
     facts = sentences.facts(report.gangs[0]) if len(report.gangs) == 1 else ()
-    return [*page[:-1], *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
+    return [*page[:-1], *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
 
 
 def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
@@ -31,12 +31,12 @@ def _gang(gang: FitGang, shown: Shown) -> Iterator[Block]:
     if gang.cause:
         yield Command(command("explain", gang.cause.code), label="Details: ")
     if gang.domains:
-        yield from (Gap(), *why.slots(gang.domains, gang.desired_offer_slot, shown))
+        yield from (EmptyLine(), *why.slots(gang.domains, gang.desired_offer_slot, shown))
     if gang.placement:
-        yield from (Gap(), *by_node(gang.placement, gang.gang, shown))
+        yield from (EmptyLine(), *by_node(gang.placement, gang.gang, shown))
     if gang.victims:
-        yield from (Gap(), Line(sentences.victims(gang), "bold"), *preempt.victims(gang.victims, shown))
+        yield from (EmptyLine(), Line(sentences.victims(gang), "bold"), *preempt.victims(gang.victims, shown))
     if gang.broken_gangs:
-        yield from (Gap(), *preempt.broken(gang.broken_gangs))
+        yield from (EmptyLine(), *preempt.broken(gang.broken_gangs))
     yield from why.steps(gang.unblock, gang.next_steps, gang.no_way_out, shown)
     yield from outcome_lines([of_why.alternative(each) for each in gang.alternatives], shown)

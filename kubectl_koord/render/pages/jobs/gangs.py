@@ -1,7 +1,7 @@
 """The page of `gangs`: one row for each."""
 
 from kubectl_koord.engine.tree import NODE_LAYER
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages import moves
 from kubectl_koord.render.pages.jobs import volcano
@@ -43,7 +43,7 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
     items, rest = parted(report.items[: columns.most], shown.lines)
     if items:
         rows = tuple(_row(item, report) for item in items)
-        page += [Gap(), slim(Table(_COLUMNS, rows, indent=0, main=True))]
+        page += [EmptyLine(), slim(Table(_COLUMNS, rows, indent=0, main=True))]
     page += [more_line(more(len(rest)))] if rest else []
     if columns.most is not None and columns.most < len(report.items):
         page.append(more_line(beyond_limit(len(report.items) - columns.most)))
@@ -51,8 +51,8 @@ def blocks(report: GangsReport, shown: Shown, columns: Columns = USUAL) -> list[
     page += [Line(sentences.HOPS, "dim")] if columns.wide and any(item.hops for item in items) else []
     page += moves.migrations(tuple(dict.fromkeys(job for item in items for job in item.migrations)), shown)
     page += volcano.table(report.volcano, shown)
-    page += [Gap(), Line(sentences.DETAILS, "dim")] if any(item.pending for item in items) else []
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    page += [EmptyLine(), Line(sentences.DETAILS, "dim")] if any(item.pending for item in items) else []
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def _row(item: GangRow, report: GangsReport) -> Row:

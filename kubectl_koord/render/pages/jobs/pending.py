@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.pages.jobs import volcano
 from kubectl_koord.render.shown import Shown, folded, parted
@@ -51,20 +51,20 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
         *_contending(report, shown),
         *_held_back(report, shown),
         *_warnings(report, shown),
-        Gap(),
+        EmptyLine(),
         basis_line(report.basis),
     ]
     if not report.items:
         return [*head, *tail]
     hint = Line(sentences.DETAILS, "dim")
     if columns != USUAL:
-        return [*head, Gap(), *_flat(report, columns, shown), Gap(), hint, *tail]
-    tail = [Gap(), hint, *tail]
+        return [*head, EmptyLine(), *_flat(report, columns, shown), EmptyLine(), hint, *tail]
+    tail = [EmptyLine(), hint, *tail]
     lines = len(report.causes) + len(report.items)
     if shown.lines is not None:
         around = sum(_height(block, shown) for block in [*head, *tail]) + 2  # a gap, and the head of the table
         lines = min(lines, max(shown.lines - around, _FEWEST_CAUSES))
-    return [*head, Gap(), slim(Tree(_COLUMNS, tuple(_rows(report, lines)))), *tail]
+    return [*head, EmptyLine(), slim(TreeTable(_COLUMNS, tuple(_rows(report, lines)))), *tail]
 
 
 def _flat(report: PendingGangsReport, columns: Columns, shown: Shown) -> Iterator[Block]:
@@ -187,7 +187,7 @@ def _code(item: WhyReport) -> str:
 def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(report.contending, shown.few)
     if first:
-        yield Gap()
+        yield EmptyLine()
     for one in first:
         yield Line(sentences.contention(one), "warn")
     if rest:
@@ -197,7 +197,7 @@ def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
 def _held_back(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
     first, rest = parted(report.held_back, shown.few)
     if first:
-        yield Gap()
+        yield EmptyLine()
     for one in first:
         yield Line(quotas.held(one), "warn")
     if rest:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, Tree, slim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, EmptyLine, Line, Row, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, outcome_lines, warning_lines
 from kubectl_koord.render.pages.capacity.nodes import by_node
 from kubectl_koord.render.shown import Shown, parted
@@ -20,14 +20,14 @@ def blocks(report: PreemptReport, shown: Shown) -> list[Block]:
     """Return the page."""
     page: list[Block] = [Line(report.message or sentences.headline(report), VERDICT_STYLE[report.verdict])]
     for index, attempt in enumerate(_attempts(report), 1):
-        page += [Gap(), *_attempt(attempt, sentences.attempt(index, len(attempt.victims)), report.gang, shown)]
+        page += [EmptyLine(), *_attempt(attempt, sentences.attempt(index, len(attempt.victims)), report.gang, shown)]
     if report.broken_gangs:
-        page += [Gap(), *broken(report.broken_gangs)]
-    page += [block for line in _wasted(report) for block in (Gap(), line)]
+        page += [EmptyLine(), *broken(report.broken_gangs)]
+    page += [block for line in _wasted(report) for block in (EmptyLine(), line)]
     page += outcome_lines([sentences.alternative(each, report.gang) for each in report.alternatives], shown)
-    page += [Gap(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
+    page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(tuple(_next(report)))]
     facts = sentences.priority(report.priority)
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis, facts)]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis, facts)]
 
 
 def _attempts(report: PreemptReport) -> Sequence[Round]:
@@ -41,7 +41,7 @@ def _attempt(attempt: Round, title: str, gang: str, shown: Shown) -> Iterator[Bl
     if attempt.victims:
         yield from victims(attempt.victims, shown)
     if attempt.nominations:
-        yield Gap()
+        yield EmptyLine()
         yield from by_node(attempt.nominations, gang, shown, "NOMINATED PODS")
 
 
@@ -62,7 +62,7 @@ def victims(killed: Sequence[Victim], shown: Shown) -> Iterator[Block]:
     for domain, group in groupby(first, lambda victim: victim.domain):
         rows += [Row((domain, *[""] * (len(columns) - 1)))] if domain else []
         rows += [_victim(victim, depth=1 if domain else 0) for victim in group]
-    yield slim(Tree(columns, tuple(rows), indent=2))
+    yield slim(TreeTable(columns, tuple(rows), indent=2))
     if rest:
         yield more_line(more(len(rest), "victims"))
     answers: dict[str, list[str]] = {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.jobs.volcano import VolcanoGang
@@ -26,7 +26,7 @@ def table(gangs: Sequence[VolcanoGang], shown: Shown) -> Iterator[Block]:
     if not gangs:
         return
     first, rest = parted(gangs, shown.rows)
-    yield from (Gap(), Line(sentences.TITLE, "bold"), slim(Table(_GANGS, tuple(map(_row, first)))))
+    yield from (EmptyLine(), Line(sentences.TITLE, "bold"), slim(Table(_GANGS, tuple(map(_row, first)))))
     if rest:
         yield more_line(more(len(rest)))
     yield Line(sentences.NOT_COMPUTED, "dim", indent=2)
@@ -40,6 +40,6 @@ def _row(gang: VolcanoGang) -> Row:
 
 def details(gang: VolcanoGang) -> Iterator[Block]:
     """Yield what is known of a gang, and its conditions, a gap and a title before them."""
-    yield from (Gap(), Line(sentences.SAYS, "bold"))
+    yield from (EmptyLine(), Line(sentences.SAYS, "bold"))
     yield from (Line(fact, indent=2) for fact in sentences.facts(gang))
     yield from (Line(sentences.said(one), indent=2, quoted=True) for one in gang.conditions)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Command, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import (
     VERDICT_STYLE,
     basis_line,
@@ -37,24 +37,24 @@ def blocks(report: WhyReport, shown: Shown) -> list[Block]:
         page.append(Command(command("explain", report.cause.code), label="Details: "))
     page += volcano.details(report.volcano) if report.volcano is not None else ()
     if report.domains:
-        page += [Gap(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
+        page += [EmptyLine(), *slots(report.domains, report.desired_offer_slot, shown, report.warnings)]
     if report.placement:
-        page += [Gap(), *by_node(report.placement, report.gang, shown)]
+        page += [EmptyLine(), *by_node(report.placement, report.gang, shown)]
     if report.nodes:
-        page += [Gap(), *_nodes(report.nodes, report.desired_offer_slot)]
+        page += [EmptyLine(), *_nodes(report.nodes, report.desired_offer_slot)]
     page += steps(report.unblock, report.next_steps, report.no_way_out, shown)
     page += outcome_lines([sentences.alternative(each) for each in report.alternatives], shown)
     page += moves.migrations(report.migrations, shown, of_one_gang=True)
     page += moves.reservations(report.reservations, shown)
     if report.scheduler_says:
-        page += [Gap(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
+        page += [EmptyLine(), scheduler_line(report.scheduler_says, report.basis.moment, shown)]
         page += raw_lines(report.scheduler_says, report.gang)
     is_warning = report.verdict != "yes" and not report.cause and not report.alternatives  # the headline, that is
     warnings = report.warnings[:-1] if is_warning else report.warnings
     return [
         *page,
         *warning_lines([notice for notice in warnings if not report.domains or notice.code != _BESIDE_SLOTS]),
-        Gap(),
+        EmptyLine(),
         basis_line(report.basis, sentences.facts(report)),
     ]
 
@@ -63,13 +63,13 @@ def steps(unblock: Sequence[WayOut], next_steps: Sequence[WayOut], none: str, sh
     """Yield the ways out and what else to do, or why there is no way out."""
     proven = unblock if shown.lines is None else _one_of_each(unblock)
     if proven or next_steps:
-        yield from (Gap(), Line(sentences.next_steps(len(proven)), "bold"))
+        yield from (EmptyLine(), Line(sentences.next_steps(len(proven)), "bold"))
         yield Bullets((*_bullets(proven), *_bullets(next_steps, beside_proven=bool(proven))))
         rest = len(unblock) - len(proven)
         if rest:
             yield more_line(sentences.more_ways(rest))
     elif none:
-        yield from (Gap(), Line(sentences.no_way_out(none)))
+        yield from (EmptyLine(), Line(sentences.no_way_out(none)))
 
 
 def _one_of_each(ways: Sequence[WayOut]) -> list[WayOut]:
@@ -156,7 +156,7 @@ def _what_ifs(domains: Sequence[SlotRow], noun: str, shown: Shown) -> Iterator[B
         )
         for domain, slots in first
     )
-    yield from (Gap(), Line(sentences.what_if(noun), "bold"), slim(Table(columns, rows)))
+    yield from (EmptyLine(), Line(sentences.what_if(noun), "bold"), slim(Table(columns, rows)))
     if rest:
         yield more_line(more(len(rest)))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.render.document import Block, Bullet, Bullets, Column, Gap, Line, Row, Table, slim
+from kubectl_koord.render.document import Block, Bullet, Bullets, Column, EmptyLine, Line, Row, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.jobs.preempted import PreemptedPod, WhyPreemptedReport
@@ -29,13 +29,13 @@ def blocks(report: WhyPreemptedReport, shown: Shown) -> list[Block]:
     page += [Line(sentences.fate(each, report)) for each in report.preemptors]
     if report.pods:
         pods, rest = parted(report.pods, shown.lines)
-        page += [Gap(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
+        page += [EmptyLine(), slim(Table(_COLUMNS, tuple(_row(pod, report) for pod in pods)))]
         if rest:
             page.append(more_line(more(len(rest))))
-        page += [Gap(), *_evidence(report, shown)]
+        page += [EmptyLine(), *_evidence(report, shown)]
     steps = tuple(_next(report))
-    page += [Gap(), Line(NEXT_STEPS, "bold"), Bullets(steps)] if steps else []
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    page += [EmptyLine(), Line(NEXT_STEPS, "bold"), Bullets(steps)] if steps else []
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def _row(pod: PreemptedPod, report: WhyPreemptedReport) -> Row:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kubectl_koord.render.document import USUAL, Block, Column, Columns, Gap, Line, Row, Table
+from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.operation.difference import DiffReport, DomainDiff, NodeDiff, PodDiff
@@ -17,8 +17,8 @@ def blocks(report: DiffReport, shown: Shown, _columns: Columns = USUAL) -> list[
     lines += [Line(text) for text in (*sentences.sums(report), sentences.between(report))]
     lines += [Line(sentences.unread(report.message), VERDICT_STYLE["unknown"])] if report.message else []
     page: list[Block] = [*lines, *_domains(report, shown), *_nodes(report, shown), *_pods(report, shown)]
-    page += [Gap(), Line(sentences.SLOTS, "dim")] if report.asked and report.domains else []
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    page += [EmptyLine(), Line(sentences.SLOTS, "dim")] if report.asked and report.domains else []
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def _domains(report: DiffReport, shown: Shown) -> list[Block]:
@@ -61,5 +61,5 @@ def _pods(report: DiffReport, shown: Shown) -> list[Block]:
 def _table(columns: Sequence[Column], rows: Sequence[Row], rest: int) -> list[Block]:
     if not rows:
         return []
-    found: list[Block] = [Gap(), Table(tuple(columns), tuple(rows), indent=0)]
+    found: list[Block] = [EmptyLine(), Table(tuple(columns), tuple(rows), indent=0)]
     return [*found, more_line(more(rest))] if rest else found

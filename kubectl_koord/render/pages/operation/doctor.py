@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from kubectl_koord.render.document import Block, Gap, Line, Style
+from kubectl_koord.render.document import Block, EmptyLine, Line, Style
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line
 from kubectl_koord.reports.operation.doctor import DoctorReport, Severity
 from kubectl_koord.wording.pages.operation import doctor as sentences
@@ -17,9 +17,9 @@ def blocks(report: DoctorReport) -> list[Block]:
         return page
     for finding in report.findings:
         page += [
-            Gap(),
+            EmptyLine(),
             Line(sentences.title(finding), _STYLES[finding.severity]),
             Line(sentences.sentence(finding), indent=2),
             Line(sentences.remedy(finding), indent=2),
         ]
-    return [*page, Gap(), Line(sentences.EXPLAIN, "dim"), basis_line(report.basis)]
+    return [*page, EmptyLine(), Line(sentences.EXPLAIN, "dim"), basis_line(report.basis)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Style, Table, slim
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Style, Table, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.operation.scheduler import Compared, LoggedPod, Part, SchedulerLogReport, SchedulerReport
@@ -42,22 +42,22 @@ def blocks(report: SchedulerReport, shown: Shown) -> list[Block]:
     items, rest = parted([item for item in report.items if item.fields], shown.lines)
     columns = _COLUMNS.get(report.part, ())
     if columns and items:
-        page += [Gap(), _table(items, columns)]
+        page += [EmptyLine(), _table(items, columns)]
         page += [Line(sentences.SIDES, "dim")] if any(item.differences for item in items) else []
     else:
-        page += [block for item in items for block in (Gap(), _fields(item))]
+        page += [block for item in items for block in (EmptyLine(), _fields(item))]
     page += [more_line(more(len(rest)))] if rest else []
     routes, others = parted(report.routes, shown.lines)
-    page += [Gap(), *(Line(route, indent=2) for route in routes)] if routes else []
+    page += [EmptyLine(), *(Line(route, indent=2) for route in routes)] if routes else []
     page += [more_line(more(len(others)))] if others else []
     differences = [(item, one) for item in report.items for one in item.differences]
     first, hidden = parted(differences, shown.rows)
     if first:
-        page.append(Gap())
+        page.append(EmptyLine())
         page += [Line(sentences.difference(item, one.code, one.message), _style(one.code)) for item, one in first]
         page += [more_line(more(len(hidden)))] if hidden else []
         page.append(Line(sentences.EXPLAIN, "dim"))
-    return [*page, *warning_lines(report.warnings), Gap(), basis_line(report.basis)]
+    return [*page, *warning_lines(report.warnings), EmptyLine(), basis_line(report.basis)]
 
 
 def log_blocks(report: SchedulerLogReport, shown: Shown) -> list[Block]:
@@ -95,7 +95,7 @@ def _style(code: str) -> Style:
 
 
 def _pod(item: LoggedPod, shown: Shown) -> list[Block]:
-    page: list[Block] = [Gap(), Line(sentences.of_pod(item), "bold")]
+    page: list[Block] = [EmptyLine(), Line(sentences.of_pod(item), "bold")]
     here = sentences.why_here(item.scores)
     page += [Line(here, indent=2)] if here else []
     page += [Line(text, indent=2, quoted=True) for text in item.said]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kubectl_koord.model.snapshot import Gap as Unread
-from kubectl_koord.render.document import Block, Column, Gap, Line, Row, Table
+from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, Table
 from kubectl_koord.wording.pages.operation import snapshot as sentences
 
 
@@ -25,11 +25,11 @@ def blocks(
     rows = (Row((kind, str(number), sentences.kilobytes(size))) for kind, (number, size) in ordered)
     page: list[Block] = [
         Line(sentences.wrote(file, sum(number for number, _ in objects.values()), packed)),
-        Gap(),
+        EmptyLine(),
         Table(columns, tuple(rows), indent=0),
-        Gap(),
+        EmptyLine(),
         Line(sentences.NOT_HELD),
         Line(sentences.ANONYMOUS if anonymized else sentences.NAMED),
         *(Line(sentences.not_read(gap)) for gap in unread if gap.code != "not-in-input"),
     ]
-    return [*page, Gap(), Line(sentences.how_to_read(file))] if file else page
+    return [*page, EmptyLine(), Line(sentences.how_to_read(file))] if file else page

@@ -1,6 +1,6 @@
 """The sentences of `quota`."""
 
-from kubectl_koord.reports.capacity.quota import Eviction, Finding, QuotaRow, QuotaTreeReport
+from kubectl_koord.reports.capacity.quota import Eviction, QuotaFinding, QuotaRow, QuotaTreeReport
 from kubectl_koord.wording.pages.common import and_more
 from kubectl_koord.wording.words import count, listed, resource_name
 
@@ -16,7 +16,7 @@ def counted(report: QuotaTreeReport) -> str:
     return f"Counted: {resource_name(report.resource)}{more}."
 
 
-def finding(one: Finding) -> str:
+def finding(one: QuotaFinding) -> str:
     """Return what is wrong with a quota, and what to do."""
     return f"{one.severity}: {one.object}: {one.message} {one.remedy} ({one.code})"
 

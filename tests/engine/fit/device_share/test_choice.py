@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kubectl_koord.engine.attempts.attempt import FailedSeat
-from kubectl_koord.engine.fit.device_share import DeviceRequest, allocate, place_of, request_of
+from kubectl_koord.engine.fit.device_share import PodDeviceRequest, allocate, place_of, request_of
 from kubectl_koord.engine.reasons.devices import (
     DevicesApart,
     DevicesShort,
@@ -94,7 +94,7 @@ def test_memory_and_ratio_are_both_booked_and_rounded_down() -> None:
     def booked(pod: PendingPod, *of_card: tuple[str, int]) -> dict[str, int]:
         drawing = node_with(card(0, resources=of_card) if of_card else card(0))
         request = request_of(pod.requirements)
-        assert isinstance(request, DeviceRequest)
+        assert isinstance(request, PodDeviceRequest)
         place = place_of(request, of(drawing).state("n1"), drawing)
         assert place is not None
         found = allocate(request, place)

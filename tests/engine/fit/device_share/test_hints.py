@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import prepare, reserve
 from kubectl_koord.engine.fit.device_share import (
-    DeviceRequest,
+    PodDeviceRequest,
     ZoneHint,
     allocate,
     place_of,
@@ -28,7 +28,7 @@ from tests.engine.fit.device_share.world import asking, cards, node_with, tree
 
 def hints(drawing: Drawing, pod: PendingPod) -> dict[str, tuple[ZoneHint, ...]] | Reason:
     request = request_of(pod.requirements)
-    assert isinstance(request, DeviceRequest)
+    assert isinstance(request, PodDeviceRequest)
     place = place_of(request, of(drawing).state("n1"), drawing)
     assert place is not None
     found = topology_hints(request, place)
@@ -63,7 +63,7 @@ def test_without_zones_there_is_nothing_to_say_and_nothing_is_given_of_any_zone(
     bare = node_with(*cards(2))
     assert hints(bare, asking(gpu=1)) == {}
     request = request_of(asking(gpu=1).requirements)
-    assert isinstance(request, DeviceRequest)
+    assert isinstance(request, PodDeviceRequest)
     place = place_of(request, of(bare).state("n1"), bare, frozenset({0}))
     assert place is not None
     assert allocate(request, place) == DevicesShort("gpu", 1, 0)

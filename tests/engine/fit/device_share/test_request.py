@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from kubectl_koord.engine.fit.device_share.request import DeviceRequest, GPURequest, request_of
+from kubectl_koord.engine.fit.device_share.request import GPURequest, PodDeviceRequest, request_of
 from kubectl_koord.engine.reasons.prefilter import InvalidDeviceAmount, InvalidDeviceSet, UnreadableDeviceAnnotation
 from kubectl_koord.model.hardware.devices import DeviceHint, DeviceOptions, JointAllocation, PartitionSpec
 from kubectl_koord.model.pods import PodRequirements, Resources
@@ -23,7 +23,7 @@ def asking(amounts: dict[str, int], **options: object) -> PodRequirements:
 
 def gpu_of(amounts: dict[str, int]) -> GPURequest | None:
     found = request_of(asking(amounts))
-    assert isinstance(found, DeviceRequest)
+    assert isinstance(found, PodDeviceRequest)
     return found.gpu
 
 
@@ -86,7 +86,7 @@ def test_a_pod_without_devices_asks_for_none() -> None:
     assert request_of(asking({"cpu": 4})) is None
     assert request_of(asking({"cpu": 4}, unreadable="device-joint-allocate")) is None
     found = request_of(asking({RDMA: 50}, unreadable="gpu-partition-spec"))
-    assert isinstance(found, DeviceRequest)
+    assert isinstance(found, PodDeviceRequest)
     assert found.gpu is None
 
 
@@ -109,10 +109,10 @@ def test_joint_allocation_concerns_the_types_that_are_asked_for_and_not_applied_
     joint = JointAllocation(("fpga", "gpu", "rdma"), "SamePCIe")
     both = {RDMA: 50, "nvidia.com/gpu": 1}
     found = request_of(asking(both, joint=joint))
-    assert isinstance(found, DeviceRequest)
+    assert isinstance(found, PodDeviceRequest)
     assert found.joint == JointAllocation(("gpu", "rdma"), "SamePCIe")
     for_all = request_of(asking(both, joint=joint, hints=(DeviceHint("rdma", strategy="ApplyForAll"),)))
-    assert isinstance(for_all, DeviceRequest)
+    assert isinstance(for_all, PodDeviceRequest)
     assert for_all.joint == JointAllocation(("gpu",), "SamePCIe")
 
 
@@ -120,7 +120,7 @@ def test_hints_of_gpus_set_the_scope_and_the_partition() -> None:
     found = request_of(
         asking({WHOLE: 100}, hints=(DeviceHint("gpu", scope="PCIe"),), partition=PartitionSpec(restricted=True))
     )
-    assert isinstance(found, DeviceRequest)
+    assert isinstance(found, PodDeviceRequest)
     assert found.gpu == GPURequest(
         1, of_card(100, ratio=100), partition=PartitionSpec(restricted=True), scope="PCIe", shared=False
     )

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from kubectl_koord.engine.fit import placed, prepare
 from kubectl_koord.engine.fit.device_share import ZoneHint, place_of, request_of, topology_hints
-from kubectl_koord.engine.fit.device_share.request import DeviceRequest
+from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest
 from kubectl_koord.engine.reasons.devices import BeyondReservedDevices, DevicesMissing, DevicesShort
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reservations import matched
@@ -145,7 +145,7 @@ def test_zones_have_what_is_reserved_there_for_those_it_is_for() -> None:
     drawing = reserving(node_with(*tree()), 0, 1, 2, 3)
     pod, view = mine(gpu=4), of(drawing)
     request = request_of(pod.requirements)
-    assert isinstance(request, DeviceRequest)
+    assert isinstance(request, PodDeviceRequest)
     place = place_of(request, view.state("n1"), drawing, mine=matched(view, pod, frozenset()))
     strangers = place_of(request, view.state("n1"), drawing)
     assert place is not None

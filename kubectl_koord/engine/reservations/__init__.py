@@ -11,23 +11,21 @@ from msgspec import Struct, structs
 
 from kubectl_koord.engine.columns import NodeSet, differing, every_node, which
 from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.reservations import (
-    OwnerController,
-    OwnerObject,
     Reservation,
     ReservationAffinity,
-    ReservationOwner,
     ReservationUse,
     by_label,
 )
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import Identity, memoised
-from kubectl_koord.model.values.selectors import Taint, holds, matches, tolerates
+from kubectl_koord.model.values.selectors import Taint, holds, tolerates
 
 NOTHING_SAID = ReservationUse()
 _CORDONED = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -124,50 +122,6 @@ def is_match(pod: PendingPod, reservation: Reservation, node: Node, known: Rules
     if reservation.unschedulable and not (may_tolerate and _is_tolerated(may_tolerate, _CORDONED)):
         return False
     return (affinity is None or _is_wanted(affinity, reservation, node)) and _is_exact(pod, reservation, use.exact)
-
-
-def is_owner(pod: PendingPod, owners: Iterable[ReservationOwner]) -> bool:
-    """Tell whether any of a reservation's owners is the pod (`MatchReservationOwners`)."""
-    return any(
-        (owner.object is None or _is_object(pod, owner.object))
-        and (owner.controller is None or _is_controlled(pod, owner.controller))
-        and (owner.selector is None or matches(owner.selector, dict(pod.labels)))
-        for owner in owners
-    )
-
-
-def owned(pod: PendingPod, reservations: tuple[Reservation, ...]) -> frozenset[str]:
-    """Return the uids of those reservations that are for a pod by their owners, whatever else they ask."""
-    in_reach = by_label(Identity(reservations)).in_reach(pod.labels) if reservations else ()
-    return frozenset(one.uid for one in in_reach if is_owner(pod, one.owners))
-
-
-@memoised
-def one_of_each_owner(snapshot: Snapshot) -> tuple[Reservation, ...]:
-    """Return one reservation for each way to own one, those too that are to be placed: they tell pods apart."""
-    waiting = (pod.reserves for pod in snapshot.reserve_pods if pod.reserves is not None)
-    every = (*snapshot.reservations, *waiting)
-    return tuple({one.owners: one for one in reversed(every)}.values())
-
-
-def _is_object(pod: PendingPod, wanted: OwnerObject) -> bool:
-    return (
-        not wanted.api_version
-        and wanted.uid in {"", pod.uid}
-        and wanted.name in {"", pod.name}
-        and wanted.namespace in {"", pod.namespace}
-    )
-
-
-def _is_controlled(pod: PendingPod, wanted: OwnerController) -> bool:
-    return wanted.namespace in {"", pod.namespace} and any(
-        wanted.controller in {None, owner.controller}
-        and wanted.uid in {"", owner.uid}
-        and wanted.name in {"", owner.name}
-        and wanted.kind in {"", owner.kind}
-        and wanted.api_version in {"", owner.api_version}
-        for owner in pod.owners
-    )
 
 
 def _is_wanted(affinity: ReservationAffinity, reservation: Reservation, node: Node) -> bool:
