@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -128,11 +129,21 @@ def test_in_a_file_it_is_found_too_and_in_a_snapshot(koord: Run, api: ApiServer,
 
 
 def test_what_is_elsewhere_is_followed_there(koord: Run, api: ApiServer) -> None:
-    koord("why-pending", "job", "--until", "scheduled", "--timeout", "5s")
-    watched = {request.path for request in api.log if request.is_watch}
-    assert "/apis/apps/v1/namespaces/batch-system/deployments" in watched
-    assert "/api/v1/namespaces/batch-system/configmaps" in watched
-    assert "/apis/coordination.k8s.io/v1/namespaces/locks/leases" in watched
+    def end_once_all_is_followed() -> None:
+        for path in (
+            "/apis/apps/v1/namespaces/batch-system/deployments",
+            "/api/v1/namespaces/batch-system/configmaps",
+            "/apis/coordination.k8s.io/v1/namespaces/locks/leases",
+        ):
+            api.wait_for(path, 1)
+        api.delete("podgroups", "default", "job")
+        for name in ("job-0", "job-1"):
+            api.delete("pods", "default", name)
+
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(end_once_all_is_followed)
+        assert koord("why-pending", "job", "--until", "scheduled", "--timeout", "60s").code == 2
+        ended.result()
 
 
 def test_doctor_names_what_it_found(koord: Run, api: ApiServer) -> None:

@@ -212,6 +212,8 @@ def test_copies_that_are_counted_at_once_are_as_many_as_one_after_the_other(
     at_once = only(asked(drawn, count=True)).how_many
     monkeypatch.setattr(copies, "_at_once", lambda *_: None)
     assert only(asked(drawn, count=True)).how_many == at_once
+    monkeypatch.setattr(copies, "MOST_COPIES", 1)
+    assert only(asked(drawn, count=True)).how_many == min(at_once or 0, 1)
 
 
 def test_copies_count_against_quotas_and_keep_each_other_away() -> None:

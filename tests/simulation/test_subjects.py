@@ -1,10 +1,21 @@
 """Names: whom `x`, `ns/x`, `pod/x` and `job/x` mean."""
 
 import pytest
+from msgspec import structs
 
+from kubectl_koord.engine.gangs import all_gangs
 from kubectl_koord.engine.subjects import GangSubject, PodSubject, Subject
-from kubectl_koord.simulation.subjects import Unknown, find, find_anywhere, homes, pending_subjects, pod_group_key
-from tests.build import Drawing, cluster
+from kubectl_koord.simulation.subjects import (
+    Unknown,
+    find,
+    find_anywhere,
+    has_labels,
+    homes,
+    is_kind,
+    pending_subjects,
+    pod_group_key,
+)
+from tests.build import Drawing, cluster, having
 
 DRAWN = (
     cluster("s0: b0[n1]")
@@ -177,3 +188,21 @@ def test_everybody_who_waits_is_a_subject_once() -> None:
 )
 def test_a_pod_group_has_the_names_that_listings_print(name: str, key: str) -> None:
     assert pod_group_key(name, "default") == key
+
+
+@pytest.mark.parametrize(
+    ("word", "known"),
+    [("PodGroups", True), ("jobs.batch", True), ("mpijob", True), ("po", True), ("node", False), ("", False)],
+)
+def test_a_word_is_a_kind_in_the_singular_and_plural_with_its_group_or_without(word: str, *, known: bool) -> None:
+    assert is_kind(word) == known
+
+
+def test_a_gang_has_the_labels_of_its_pod_group_and_of_its_pending_pods() -> None:
+    team = having(team="a")
+    drawn = cluster("s0: b0[n1]").with_gang("job", 1, labels=(("team", "a"),)).with_gang("other", 1)
+    gangs = all_gangs(drawn)
+    assert [has_labels(drawn, gangs[f"default/{name}"], team) for name in ("job", "other")] == [True, False]
+    group = structs.replace(drawn.pod_groups["default/other"], labels=(("team", "a"),))
+    changed = structs.replace(drawn, pod_groups={**drawn.pod_groups, "default/other": group})
+    assert has_labels(changed, all_gangs(changed)["default/other"], team)

@@ -198,10 +198,8 @@ def _tried(
 
 def _filled(view: View, prepared: Prepared, names: Collection[str]) -> Mapping[str, Filling]:
     """Return these nodes as they are filled with pods like the trigger; none where that is not so for one of them."""
-    if prepared.refusal is not None:
-        return {}
     fill = fillings(view, prepared)
-    found = {name: filled for name in names if (filled := fill(name)) is not None}
+    found = {name: filled for name in names if prepared.refusal is None and (filled := fill(name)) is not None}
     return found if len(found) == len(names) else {}
 
 
