@@ -7,7 +7,7 @@ from itertools import chain
 from msgspec import Struct
 
 from distribution.screens import printed
-from kubectl_koord.cluster import offline
+from kubectl_koord.cluster.stored import offline
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.render.escape import width
 from kubectl_koord.render.show import OutputStyle, text

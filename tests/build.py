@@ -26,8 +26,8 @@ from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.hardware.allocations import Allocations, DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout, NodeDevices
 from kubectl_koord.model.marks import Marks
-from kubectl_koord.model.migrations import MigrationJob
 from kubectl_koord.model.objects import Budget, DomainStatus, Layer, NetworkTopology, Node, PodGroup
+from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.pods import (
     Condition,
     FinishedPod,

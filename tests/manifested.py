@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.manifests.read import Manifests
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.submitted import Submitted

@@ -73,7 +73,8 @@ def test_the_toy_kind_is_a_new_file_and_its_row_and_is_read(package: Path) -> No
     ran(package, "git", "apply", "-", stdin=TOY_KIND)
 
     read = """
-from kubectl_koord.cluster import files, kinds
+from kubectl_koord.cluster import kinds
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.cluster.collecting.collect import Collector
 
 collector = Collector()

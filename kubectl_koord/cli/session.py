@@ -79,7 +79,8 @@ class Session:
         `later` are kinds of which a live cluster is asked once more is known: of a recorded one they are there at once.
         """
         from kubectl_koord.cli.progress import Progress
-        from kubectl_koord.cluster import offline, source
+        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster.stored import offline
 
         gc.disable()  # reading makes millions of values and no cycles
         if self.options.demo:
@@ -111,7 +112,8 @@ class Session:
 
     def traces(self) -> "Snapshot":
         """Return what a file or the demo holds, with a trace of every pod."""
-        from kubectl_koord.cluster import offline, source
+        from kubectl_koord.cluster import source
+        from kubectl_koord.cluster.stored import offline
 
         if self.options.demo:
             return offline.demo(self.options.version, traced=True)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.migrations import MigrationJob
+from kubectl_koord.model.others.migrations import MigrationJob
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot

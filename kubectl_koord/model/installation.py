@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from kubectl_koord.model.descheduler import Descheduler
+from kubectl_koord.model.others.descheduler import Descheduler
 
 ConfigState: TypeAlias = Literal["absent", "unreadable", "read"]
 

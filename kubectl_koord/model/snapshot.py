@@ -10,8 +10,9 @@ from msgspec import Struct
 from kubectl_koord.model.hardware.devices import DeviceStrategy
 from kubectl_koord.model.installation import HOME, Home, Installation
 from kubectl_koord.model.load import LoadSettings
-from kubectl_koord.model.migrations import MigrationJob
 from kubectl_koord.model.objects import Budget, Lease, NetworkTopology, Node, PodGroup
+from kubectl_koord.model.others.migrations import MigrationJob
+from kubectl_koord.model.others.volcano import Volcano
 from kubectl_koord.model.pods import FinishedPod, PendingPod, ReservedRoom, RunningPod, claim_names
 from kubectl_koord.model.quotas import Quota, QuotaSettings
 from kubectl_koord.model.reservations import Reservation
@@ -20,7 +21,6 @@ from kubectl_koord.model.storage import Claim, Storage
 from kubectl_koord.model.traces import Event, PodTrace
 from kubectl_koord.model.unevaluated import NodeSetting
 from kubectl_koord.model.values.memo import Memo
-from kubectl_koord.model.volcano import Volcano
 
 GapCode: TypeAlias = Literal["forbidden", "missing", "one-namespace", "not-in-input"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.cli.verbs import VERBS
-from kubectl_koord.cluster import saved
+from kubectl_koord.cluster.stored import saved
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import Run
 

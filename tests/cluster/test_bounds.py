@@ -12,13 +12,13 @@ import msgspec
 import pytest
 import yaml
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.bounds import BOUNDS, Bounds, Meter, TooLargeError, resident
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.reading.list_head import Rejoined
 from kubectl_koord.cluster.reading.stream import read_page
 from kubectl_koord.cluster.reading.yaml_objects import read_objects
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.cluster.watching.streams import lines
 from kubectl_koord.errors import KoordError
 

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster import files, kinds, offline, source
+from kubectl_koord.cluster import kinds, source
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, bare_name
 from kubectl_koord.cluster.objects.fields.meta import Meta, Named
 from kubectl_koord.cluster.reading.lists import ListRequest
+from kubectl_koord.cluster.stored import files, offline
 
 STORAGE = "/apis/storage.k8s.io/v1"
 DRA = "/apis/resource.k8s.io/v1"

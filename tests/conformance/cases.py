@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation import subjects

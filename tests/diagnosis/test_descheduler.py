@@ -6,14 +6,14 @@ import pytest
 from msgspec import structs
 
 from kubectl_koord.diagnosis.doctor.descheduler import of_descheduler
-from kubectl_koord.model.descheduler import (
+from kubectl_koord.model.installation import Deployment, Installation
+from kubectl_koord.model.others.descheduler import (
     Descheduler,
     DeschedulerPlugin,
     DeschedulerProfile,
     Evictable,
     Namespaces,
 )
-from kubectl_koord.model.installation import Deployment, Installation
 from tests.build import Drawing, cluster, having
 
 LOAD = DeschedulerPlugin("LowNodeLoad", "balance", Namespaces(exclude=("kube-system",)))

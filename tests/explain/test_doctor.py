@@ -6,7 +6,7 @@ from typing import TypeAlias
 import pytest
 from msgspec import structs
 
-from kubectl_koord.cluster import offline
+from kubectl_koord.cluster.stored import offline
 from kubectl_koord.explain.operation.doctor import doctor
 from kubectl_koord.model.hardware.numa import NodeNUMA
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Profile, Right, Webhooks

@@ -8,7 +8,7 @@ from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.model.volcano import Volcano, VolcanoCondition, VolcanoGroup
+from kubectl_koord.model.others.volcano import Volcano, VolcanoCondition, VolcanoGroup
 from kubectl_koord.render.document import Columns
 from kubectl_koord.render.show import text
 from kubectl_koord.reports.jobs import volcano as reports

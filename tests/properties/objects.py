@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.model.objects import NetworkTopology, Node, PodGroup
 from kubectl_koord.model.pods import PendingPod, PodRequirements, PodTerm, Resources, RunningPod
 from kubectl_koord.model.snapshot import Snapshot

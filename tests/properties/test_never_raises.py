@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from kubectl_koord.changes.annotate import pod_group_plan
 from kubectl_koord.changes.pods import PodsWanted, pods_plan
 from kubectl_koord.changes.values import RefusedError, WantedSettings
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kinds import KINDS, WIRE_TYPES
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.engine.subjects import GangSubject, Subject
 from kubectl_koord.errors import KoordError
 from kubectl_koord.explain.capacity.topo import topo

@@ -1,7 +1,7 @@
 """Names for completion out of files, or of the demo. They take much of the engine, which a live cluster does not."""
 
 from kubectl_koord.cli.options import Globals
-from kubectl_koord.cluster import offline
+from kubectl_koord.cluster.stored import offline
 from kubectl_koord.engine import gangs
 from kubectl_koord.engine.quota.tree import quota_tree
 from kubectl_koord.engine.tree import NoTree, build

@@ -21,11 +21,11 @@ from kubectl_koord.cluster.pod_store import PodStore, Store
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model import objects, pods, traces
 from kubectl_koord.model.installation import HOME
+from kubectl_koord.model.others.volcano import Volcano
 from kubectl_koord.model.resource_claims import DynamicResources
 from kubectl_koord.model.snapshot import Gap, SchedulerConfig, Snapshot
 from kubectl_koord.model.storage import Storage
 from kubectl_koord.model.values import quantity
-from kubectl_koord.model.volcano import Volcano
 
 if TYPE_CHECKING:
     from kubectl_koord.cluster.recorded import Recording

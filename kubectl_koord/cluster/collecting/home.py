@@ -10,8 +10,8 @@ from kubectl_koord.cluster.objects.fields.deployments import DESCHEDULER, MANAGE
 from kubectl_koord.cluster.objects.fields.meta import namespace
 from kubectl_koord.cluster.objects.koordinator import descheduler, scheduler
 from kubectl_koord.model import installation
-from kubectl_koord.model.descheduler import Descheduler
 from kubectl_koord.model.installation import ConfigState, Home
+from kubectl_koord.model.others.descheduler import Descheduler
 
 _Key = tuple[str, str]
 

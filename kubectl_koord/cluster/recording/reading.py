@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable
 from urllib.parse import quote
 
-from kubectl_koord.cluster import files, offline, source
+from kubectl_koord.cluster import source
 from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.kinds import EVENT, RECORDED_KINDS
 from kubectl_koord.cluster.objects.kubernetes.events import REASONS
 from kubectl_koord.cluster.reading.lists import ListRequest
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording.recorder import Recorder
+from kubectl_koord.cluster.stored import files, offline
 
 _META = RecordingMeta(name="cluster")
 

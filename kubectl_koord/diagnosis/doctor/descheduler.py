@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.doctor.finding import found
 from kubectl_koord.engine.gangs import all_gangs
-from kubectl_koord.model.descheduler import Descheduler, DeschedulerProfile
 from kubectl_koord.model.installation import Installation
+from kubectl_koord.model.others.descheduler import Descheduler, DeschedulerProfile
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import matches

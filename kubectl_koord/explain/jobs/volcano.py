@@ -6,10 +6,10 @@ from msgspec import structs
 
 from kubectl_koord.diagnosis import coverage
 from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.model.others.volcano import VolcanoGroup
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.model.volcano import VolcanoGroup
 from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.volcano import VolcanoCondition, VolcanoGang
 from kubectl_koord.simulation import subjects

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from kubectl_koord.model.descheduler import Descheduler, DeschedulerProfile, Namespaces
+from kubectl_koord.model.others.descheduler import Descheduler, DeschedulerProfile, Namespaces
 from kubectl_koord.wording.doctor.naming import some, verb
 from kubectl_koord.wording.words import count, listed
 

@@ -20,7 +20,7 @@ def submit(tmp_path: Path) -> Submit:
     """Join a manifest with a cluster, of which objects are given; both are values or texts."""
 
     def submitted(manifest: Any, *cluster: Any, overrides: Overrides = Overrides()) -> Joined:  # noqa: ANN401, B008
-        from kubectl_koord.cluster import files  # noqa: PLC0415
+        from kubectl_koord.cluster.stored import files  # noqa: PLC0415
 
         path = tmp_path / "job.yaml"
         path.write_text(manifest if isinstance(manifest, str) else json.dumps(manifest))

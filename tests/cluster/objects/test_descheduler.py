@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.cluster.objects.koordinator.descheduler import configuration
-from kubectl_koord.model.descheduler import (
+from kubectl_koord.model.others.descheduler import (
     Descheduler,
     DeschedulerPlugin,
     DeschedulerProfile,

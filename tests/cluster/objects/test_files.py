@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubectl_koord.cluster import files, offline
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.stored import files, offline
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.snapshot import Snapshot
 

@@ -9,8 +9,8 @@ from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.installed import installation
 from kubectl_koord.cluster.kinds import WIRE_TYPES
 from kubectl_koord.cluster.objects.kubernetes.installation import profiles
-from kubectl_koord.model.descheduler import Descheduler
 from kubectl_koord.model.installation import Deployment, Installation, PriorityClass, Webhooks
+from kubectl_koord.model.others.descheduler import Descheduler
 
 
 def enabled(plugins: Any, point: str) -> tuple[str, ...]:  # noqa: ANN401 - anything may be written

@@ -3,7 +3,7 @@
 import msgspec
 
 from kubectl_koord.cluster.objects.koordinator.migrations import PodMigrationJob, migration_job
-from kubectl_koord.model.migrations import MigrationJob
+from kubectl_koord.model.others.migrations import MigrationJob
 
 
 def read(written: str) -> MigrationJob:

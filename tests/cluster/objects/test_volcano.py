@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.stored import files
+from kubectl_koord.model.others.volcano import Volcano, VolcanoCondition, VolcanoGroup
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.volcano import Volcano, VolcanoCondition, VolcanoGroup
 
 VOLCANO = "scheduling.volcano.sh/v1beta1"
 

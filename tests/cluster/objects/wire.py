@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 

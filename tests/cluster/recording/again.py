@@ -5,12 +5,12 @@ import io
 import json
 from typing import Any
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.recorded import Recording, RecordingMeta
 from kubectl_koord.cluster.recording import document
 from kubectl_koord.cluster.recording.anonymous import Anonymous
 from kubectl_koord.cluster.recording.recorder import Recorder
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.model.snapshot import Snapshot
 
 MOMENT = "2026-11-21T00:00:00Z"

@@ -59,7 +59,8 @@ def command(
 
 
 def _read(session: "Session", file: str) -> "Snapshot":
-    from kubectl_koord.cluster import kinds, offline
+    from kubectl_koord.cluster import kinds
+    from kubectl_koord.cluster.stored import offline
 
     if file == "-":
         return session.snapshot(kinds.GANG_KINDS)

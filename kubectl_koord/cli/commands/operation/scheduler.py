@@ -200,8 +200,8 @@ def _asked(
 
 
 def _answer(session: "Session", endpoint: "Endpoint", name: str, file: str, port: int) -> "Answer":
-    from kubectl_koord.cluster import saved
     from kubectl_koord.cluster.scheduler_api import Answer, ask
+    from kubectl_koord.cluster.stored import saved
 
     if file:
         return Answer(file, saved.answer(file))
@@ -222,7 +222,7 @@ def _require_node(session: "Session", snapshot: "Snapshot", name: str) -> None:
 
 
 def _log(session: "Session", part: "LogPart", file: str, pod: str, *, everything: bool) -> None:
-    from kubectl_koord.cluster import saved
+    from kubectl_koord.cluster.stored import saved
     from kubectl_koord.explain.operation.scheduler.log import log
 
     session.everything = everything

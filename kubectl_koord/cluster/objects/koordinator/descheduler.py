@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from kubectl_koord.cluster.objects.fields.selectors import LabelSelector, label_selector
-from kubectl_koord.model import descheduler
 from kubectl_koord.model.installation import ConfigState
+from kubectl_koord.model.others import descheduler
 from kubectl_koord.model.values.selectors import Selector
 
 CONFIG = "koord-descheduler-config"

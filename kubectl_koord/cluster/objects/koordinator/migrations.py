@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.meta import Meta
-from kubectl_koord.model import migrations
+from kubectl_koord.model.others import migrations
 
 
 class ObjectReference(Struct, gc=False):

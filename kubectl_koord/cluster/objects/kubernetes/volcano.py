@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.meta import Condition, Int32, Meta, namespace, owner
-from kubectl_koord.model import volcano
+from kubectl_koord.model.others import volcano
 
 
 class VolcanoPodGroupSpec(Struct, gc=False, rename="camel"):

@@ -5,12 +5,12 @@ from importlib import resources
 
 from msgspec import structs
 
-from kubectl_koord.cluster import files
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.installed import installation
 from kubectl_koord.cluster.kinds import KINDS, LEASE
 from kubectl_koord.cluster.recorded import Recording
 from kubectl_koord.cluster.source import Join, more_kinds, now
+from kubectl_koord.cluster.stored import files
 from kubectl_koord.model.snapshot import Gap, Snapshot
 
 MOMENT_OF_DEMO = "2026-11-01T10:00:00Z"

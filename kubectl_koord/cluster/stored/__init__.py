@@ -1,0 +1,1 @@
+"""Objects, manifests and answers out of files."""

@@ -1,0 +1,1 @@
+"""What others decide about pods: koord-descheduler, migrations, Volcano."""
