@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 KOORD := $(BIN)/kubectl-koord
 LOCK := constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --constraint $(LOCK)
+# One more than there are processors: many tests wait for a server.
+WORKERS = $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PYTHONDONTWRITEBYTECODE :=
@@ -76,7 +78,7 @@ spelling: $(VENV)/tools
 	$(BIN)/typos --format brief
 
 tests: $(VENV)/tools
-	$(BIN)/pytest -n auto --cov --cov-branch --cov-report=
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-branch --cov-report=
 	$(BIN)/coverage report --show-missing --fail-under=100
 
 conformance: $(VENV)/tools

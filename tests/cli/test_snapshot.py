@@ -143,7 +143,7 @@ def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, serve
     assert answers(koord, "--snapshot", str(file)) == answers(koord)
 
 
-OFTEN = {("Pod", 403), ("Event", 403), ("NodeMetric", 404), ("Lease", 403), ("PriorityClass", 403)}
+OFTEN = {("Pod", 403), ("NodeMetric", 404)}
 REFUSED = [
     pytest.param(kind, status, marks=() if (kind, status) in OFTEN else pytest.mark.soak)
     for kind in EVERY

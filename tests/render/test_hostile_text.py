@@ -95,7 +95,7 @@ def test_yaml_equals_json_and_is_ascii_only(name: str, evil: str) -> None:
 
 @of_each_report
 @pytest.mark.parametrize(
-    "width_of_terminal", [20, 80, *(pytest.param(wide, marks=pytest.mark.soak) for wide in (40, 200))]
+    "width_of_terminal", [20, *(pytest.param(wide, marks=pytest.mark.soak) for wide in (40, 80, 200))]
 )
 @pytest.mark.parametrize("name_of_10_kb", ["x" * 10_000, "节" * 5_000, "x/" * 5_000])
 def test_a_name_of_10_kb_floods_no_terminal(name: str, width_of_terminal: int, name_of_10_kb: str) -> None:
