@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct
 
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.kind import Kind
+from kubectl_koord.cluster.kind import Kind, only_named
 from kubectl_koord.cluster.kinds import CONFIG_MAP, DEPLOYMENT, KINDS, LEASE
 from kubectl_koord.cluster.objects.fields.deployments import LABEL, SCHEDULER
 from kubectl_koord.cluster.reading.lists import ListRequest
@@ -91,8 +90,7 @@ def look(
 def at(kind: Kind[Any, Any], namespace: str, name: str) -> ListRequest:
     """Return the request for one object."""
     rest = "".join(kind.query.partition("&")[1:])
-    query = f"fieldSelector=metadata.name%3D{quote(name, safe='')}{rest}"
-    return ListRequest(kind.name, f"{kind.path(namespace)}?{query}")
+    return ListRequest(kind.name, f"{kind.path(namespace)}?{only_named(name)}{rest}")
 
 
 def _place(read: Read, named: str) -> tuple[str, str] | None:

@@ -28,6 +28,11 @@ Need: TypeAlias = Literal[
 ]
 
 
+def only_named(name: str) -> str:
+    """Return the query of a list that holds no more than the object of a name."""
+    return f"fieldSelector=metadata.name%3D{quote(name, safe='')}"
+
+
 def bare_name(meta: Meta) -> str:
     """Return the name."""
     return meta.name

@@ -5,7 +5,7 @@ All that reads objects derives from these rows. Only of nodes and pods is more k
 
 from typing import Any
 
-from kubectl_koord.cluster.kind import Kind, Need, bare_name, pair, whole_name
+from kubectl_koord.cluster.kind import Kind, Need, bare_name, only_named, pair, whole_name
 from kubectl_koord.cluster.objects.fields import deployments
 from kubectl_koord.cluster.objects.koordinator import (
     descheduler,
@@ -53,10 +53,6 @@ _WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
 _UNFINISHED = "fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 
 
-def _only(name: str) -> str:
-    return f"fieldSelector=metadata.name%3D{name}"
-
-
 NODE: Kind[nodes.Node, objects.Node] = Kind("Node", nodes.Node, _CORE, "nodes", bare_name, "topology")
 POD: Kind[Pod, AnyPod] = Kind("Pod", Pod, _CORE, "pods", pair, "topology", query=_UNFINISHED, narrows=True)
 NETWORK_TOPOLOGY = Kind(
@@ -76,7 +72,7 @@ DEPLOYMENT: Kind[deployments.Deployment, deployments.Deployment] = Kind(
     pair,
     "topology",
     home=HOME.namespace,
-    query=_only(deployments.SCHEDULER),
+    query=only_named(deployments.SCHEDULER),
     in_files=False,
 )
 CONFIG_MAP = Kind(
@@ -88,7 +84,7 @@ CONFIG_MAP = Kind(
     "topology",
     _config_map,
     home=HOME.namespace,
-    query=_only(scheduler.CONFIG),
+    query=only_named(scheduler.CONFIG),
     is_gap=False,  # the warning assumed-config says it
     in_files=False,
 )
@@ -125,7 +121,7 @@ LEASE = Kind(
     "gangs",
     scheduler.lease,
     home=HOME.namespace,
-    query=f"{_only(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
+    query=f"{only_named(scheduler.LEASE)}&resourceVersion=",  # an empty one: as it is now, not from a cache
     is_gap=False,  # without a lease nothing is said of a leader
     in_files=False,
 )

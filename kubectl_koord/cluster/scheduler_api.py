@@ -11,6 +11,7 @@ import msgspec
 
 from kubectl_koord.cluster.api.replies import message_of, status_of
 from kubectl_koord.cluster.api.transport import Transport
+from kubectl_koord.cluster.kind import only_named
 from kubectl_koord.cluster.kinds import LEASE
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.errors import KoordError
@@ -34,7 +35,7 @@ PATHS: dict[Endpoint, str] = {
 PORT = 10251
 LONGEST = 64 << 20
 
-_OF_NAME = f"fieldSelector=metadata.name%3D{HOME.lease}"
+_OF_NAME = only_named(HOME.lease)
 _OK, _FORBIDDEN, _NOT_FOUND, _UNAVAILABLE = 200, 403, 404, 503
 _NAME = re.compile(r"[a-z0-9A-Z](?:[-a-z0-9A-Z_]|\.(?!\.))*")
 _NONE_OF_IT = re.compile(r"(?:cannot find |.*\bnot found)")

@@ -31,6 +31,17 @@ _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _BITS = bytes.maketrans(b"01", b"\x00\x01")
 
 
+def base_with_most(view: View) -> View | None:
+    """Return the view below, where few nodes are not as there: then only these have to be asked anew."""
+    base = view.layers()[0]
+    return base if base is not None and len(view.touched()) * _FEW <= len(view.names()) else None
+
+
+def _base_of_same_nodes(view: View) -> View | None:
+    """Return the view below, where all nodes are the same there, whoever is on them."""
+    return view.layers()[0] if not view.changed_nodes() else None
+
+
 @memoised
 def names_of(view: View) -> tuple[str, ...]:
     """Return the names of the nodes by position; views over each other share them."""
@@ -51,10 +62,10 @@ def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     return _packed(bits)
 
 
-def among(view: View, names: Iterable[str]) -> NodeSet:
-    """Return the set of these nodes."""
-    every = names_of(view)
-    return set_of(view, (bisect_left(every, name) for name in names))
+def named(view: View, names: Iterable[str]) -> NodeSet:
+    """Return the set of the nodes with these names."""
+    known = position_of(view)
+    return set_of(view, (known[name] for name in names))
 
 
 def _packed(bits: bytes | bytearray) -> NodeSet:
@@ -174,9 +185,8 @@ class _Column:
 
 @memoised
 def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
-    base = view.layers()[0]
-    is_near = base is not None and len(view.touched()) * _FEW <= len(view.names())
-    return _Column(view, _column(base, number, *args) if base is not None and is_near else None, _of(number, *args))
+    base = base_with_most(view)
+    return _Column(view, _column(base, number, *args) if base is not None else None, _of(number, *args))
 
 
 def _of(number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Callable[[NodeState], int]:
@@ -219,8 +229,8 @@ class _Ranked:
 @memoised
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
-    base = view.layers()[0]
-    if base is not None and not view.changed_nodes():
+    base = _base_of_same_nodes(view)
+    if base is not None:
         return classes(base, sees)
     return _grouped(view, (sees(view.node(name)) for name in names_of(view)))
 
@@ -228,8 +238,8 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
 @memoised
 def state_classes(view: View, sees: Callable[[NodeState], Hashable]) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
-    base, touched = view.layers()[0], view.touched()
-    if base is None or len(touched) * _FEW > len(view.names()):
+    base = base_with_most(view)
+    if base is None:
         return _grouped(view, (sees(view.state(name)) for name in names_of(view)))
     others = ~differing(view)
     found = {seen: left for seen, nodes in state_classes(base, sees).items() if (left := nodes & others)}
@@ -258,8 +268,8 @@ def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]
 @memoised
 def label_column(view: View, key: str) -> tuple[str | None, ...]:
     """Return the value of a label of every node, by position; None for a node without it."""
-    base = view.layers()[0]
-    if base is not None and not view.changed_nodes():
+    base = _base_of_same_nodes(view)
+    if base is not None:
         return label_column(base, key)
     return tuple([picked(view.node(name).labels, key)[0] for name in names_of(view)])
 
@@ -267,8 +277,8 @@ def label_column(view: View, key: str) -> tuple[str | None, ...]:
 @memoised
 def labelled(view: View, key: str) -> Mapping[str | None, Sequence[int]]:
     """Return the positions of the nodes by the value of a label."""
-    base = view.layers()[0]
-    if base is not None and not view.changed_nodes():
+    base = _base_of_same_nodes(view)
+    if base is not None:
         return labelled(base, key)
     found: dict[str | None, list[int]] = {}
     for position, value in enumerate(label_column(view, key)):
@@ -285,8 +295,8 @@ def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
 @memoised
 def satisfying(view: View, requirement: Requirement) -> NodeSet:
     """Return the nodes whose labels satisfy a requirement."""
-    base, key = view.layers()[0], requirement.key
-    if base is not None and not view.changed_nodes():
+    base, key = _base_of_same_nodes(view), requirement.key
+    if base is not None:
         return satisfying(base, requirement)
     found: list[int] = []
     for value, positions in labelled(view, key).items():

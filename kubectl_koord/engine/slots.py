@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, among, every_node, first_of, members
+from kubectl_koord.engine.columns import NodeSet, base_with_most, every_node, first_of, members, named
 from kubectl_koord.engine.fit import Prepared, rejection, rejection_as_is, reserve, room_for, room_rejection
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.numa.amplified import amplified_nodes
@@ -24,7 +24,6 @@ _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
 _MOST_KINDS = 64
 """Of so many kinds of pods a view keeps the slots."""
-_FEW = 8
 """A view that changes fewer nodes than one in so many takes the others from below."""
 
 
@@ -70,7 +69,7 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
     others = tuple(check for check in prepared.checks if check.depends_on == "pods")
     room = _counts(view, first.requirements, lasting)
-    passing = among(view, room)
+    passing = named(view, room)
     for check in others:
         passing &= ~check.refused(view, first, passing)
     members_alone = structs.replace(alone, checks=others)
@@ -113,11 +112,11 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
     Gangs with the same requirements share it, and what-ifs, in which only nodes that differ are asked anew.
     """
     one = Prepared(any_pod_of(requirements), checks)
-    base, changed = view.layers()[0], view.touched()
-    if base is None or len(changed) * _FEW > len(view.names()):
+    base = base_with_most(view)
+    if base is None:
         return _by_column(view, one)
     before = _counts(base, requirements, checks)
-    now = {name: _without_limit(view.state(name), one).slots for name in changed if name in view.names()}
+    now = {name: _without_limit(view.state(name), one).slots for name in view.touched() if name in view.names()}
     if any(count and name not in before for name, count in now.items()):
         both = ((name, now.get(name, before[name])) for name in view.names())
     else:

@@ -16,7 +16,6 @@ ZoneSet: TypeAlias = int
 
 BindPolicy: TypeAlias = Literal["", "FullPCPUs", "SpreadByPCPUs"]
 """How CPUs are bound: whole physical cores, or one thread of each; empty for no policy."""
-ExclusivePolicy: TypeAlias = Literal["", "PCPULevel", "NUMANodeLevel"]
 NUMAPolicy: TypeAlias = Literal["", "BestEffort", "Restricted", "SingleNUMANode"]
 
 MOST_CPUS = 1 << 13

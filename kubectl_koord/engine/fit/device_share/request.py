@@ -35,7 +35,6 @@ CARD = 100
 _VENDORS = ("nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu")
 _GPU_NAMES = frozenset({*_VENDORS, WHOLE, SHARED, CORE, MEMORY, RATIO, NPU_CORE, NPU_CPU, NPU_DVPP})
 _PLAIN = {RDMA: "koordinator.sh/rdma", FPGA: "koordinator.sh/fpga"}
-_PERCENTAGES = (WHOLE, *_PLAIN.values())
 _SCOPES = {"Node": 1, "NUMANode": 2, "PCIe": 3, "Device": 4}
 
 _Amounts: TypeAlias = Mapping[str, int]

@@ -1,6 +1,7 @@
 """The page of `why-pending` without a name: what waits, by cause, the oldest first."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from kubectl_koord.render.document import USUAL, Block, Column, Columns, EmptyLine, Line, Row, Table, TreeTable, slim
 from kubectl_koord.render.lines import VERDICT_STYLE, basis_line, more_line, warning_lines
@@ -15,6 +16,8 @@ from kubectl_koord.wording.pages.common import beyond_limit, more
 from kubectl_koord.wording.pages.jobs import pending as sentences
 from kubectl_koord.wording.pages.jobs import why
 from kubectl_koord.wording.words import count
+
+T = TypeVar("T")
 
 _COLUMNS = (
     Column("CAUSE / GANG"),
@@ -48,8 +51,8 @@ def blocks(report: PendingGangsReport, shown: Shown, columns: Columns = USUAL) -
         head.append(Line(sentences.incomplete(report.message), VERDICT_STYLE["unknown"]))
     tail = [
         *volcano.table(report.volcano, shown),
-        *_contending(report, shown),
-        *_held_back(report, shown),
+        *_warned(report.contending, shown, sentences.contention, sentences.more_contention),
+        *_warned(report.held_back, shown, quotas.held, quotas.more_quotas),
         *_warnings(report, shown),
         EmptyLine(),
         basis_line(report.basis),
@@ -184,24 +187,17 @@ def _code(item: WhyReport) -> str:
     return item.cause.code if item.cause and item.verdict != "yes" else ""
 
 
-def _contending(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
-    first, rest = parted(report.contending, shown.few)
+def _warned(
+    items: Sequence[T], shown: Shown, sentence: Callable[[T], str], left_out: Callable[[int], str]
+) -> Iterator[Block]:
+    """Yield the first few as warnings, and how many more there are."""
+    first, rest = parted(items, shown.few)
     if first:
         yield EmptyLine()
     for one in first:
-        yield Line(sentences.contention(one), "warn")
+        yield Line(sentence(one), "warn")
     if rest:
-        yield Line(sentences.more_contention(len(rest)), "warn")
-
-
-def _held_back(report: PendingGangsReport, shown: Shown) -> Iterator[Block]:
-    first, rest = parted(report.held_back, shown.few)
-    if first:
-        yield EmptyLine()
-    for one in first:
-        yield Line(quotas.held(one), "warn")
-    if rest:
-        yield Line(quotas.more_quotas(len(rest)), "warn")
+        yield Line(left_out(len(rest)), "warn")
 
 
 def _row(item: WhyReport, report: PendingGangsReport) -> Row:
