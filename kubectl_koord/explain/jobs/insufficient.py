@@ -2,8 +2,6 @@
 
 from collections import Counter
 
-from msgspec import structs
-
 from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.obstacles import admission
 from kubectl_koord.engine.admission.jobs import jobs
@@ -101,9 +99,8 @@ def _best(plan: PlacementPlan) -> tuple[int, int]:
 
 def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
-    alone = wanting_room_alone(simulation)
-    if not any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending):
-        alone = structs.replace(alone, snapshot=simulation.snapshot)  # nobody sees a difference in who waits
+    repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
+    alone = wanting_room_alone(simulation, for_others=repels)
     known = rules(simulation.snapshot.config.version)
     unlimited = evidence.unlimited_view(simulation.view)
     if any(surely_placed(job, unlimited) for job in jobs(alone.subject, alone.snapshot, known, simulation.tree)):
