@@ -18,6 +18,7 @@ from kubectl_koord.engine.quota.sums import (
     on_nodes,
     requested,
     waiting,
+    waiting_instead,
 )
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree, quotas_of
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
@@ -193,18 +194,28 @@ def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None
 
 @recently(_MOST_STATES)
 def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] | None) -> QuotaState:
+    if pending is not None:
+        return _requested_by(_state(view, rules, None), view, pending.value)
     below, tree = view.layers()[0], quotas_of(view)
     if below is not None and tree.quotas.keys() == quotas_of(below).quotas.keys():
-        return _over(_state(below, rules, pending), view, below)
+        return _over(_state(below, rules, None), view, below)
     snapshot = view.snapshot
-    everyone = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
-    asked = everyone if pending is None else waiting(pending.value, tree)
-    if pending is not None and asked == everyone:
-        return _state(view, rules, None)
+    asked = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
     own = on_nodes(view, tree)
     for name, sums in asked.items():
         own[name] = own[name].plus(sums) if name in own else sums
     return QuotaState(tree, own, capacity(view), rules)
+
+
+def _requested_by(state: QuotaState, view: View, pods: tuple[PendingPod, ...]) -> QuotaState:
+    """Return the state in which these pods wait, and not those of the snapshot."""
+    more, fewer = waiting_instead(view.snapshot, pods, state.tree)
+    changed = {
+        name: state.own.get(name, _NONE).plus(more.get(name, _NONE)).minus(fewer.get(name, _NONE))
+        for name in more.keys() | fewer.keys()
+        if more.get(name) != fewer.get(name)
+    }
+    return state.with_sums(changed) if changed else state
 
 
 def _over(state: QuotaState, view: View, below: View) -> QuotaState:
