@@ -25,7 +25,7 @@ from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.quotas import BUILT_IN
+from kubectl_koord.model.quotas import BUILT_IN, quota_labels
 from kubectl_koord.model.values.memo import Identity, recently
 
 _NONE = Sums()
@@ -94,10 +94,18 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
         None where all of them pass.
         """
-        if self._holds(pods):
+        runs = list(_runs(pods))
+        if not any(self.tree.may_refuse(run[0]) for run in runs):
             return None
-        state, position = self, 0
-        for run in _runs(pods):
+        names = {self.tree.name_of(run[0]) for run in runs}
+        state = self.alone(*names) if len(names) == 1 and self.stand_alone else self
+        in_the_end = state
+        for run in runs:
+            in_the_end = in_the_end.after(run[0], len(run))
+        if all(in_the_end.refusal(run[0]) is None for run in runs):  # then none is on the way there
+            return None
+        position = 0
+        for run in runs:
             fitting = state.fitting(run)
             if fitting < len(run):
                 refusal = state.after(run[0], fitting).refusal(run[fitting])
@@ -116,14 +124,10 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
             return next((number for number in numbers if refuses(number)), len(alike))
         return bisect_left(numbers, x=True, key=refuses)
 
-    def _holds(self, pods: Sequence[Pod]) -> bool:
-        """Tell whether all quotas of these pods surely hold them all: no limit is exceeded in the end."""
-        if not any(self.tree.may_refuse(pod) for pod in pods):
-            return True
-        state, runs = self, list(_runs(pods))
-        for run in runs:
-            state = state.after(run[0], len(run))
-        return all(state.refusal(run[0]) is None for run in runs)
+    @property
+    def stand_alone(self) -> bool:
+        """Whether what a pod takes of its quota is missed in no other one."""
+        return not (self.tree.settings.check_parents or self.tree.settings.guarantees)
 
     def after(self, placed: Pod, number: int = 1) -> "QuotaState":
         """Return the state once a pod that waits, and others that count alike, so many in all, are placed."""
@@ -183,7 +187,7 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
 def _runs(pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
     """Yield neighbours that count alike together."""
-    for _, run in groupby(pods, key=lambda pod: (pod.namespace, pod.labels, pod.requirements)):
+    for _, run in groupby(pods, key=lambda pod: (pod.namespace, quota_labels(pod.labels), pod.requirements)):
         yield tuple(run)
 
 

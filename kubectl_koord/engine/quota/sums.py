@@ -4,7 +4,7 @@ Mirrors `updatePodRequestNoLock` and `updatePodUsedNoLock` in elasticquota/core/
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import is_
 from typing import TypeAlias
@@ -77,6 +77,19 @@ def counted(amounts: Iterable[tuple[str, int]], name: str, tree: QuotaTree) -> d
     return {resource: amount for resource, amount in amounts if resource in limited}
 
 
+def running_in(names: Collection[str], pods: Iterable[Occupant], tree: QuotaTree) -> Mapping[str, Sequence[RunningPod]]:
+    """Return which of these pods run and count against one of some quotas, by the quota."""
+    found: dict[str, list[RunningPod]] = {}
+    for pod in pods:
+        if isinstance(pod, RunningPod):
+            labels = quota_labels(pod.labels)
+            named = labels[0] or ""
+            name = named if named in tree.quotas else tree.name_by(labels, pod.namespace)
+            if name in names:
+                found.setdefault(name, []).append(pod)
+    return found
+
+
 class Group(Struct, frozen=True):
     """Pods that count alike, how many they are, and what they request together.
 
@@ -104,12 +117,13 @@ def grouped(pods: Iterable[Occupant]) -> tuple[Group, ...]:
         labels = quota_labels(pod.labels)
         kind = (labels, "" if labels[0] else pod.namespace, is_running, is_terminating)
         found[kind].append(pod.requirements.requests)
-    return tuple(Group(*kind, len(requests), _together(requests)) for kind, requests in found.items())
+    return tuple(Group(*kind, len(requests), together(requests)) for kind, requests in found.items())
 
 
-def _together(requests: Iterable[Resources]) -> Amounts:
+def together(amounts: Iterable[Resources]) -> Amounts:
+    """Return the sum of amounts, of which many are equal."""
     total: dict[str, int] = {}
-    for each, times in Counter(requests).items():
+    for each, times in Counter(amounts).items():
         add(total, each, times)
     return total
 
@@ -164,10 +178,10 @@ def differing(view: View, below: View, tree: QuotaTree) -> OwnSums:
 def waiting(pods: Iterable[PendingPod], tree: QuotaTree) -> OwnSums:
     """Return what pods that wait request, whatever keeps them waiting."""
     found: dict[str, Sums] = {}
-    for pod in pods:
-        name = tree.name_of(pod)
-        if name and not (pod.terminating and tree.settings.ignores_terminating):
-            add(found.setdefault(name, Sums()).request, requested(pod, name, tree).items())
+    for each in grouped(pods):
+        name = tree.name_by(each.labels, each.namespace)
+        if name and not (each.is_terminating and tree.settings.ignores_terminating):
+            add(found.setdefault(name, Sums()).request, counted(each.requests.items(), name, tree).items())
     return found
 
 
@@ -197,12 +211,9 @@ def _number_same(some: Iterable[PendingPod], others: Iterable[PendingPod]) -> in
 def capacity(view: View) -> Mapping[str, int]:
     """Return what all nodes have together, cordoned ones included (`OnNodeAdd`)."""
     below, _ = view.layers()
-    total: dict[str, int] = {}
     if below is None:
-        for name in view.names():
-            add(total, view.node(name).allocatable)
-        return total
-    total.update(capacity(below))
+        return together(view.node(name).allocatable for name in view.names())
+    total = dict(capacity(below))
     for name in view.changed_nodes():
         add(total, below.node(name).allocatable, -1)
         add(total, view.node(name).allocatable)
