@@ -1,6 +1,6 @@
 """Every gang with pending pods: why each waits, by cause, and which of them want the same room."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from kubectl_koord.diagnosis import (
@@ -13,7 +13,6 @@ from kubectl_koord.diagnosis.quotas import holding
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
-from kubectl_koord.model.pods import PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.selectors import EVERYTHING, Selector
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
@@ -58,12 +57,11 @@ def every_pending(
     )
 
 
-def _answers(cluster: Scenario, subjects: Iterable[Subject]) -> tuple[WhyReport, ...]:
-    """Return why each subject waits; those that are alike are asked about in turn, to share what is kept for a while."""
-    alike: dict[PodRequirements, list[int]] = {}
-    every = tuple(subjects)
-    for position, subject in enumerate(every):
+def _answers(cluster: Scenario, subjects: Sequence[Subject]) -> tuple[WhyReport, ...]:
+    """Return why each subject waits; those alike are asked about in turn, to share what is kept for a while."""
+    alike: dict[object, list[int]] = {}
+    for position, subject in enumerate(subjects):
         alike.setdefault(subject.pending[0].requirements, []).append(position)
     order = chain.from_iterable(alike.values())
-    found = {at: why(cluster.snapshot, every[at], brief=True, sharing=cluster) for at in order}
-    return tuple(found[at] for at in range(len(every)))
+    found = {at: why(cluster.snapshot, subjects[at], brief=True, sharing=cluster) for at in order}
+    return tuple(found[at] for at in range(len(subjects)))
