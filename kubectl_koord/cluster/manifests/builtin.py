@@ -13,6 +13,7 @@ class JobSpec(Struct, gc=False, rename="camel"):
     template: Template
     parallelism: Int32 | None = None
     completions: Int32 | None = None
+    suspend: bool | None = None
 
 
 class Job(AnyWorkload):
@@ -61,7 +62,9 @@ def pods_of_job(spec: JobSpec) -> int:
 
 def _job(name: str, written: Job) -> Made:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
-    return Made((Set(written.spec.template, name, pods_of_job(written.spec), labels=labels),))
+    spec = written.spec
+    pods = Set(spec.template, name, pods_of_job(spec), labels=labels)
+    return Made((pods,), is_suspended=bool(spec.suspend))
 
 
 def _replicas(name: str, written: Replicas) -> Made:

@@ -17,7 +17,7 @@ from kubectl_koord.cluster.manifests.families import FAMILIES
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
-from kubectl_koord.cluster.objects.koordinator import gangs
+from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -106,6 +106,8 @@ class Manifests:
         self._workloads: list[_Workload] = []
         self._skipped: dict[str, None] = {}
         self._assumed: list[str] = []
+        self._of_others: list[str] = []
+        self._suspended: list[str] = []
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
@@ -140,7 +142,14 @@ class Manifests:
 
     def submitted(self) -> Submitted:
         """Return which pods were submitted; there are none before they were joined with a cluster."""
-        return Submitted(frozenset(self._pods), tuple(sorted(self._skipped)), tuple(self._assumed), is_filled=True)
+        return Submitted(
+            frozenset(self._pods),
+            tuple(sorted(self._skipped)),
+            tuple(self._assumed),
+            is_filled=True,
+            of_others=tuple(self._of_others),
+            suspended=tuple(self._suspended),
+        )
 
     def join(self, collector: Collector, moment: str) -> None:
         """Add everything to a cluster, in place of objects of the same name and of pods that workloads have there.
@@ -225,17 +234,18 @@ class Manifests:
     def _join_made(self, collector: Collector, workload: _Workload, made: Made, moment: str) -> None:
         in_operators_group = False
         for one in made.sets:
-            in_operators_group |= self._join_set(collector, workload, one, moment, named=made.minimum is not None)
+            in_operators_group |= self._join_set(collector, workload, one, moment, made)
         meta = workload.meta
         key = whole_name(meta)
+        if made.is_suspended:
+            self._suspended.append(f"{workload.kind}/{meta.name}")
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
             own = Meta(name=meta.name, namespace=meta.namespace, annotations=meta.annotations)
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
-            self._assumed.append(key)
+            (self._of_others if made.of_another else self._assumed).append(key)
 
-    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, *, named: bool) -> bool:
+    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
         """Add the pods of a set; return whether they are in the PodGroup that the operator makes."""
-        spec = self._completed(collector, workload, one.template.spec, one.scheduler)
         labels = {**(one.template.metadata.labels or {}), **one.labels}
         meta = Meta(
             name=one.stem,
@@ -245,23 +255,32 @@ class Manifests:
             creation_timestamp=moment,
             owner_references=[Owner(workload.kind, workload.meta.name, controller=True)],
         )
-        joins = named and not gangs.gang_of(meta)[0]
+        profiles = scheduler.profiles(collector.scheduler().parsed or {})
+        named = one.template.spec.scheduler_name or one.scheduler
+        joins = made.minimum is not None and not gangs.gang_of(meta)[0] and not (made.of_another and named in profiles)
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
+        filler = one.scheduler or (profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
+        spec = self._completed(collector, workload, one.template.spec, filler, one.priority_class)
         for name in one.names():
             self._keep(collector, workload, Pod(structs.replace(meta, name=name), spec), one.claims)
         return joins and one.count > 0
 
     def _completed(
-        self, collector: Collector, workload: _Workload, written: TemplateSpec, scheduler: str = ""
+        self,
+        collector: Collector,
+        workload: _Workload,
+        written: TemplateSpec,
+        scheduler_name: str = "",
+        priority_class: str = "",
     ) -> TemplateSpec:
-        """Return a spec with what the API server fills in, on no node yet."""
+        """Return a spec with what its controller and the API server fill in, on no node yet."""
         chosen = self._overrides
-        name = chosen.priority_class or written.priority_class_name or ""
+        name = chosen.priority_class or written.priority_class_name or priority_class
         spec = structs.replace(
             written,
             node_name=None,
-            scheduler_name=written.scheduler_name or scheduler or None,
+            scheduler_name=written.scheduler_name or scheduler_name or None,
             priority_class_name=name,
         )
         if chosen.priority is not None:

@@ -27,6 +27,7 @@ class JobSetSpec(Struct, gc=False, rename="camel"):
     """spec of a JobSet."""
 
     replicated_jobs: list[ReplicatedJob] | None = None
+    suspend: bool | None = None
 
 
 class JobSet(AnyWorkload):
@@ -58,7 +59,7 @@ class LeaderWorkerSet(AnyWorkload):
 
 def _job_set(name: str, written: JobSet) -> Made:
     """Return its pods: `NAME-REPLICATEDJOB-JOB-INDEX`."""
-    return Made(
+    sets = (
         Set(
             one.template.spec.template,
             job,
@@ -73,6 +74,7 @@ def _job_set(name: str, written: JobSet) -> Made:
         for one in written.spec.replicated_jobs or ()
         for job in (f"{name}-{one.name}-{at}" for at in range(number(one.replicas)))
     )
+    return Made(sets, is_suspended=bool(written.spec.suspend))
 
 
 def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:

@@ -39,8 +39,8 @@ class AnyWorkload(Struct):
 class Set(Struct, frozen=True):
     """Pods of one template: so many, `STEM-NUMBER` each, and what they have besides the template.
 
-    `scheduler` is what their controller fills in where the template names none. `claims` are templates of volume
-    claims, of which each pod gets its own.
+    `scheduler` and `priority_class` are what their controller fills in where the template names none. `claims` are
+    templates of volume claims, of which each pod gets its own.
     """
 
     template: Template
@@ -49,6 +49,7 @@ class Set(Struct, frozen=True):
     first: int = 0
     labels: Mapping[str, str] = {}
     scheduler: str = ""
+    priority_class: str = ""
     claims: tuple[PersistentVolumeClaim, ...] = ()
 
     def names(self) -> Iterator[str]:
@@ -60,11 +61,14 @@ class Made(Struct, frozen=True):
     """The pods of a workload, perhaps very many: `sets` are to be gone through once.
 
     `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
-    in no other; None where it makes none.
+    in no other; None where it makes none. One that is `of_another` scheduler counts for pods of that alone. While a
+    workload `is_suspended`, its controller makes no pods.
     """
 
     sets: Iterable[Set]
     minimum: int | None = None
+    of_another: bool = False
+    is_suspended: bool = False
 
 
 def number(written: int | None, default: int = 1) -> int:
