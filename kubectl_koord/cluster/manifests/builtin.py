@@ -2,8 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 
 
@@ -11,8 +10,8 @@ class JobSpec(Struct, gc=False, rename="camel"):
     """spec of a Job."""
 
     template: Template
-    parallelism: Int32 | None = None
-    completions: Int32 | None = None
+    parallelism: Count | None = None
+    completions: Count | None = None
     suspend: bool | None = None
 
 
@@ -26,7 +25,7 @@ class ReplicaSpec(Struct, gc=False):
     """spec of a Deployment or ReplicaSet."""
 
     template: Template
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class Replicas(AnyWorkload):
@@ -38,7 +37,7 @@ class Replicas(AnyWorkload):
 class Ordinals(Struct, gc=False):
     """spec.ordinals."""
 
-    start: Int32 = 0
+    start: Count = 0
 
 
 class StatefulSetSpec(ReplicaSpec, rename="camel"):

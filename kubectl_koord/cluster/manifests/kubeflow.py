@@ -2,8 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 _PREFIX = "training.kubeflow.org"
 
@@ -11,7 +10,7 @@ _PREFIX = "training.kubeflow.org"
 class SchedulingPolicy(Struct, gc=False, rename="camel"):
     """runPolicy.schedulingPolicy."""
 
-    min_available: Int32 | None = None
+    min_available: Count | None = None
 
 
 class RunPolicy(Struct, gc=False, rename="camel"):
@@ -25,7 +24,7 @@ class ReplicaSpec(Struct, gc=False):
     """One of the replica specs."""
 
     template: Template
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class Spec(Struct, gc=False, rename="camel"):

@@ -2,8 +2,7 @@
 
 from msgspec import Struct, structs
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.pods.fields import Container, ResourceRequirements
 
 _AUTOSCALER: dict[str, str | int | float] = {"cpu": "500m", "memory": "512Mi"}
@@ -20,10 +19,10 @@ class WorkerGroup(Struct, gc=False, rename="camel"):
 
     group_name: str
     template: Template
-    replicas: Int32 | None = None
-    min_replicas: Int32 | None = None
-    max_replicas: Int32 | None = None
-    num_of_hosts: Int32 | None = None
+    replicas: Count | None = None
+    min_replicas: Count | None = None
+    max_replicas: Count | None = None
+    num_of_hosts: Count | None = None
     suspend: bool | None = None
 
 

@@ -11,9 +11,10 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
-from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, prioritised
+from kubectl_koord.cluster.manifests.completed import Overrides, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
+from kubectl_koord.cluster.manifests.names import Names
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
@@ -80,13 +81,6 @@ class _Workload(Struct, frozen=True):
     spec: TemplateSpec | None = None
 
 
-class Overrides(Struct, frozen=True):
-    """A priority, or a class, that all pods get in place of their own."""
-
-    priority: int | None = None
-    priority_class: str = ""
-
-
 class Manifests:
     """What was submitted, to be joined with a cluster."""
 
@@ -112,6 +106,7 @@ class Manifests:
         self._pool = PodPool()
         self._count = 0
         self._classless: set[str] = set()
+        self._names = Names()
 
     def read(self, names: Iterable[str]) -> None:
         """Take the objects of files.
@@ -166,7 +161,7 @@ class Manifests:
         collector.forget_pods_of(
             {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
         )
-        for workload in self._workloads:
+        for workload in sorted(self._workloads, key=lambda one: one.spec is None):  # pods keep their names
             if workload.spec is not None:
                 self._join_pod(collector, workload, workload.spec, moment)
             elif workload.made is not None:
@@ -209,13 +204,13 @@ class Manifests:
 
     def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:
         """Return the metadata with the name and the namespace that the object would have."""
-        name = head.metadata.name or head.metadata.generate_name.rstrip("-")
-        if not name:
-            raise KoordError(f"{title} has no metadata.name")
         if self._fixed and head.metadata.namespace not in {None, self._fixed}:
             named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
             raise KoordError(f"{title}: {named} the namespace {self._fixed!r}")
-        return structs.replace(meta, name=name, namespace=head.metadata.namespace or self._namespace())
+        namespace = head.metadata.namespace or self._namespace()
+        kind = (head.api_version.rpartition("/")[0], head.kind, namespace)
+        name = self._names.take(title, kind, head.metadata.name, head.metadata.generate_name)
+        return structs.replace(meta, name=name, namespace=namespace)
 
     def _counted(self, title: str, pods: int) -> int:
         self._count += pods
@@ -225,7 +220,7 @@ class Manifests:
 
     def _join_pod(self, collector: Collector, workload: _Workload, written: TemplateSpec, moment: str) -> None:
         meta = workload.meta
-        spec = self._completed(collector, workload, written)
+        spec = completed(collector, self._overrides, workload.title, meta, written)
         own = structs.replace(
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
@@ -261,42 +256,14 @@ class Manifests:
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
         filler = one.scheduler or (profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
-        spec = self._completed(collector, workload, one.template.spec, filler, one.priority_class)
-        for name in one.names():
-            self._keep(collector, workload, Pod(structs.replace(meta, name=name), spec), one.claims)
-        return joins and one.count > 0
-
-    def _completed(
-        self,
-        collector: Collector,
-        workload: _Workload,
-        written: TemplateSpec,
-        scheduler_name: str = "",
-        priority_class: str = "",
-    ) -> TemplateSpec:
-        """Return a spec with what its controller and the API server fill in, on no node yet."""
-        chosen = self._overrides
-        name = chosen.priority_class or written.priority_class_name or priority_class
-        spec = structs.replace(
-            written,
-            node_name=None,
-            scheduler_name=written.scheduler_name or scheduler_name or None,
-            priority_class_name=name,
+        spec = completed(
+            collector, self._overrides, workload.title, meta, one.template.spec, filler, one.priority_class
         )
-        if chosen.priority is not None:
-            spec = structs.replace(spec, priority=chosen.priority, priority_class_name=None)
-            name = ""
-        elif chosen.priority_class:
-            spec = structs.replace(spec, priority=None)
-        ranges = collector.values(kinds.LIMIT_RANGE).items()
-        home = workload.meta.namespace
-        own = [one for (namespace, _), one in sorted(ranges, key=lambda item: item[0]) if namespace == home]
-        try:
-            classes = collector.values(kinds.PRIORITY_CLASS).values()
-            return filled(prioritised(spec, name, classes), own)
-        except NoSuchClassError as problem:
-            hint = "none such was read; --priority N stands in for it"
-            raise KoordError(f"{workload.title}: PriorityClass {str(problem)!r}: {hint}") from None
+        for name in one.names():
+            is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
+            own = f"{name}-{workload.kind.lower()}" if is_taken else name
+            self._keep(collector, workload, Pod(structs.replace(meta, name=own), spec), one.claims)
+        return joins and one.count > 0
 
     def _keep(self, collector: Collector, workload: _Workload, pod: Pod, claims: Iterable[Any]) -> None:
         try:

@@ -5,8 +5,7 @@ from itertools import chain
 from msgspec import Struct
 
 from kubectl_koord.cluster.manifests.builtin import JobSpec, pods_of_job
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 
 class JobTemplate(Struct, gc=False):
@@ -20,7 +19,7 @@ class ReplicatedJob(Struct, gc=False):
 
     name: str
     template: JobTemplate
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class JobSetSpec(Struct, gc=False, rename="camel"):
@@ -41,14 +40,14 @@ class LeaderWorkerTemplate(Struct, gc=False, rename="camel"):
 
     worker_template: Template
     leader_template: Template | None = None
-    size: Int32 | None = None
+    size: Count | None = None
 
 
 class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
     """spec of a LeaderWorkerSet."""
 
     leader_worker_template: LeaderWorkerTemplate
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class LeaderWorkerSet(AnyWorkload):

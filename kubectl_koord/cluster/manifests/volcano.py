@@ -2,8 +2,7 @@
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 
 class Task(Struct, gc=False, rename="camel"):
@@ -11,8 +10,8 @@ class Task(Struct, gc=False, rename="camel"):
 
     template: Template
     name: str = ""
-    replicas: Int32 | None = None
-    min_available: Int32 | None = None
+    replicas: Count | None = None
+    min_available: Count | None = None
 
 
 class JobSpec(Struct, gc=False, rename="camel"):
@@ -20,7 +19,7 @@ class JobSpec(Struct, gc=False, rename="camel"):
 
     tasks: list[Task] | None = None
     scheduler_name: str | None = None
-    min_available: Int32 | None = None
+    min_available: Count | None = None
     priority_class_name: str | None = None
 
 

@@ -1,13 +1,17 @@
 """What a workload is to the scheduler: the pods that its controller would make, and their PodGroup."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+from msgspec import Meta as Bounds
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import PodSpec
+
+Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
+"""An int32 that the API server refuses when it is negative."""
 
 
 class TemplateSpec(PodSpec, omit_defaults=True, rename="camel"):
@@ -72,8 +76,8 @@ class Made(Struct, frozen=True):
 
 
 def number(written: int | None, default: int = 1) -> int:
-    """Return a replica count: negative ones, which the API server refuses, are none."""
-    return default if written is None else max(written, 0)
+    """Return a number of replicas, or what it is where none is written."""
+    return default if written is None else written
 
 
 Expand: TypeAlias = Callable[[str, Any], Made]

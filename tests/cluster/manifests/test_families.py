@@ -381,3 +381,16 @@ def test_claims_of_a_resource_claim_template_are_not_evaluated(submit: Submit) -
 def test_a_name_that_is_generated_stands_for_itself_and_a_namespace_left_out_is_the_current_one(submit: Submit) -> None:
     manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"generateName": "x-"}, "spec": replicas(1)}
     assert [pod.key for pod in submit(json.dumps(manifest))[0].pending] == ["team/x-0"]
+
+
+def test_names_that_are_generated_are_not_the_same(submit: Submit) -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "x-"}, "spec": replicas(None)}
+    snapshot, _ = submit({"kind": "List", "apiVersion": "v1", "items": [job, job, job]})
+    assert [pod.name for pod in snapshot.pending] == ["x-0", "x-2-0", "x-3-0"]
+
+
+def test_workloads_of_different_kinds_and_one_name_have_pods_of_their_own(submit: Submit) -> None:
+    both = [workload("batch/v1", "Job", replicas(None)), workload("apps/v1", "ReplicaSet", replicas(1))]
+    snapshot, submitted = submit({"kind": "List", "apiVersion": "v1", "items": both})
+    assert [(pod.name, pod.owner) for pod in snapshot.pending] == [("x-0", "Job/x"), ("x-0-replicaset", "ReplicaSet/x")]
+    assert len(submitted.pods) == 2
