@@ -64,7 +64,7 @@ def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
     return WhyReport(
         verdict="unknown" if gang.is_waiting else "yes",
         basis=coverage.basis(snapshot),
-        warnings=tuple(coverage.general(snapshot)),
+        warnings=coverage.general(snapshot),
         gang=gang.gang,
         gang_group=(),
         pending_pods=gang.pending,
