@@ -326,3 +326,14 @@ def test_a_shape_goes_to_the_first_profile() -> None:
     drawn = cluster(TREE).with_gang("job", 1).with_pod("other", scheduler="x").configured(profiles=("mine",))
     found = of_profile(drawn, submitted(drawn))
     assert {pod.name: pod.scheduler for pod in found.pending} == {"job-0": "mine", "other": "x"}
+
+
+def test_pods_that_request_different_amounts_are_told_apart() -> None:
+    drawn = cluster(TREE).with_group("job", 4).with_members(["job-0", "job-1"], "job", cpu=2)
+    report = asked(drawn.with_members(["job-2"], "job", cpu=1).with_members(["job-3"], "job", cpu=0))
+    assert [(one.pods, one.requests, dict(one.resources)) for one in only(report).shapes] == [
+        (2, "2 CPU", {"cpu": "2"}),
+        (1, "1 CPU", {"cpu": "1"}),
+        (1, "no resources", {}),
+    ]
+    assert "Its pods request 2 CPU (2 pods), 1 CPU (1 pod) or no resources (1 pod). " in page(report)
