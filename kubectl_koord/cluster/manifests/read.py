@@ -107,6 +107,7 @@ class Manifests:
         self._count = 0
         self._classless: set[str] = set()
         self._names = Names()
+        self._profiles: tuple[str, ...] = ()
 
     def read(self, names: Iterable[str]) -> None:
         """Take the objects of files.
@@ -158,6 +159,7 @@ class Manifests:
                 collector.add(kind.name, written)
             except KoordError as problem:
                 raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+        self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
             {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
         )
@@ -250,12 +252,12 @@ class Manifests:
             creation_timestamp=moment,
             owner_references=[Owner(workload.kind, workload.meta.name, controller=True)],
         )
-        profiles = scheduler.profiles(collector.scheduler().parsed or {})
         named = one.template.spec.scheduler_name or one.scheduler
-        joins = made.minimum is not None and not gangs.gang_of(meta)[0] and not (made.of_another and named in profiles)
+        is_made = made.minimum is not None and not (made.of_another and named in self._profiles)
+        joins = is_made and not gangs.gang_of(meta)[0]
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
-        filler = one.scheduler or (profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
+        filler = one.scheduler or (self._profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
         spec = completed(
             collector, self._overrides, workload.title, meta, one.template.spec, filler, one.priority_class
         )
