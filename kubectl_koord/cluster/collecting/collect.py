@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-from msgspec import structs
+from msgspec import ValidationError, structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
@@ -99,7 +98,7 @@ class Collector:
         for one in written:
             try:
                 take(one)
-            except (quantity.QuantityError, msgspec.ValidationError) as problem:
+            except (quantity.QuantityError, ValidationError) as problem:
                 meta = one.metadata
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
                 raise KoordError(f"error: {kind} {name}: {problem}") from None
