@@ -15,7 +15,7 @@ from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.objects.pods.requirements import UNEVALUATED, tying_volumes
 from kubectl_koord.model import pods
 
-_MOST_RECENT, _MOST = 1 << 8, 1 << 13
+_MOST_RECENT, _MOST = 1 << 6, 1 << 11
 _FINISHED = {"Succeeded", "Failed"}
 _READ = (*pod_devices.ANNOTATIONS, *sorted(UNEVALUATED), numa.SPEC, numa.TOPOLOGY_SPEC)
 """The annotations that requirements are made of."""

@@ -17,7 +17,7 @@ from kubectl_koord.model.quotas import QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
 _BOOKED = frozenset((pod_devices.ALLOCATED, reservations.ALLOCATED, numa.STATUS))
-_MOST = 1 << 13
+_MOST = 1 << 11
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 
 _encode = msgspec.msgpack.Encoder().encode
