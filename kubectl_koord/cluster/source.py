@@ -15,6 +15,7 @@ from kubectl_koord.cluster.api.transport import Transport
 from kubectl_koord.cluster.bounds import BOUNDS, Meter
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.collecting.installed import descheduler_config, installation
+from kubectl_koord.cluster.collecting.listing import ListingCollector
 from kubectl_koord.cluster.collecting.summing import SummingCollector
 from kubectl_koord.cluster.elsewhere import Part, StatedInstallation
 from kubectl_koord.cluster.kinds import (
@@ -95,7 +96,7 @@ def live(  # noqa: PLR0913 - each names one thing
         KoordError: when the server cannot be reached or answers with anything but a list or a refusal.
 
     """
-    collector = SummingCollector(seen) if sums else Collector(PodPool(details=POD_GROUP.name in kinds), seen)
+    collector = SummingCollector(seen) if sums else ListingCollector(PodPool(details=POD_GROUP.name in kinds), seen)
     collector.looked_in = told.namespace
     found = read(transport, requests(kinds), namespace, collector, early, told.namespace)
     gaps = absorb(found, collector)

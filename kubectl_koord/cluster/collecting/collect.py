@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import structs
+from msgspec import ValidationError, structs
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting import home, joined, pod_claims
@@ -98,7 +98,7 @@ class Collector:
         for one in written:
             try:
                 take(one)
-            except quantity.QuantityError as problem:
+            except (quantity.QuantityError, ValidationError) as problem:
                 meta = one.metadata
                 name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
                 raise KoordError(f"error: {kind} {name}: {problem}") from None
@@ -147,12 +147,12 @@ class Collector:
     def _take_pod(self, written: Pod) -> None:
         taken = pod(written, self._pool)
         self._pods.add(taken)
-        if self._traced:
-            self._traces[taken.namespace, taken.name] = trace(written)
         if isinstance(taken, pods.RunningPod) and taken.offers:
             self._operating[taken.namespace, taken.name] = operating(written, taken)
         elif self._operating:
             self._operating.pop((taken.namespace, taken.name), None)
+        if self._traced:
+            self._traces[taken.namespace, taken.name] = trace(written)
 
     def keep_pod(self, pod: pods.PendingPod) -> None:
         """Take a pod that waits and was decoded already, in place of one of the same name."""

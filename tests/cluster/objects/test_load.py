@@ -265,3 +265,29 @@ def test_usage_spelled_as_koordlet_does_is_read_as_any_other(cpu: str | int, mem
             return str(problem)
 
     assert read_by(amounts.measured) == read_by(lambda written: amounts.resources(amounts.amounts(written)))
+
+
+KOORDLET: amounts.Amounts = {"cpu": "865m", "memory": "3777237Ki"}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"cpu": "12m", "memory": "7Ki"},
+        {"cpu": "0", "memory": "7Ki"},
+        {"cpu": "12m", "memory": "8192"},
+        {"cpu": 1, "memory": 1024},
+        {"cpu": "12m", "memory": "7Ki", "nvidia.com/gpu": "1"},
+        {"memory": "7Ki"},
+        {},
+    ],
+    ids=["alike", "zero", "bytes", "numbers", "more", "less", "nothing"],
+)
+def test_usages_are_the_same_together_as_each_for_itself(other: amounts.Amounts) -> None:
+    every = [KOORDLET, other, KOORDLET]
+    assert amounts.every_measured(every) == [amounts.measured(one) for one in every]
+
+
+def test_a_usage_that_looks_like_two_is_none() -> None:
+    with pytest.raises(QuantityError):
+        amounts.every_measured([{"cpu": "1m 1Ki 1m", "memory": "1Ki"}])

@@ -1,7 +1,7 @@
 """Lists of resources."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from kubectl_koord.model import pods
@@ -9,6 +9,7 @@ from kubectl_koord.model.values import quantity
 
 Amounts: TypeAlias = dict[str, str | int | float]
 Nano: TypeAlias = dict[str, int]
+_USAGES = re.compile(r"[1-9][0-9]{0,9}m [1-9][0-9]{0,9}Ki(?: [1-9][0-9]{0,9}m [1-9][0-9]{0,9}Ki)*")
 _USAGE = re.compile(r"([1-9][0-9]{0,9})m ([1-9][0-9]{0,9})(Ki)?")
 _RENAMED = {
     "koordinator.sh/batch-cpu": "kubernetes.io/batch-cpu",
@@ -65,6 +66,24 @@ def measured(written: Amounts | None) -> pods.Resources:
         if isinstance(cpu, str) and isinstance(memory, str) and (both := _USAGE.fullmatch(f"{cpu} {memory}")):
             return ("cpu", int(both[1])), ("memory", int(both[2]) << 10 if both[3] else int(both[2]))
     return resources(amounts(written, quantity.parse_once))
+
+
+def every_measured(written: Sequence[Amounts]) -> list[pods.Resources]:
+    """Return `measured` of each: all at once where all are spelled as koordlet does.
+
+    Raises:
+        QuantityError: as `amounts`.
+
+    """
+    try:
+        text = " ".join([f"{one['cpu']} {one['memory']}" for one in written])
+    except KeyError:
+        text = ""
+    if sum(map(len, written)) == 2 * len(written) and _USAGES.fullmatch(text):
+        numbers = list(map(int, text.replace("m", "").replace("Ki", "").split(" ")))
+        if len(numbers) == 2 * len(written):
+            return [(("cpu", cpu), ("memory", kib << 10)) for cpu, kib in zip(numbers[::2], numbers[1::2], strict=True)]
+    return [measured(one) for one in written]
 
 
 def limits(written: Amounts | None) -> pods.Resources:

@@ -26,8 +26,8 @@ ALLOCATED = _DOMAIN + "device-allocated"
 _HINT = _DOMAIN + "device-allocate-hint"
 _JOINT = _DOMAIN + "device-joint-allocate"
 _PARTITION = _DOMAIN + "gpu-partition-spec"
-_ISOLATION = "koordinator.sh/gpu-isolation-provider"
-_ANNOTATIONS = (_HINT, _JOINT, _PARTITION)
+ISOLATION = "koordinator.sh/gpu-isolation-provider"
+ANNOTATIONS = (_HINT, _JOINT, _PARTITION)
 _TAKES_VALUES = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 
 Strings: TypeAlias = Mapping[str, str | None]
@@ -87,10 +87,16 @@ def allocated(annotations: Strings | None) -> tuple[DeviceAllocation, ...]:
 
 def _allocated(written: str) -> tuple[DeviceAllocation, ...]:
     try:
-        read = _allocations.decode(written) or {}
-        return tuple(_allocation(kind, one) for kind, some in sorted(read.items()) for one in some or ())
+        return _booked(msgspec.json.encode(_allocations.decode(written)))
     except (msgspec.MsgspecError, RecursionError, quantity.QuantityError) as problem:
         raise _UnreadableError from problem
+
+
+@lru_cache(maxsize=4096)
+def _booked(written: bytes) -> tuple[DeviceAllocation, ...]:
+    """Return allocations without the ids of their devices, one object for all that are alike."""
+    read = _allocations.decode(written) or {}
+    return tuple(_allocation(kind, one) for kind, some in sorted(read.items()) for one in some or ())
 
 
 def _allocation(kind: str, one: _Allocation) -> DeviceAllocation:
@@ -114,8 +120,8 @@ def read_of(annotations: Strings | None, labels: Strings | None, *, waits: bool)
 
     What a pod has been given is read only while it `waits` for a node: it is refused where that cannot be read.
     """
-    found: list[str | None] = [annotations.get(name) if annotations else None for name in _ANNOTATIONS]
-    found.append(labels.get(_ISOLATION) if labels else None)
+    found: list[str | None] = [annotations.get(name) if annotations else None for name in ANNOTATIONS]
+    found.append(labels.get(ISOLATION) if labels else None)
     found.append("" if waits and annotations and not _is_readable(annotations) else None)
     return tuple(found) if any(one is not None for one in found) else ()
 

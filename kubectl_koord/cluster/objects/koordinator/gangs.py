@@ -1,6 +1,7 @@
 """PodGroups, and the labels and annotations by which pods belong to gangs."""
 
 import re
+from collections.abc import Mapping
 from sys import intern
 
 from msgspec import Struct, field
@@ -69,9 +70,21 @@ def gang_of(meta: Meta) -> tuple[str, bool]:
     Mirrors `GetGangName` in pkg/scheduler/plugins/coscheduling/util/gang_helper.go.
     """
     labels, annotations = meta.labels, meta.annotations
-    by_label = labels.get(_GANG_LABEL) if labels else None
-    name = by_label or (labels and labels.get(_LIGHT_LABEL)) or (annotations and annotations.get(_GANG_ANNOTATION))
-    return (intern(f"{namespace(meta)}/{name}") if name else ""), bool(by_label)
+    found = label_of(meta) or (annotated(namespace(meta), annotations) if annotations else "")
+    return found, bool(labels and labels.get(_GANG_LABEL))
+
+
+def label_of(meta: Meta) -> str:
+    """Return the id of the gang that a pod's labels name, empty for none: annotations may name one then."""
+    labels = meta.labels
+    name = (labels.get(_GANG_LABEL) or labels.get(_LIGHT_LABEL)) if labels else None
+    return intern(f"{namespace(meta)}/{name}") if name else ""
+
+
+def annotated(home: str, annotations: Mapping[str, str | None]) -> str:
+    """Return the id of the gang that a pod's annotations name, empty for none."""
+    name = annotations.get(_GANG_ANNOTATION)
+    return intern(f"{home}/{name}") if name else ""
 
 
 def gang_annotations(labels: Strings, annotations: Strings) -> pods.GangAnnotations:

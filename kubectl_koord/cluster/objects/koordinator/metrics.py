@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields import durations, load_aware
-from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, measured, resources
+from kubectl_koord.cluster.objects.fields.amounts import Amounts, amounts, every_measured, measured, resources
 from kubectl_koord.cluster.objects.fields.meta import Int64, Meta
 from kubectl_koord.model import load
 from kubectl_koord.model.pods import Resources
@@ -84,30 +84,35 @@ def metric(written: NodeMetric) -> load.NodeMetric:
 
     """
     status, policy = written.status, written.spec.metric_collect_policy
-    pods = (
-        load.PodUsage(one.namespace, one.name, _amounts(one.pod_usage), one.priority == "koord-prod")
-        for one in status.pods_metric or ()
-        if one.pod_usage and one.pod_usage.resources
-    )
     measured = status.node_metric
+    pods = [one for one in status.pods_metric or () if one.pod_usage is not None and one.pod_usage.resources]
+    times = list(_over_time(measured)) if measured else []
+    used = every_measured([_listed(one.pod_usage) for one in pods] + [_listed(usage) for *_, usage in times])
     return load.NodeMetric(
         used=None if measured is None else _amounts(measured.node_usage),
         updated=status.update_time or "",
         interval=_INTERVAL
         if policy is None or policy.report_interval_seconds is None
         else policy.report_interval_seconds,
-        pods=load.pod_usages(pods),
+        pods=load.pod_usages(
+            load.PodUsage(one.namespace, one.name, amount, one.priority == "koord-prod")
+            for one, amount in zip(pods, used, strict=False)
+        ),
         system=_amounts(measured.system_usage) if measured else (),
-        over_time=load.usages_over_time(_over_time(measured)) if measured else (),
+        over_time=load.usages_over_time(
+            load.UsageOverTime(kind, seconds, amount)
+            for (kind, seconds, _), amount in zip(times, used[len(pods) :], strict=True)
+        ),
     )
 
 
-def _over_time(measured: NodeMeasured) -> Iterator[load.UsageOverTime]:
+def _over_time(measured: NodeMeasured) -> Iterator[tuple[str, float, Measured]]:
     for one in measured.aggregated_node_usages or ():
         seconds = durations.seconds(one.duration)
-        for kind, usage in (one.usage or {}).items():
-            if seconds is not None and usage.resources:
-                yield load.UsageOverTime(kind, seconds, _amounts(usage))
+        if seconds is not None:
+            for kind, usage in (one.usage or {}).items():
+                if usage.resources:
+                    yield kind, seconds, usage
 
 
 def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) -> load.NodeMetric:
@@ -124,6 +129,10 @@ def with_annotations(measured: load.NodeMetric, annotations: Mapping[str, str]) 
 def annotations_of(written: Mapping[str, str | None] | None) -> dict[str, str]:
     """Return the annotations of a node that are read here."""
     return {name: value for name in (_THRESHOLDS, _RAW_ALLOCATABLE) if (value := (written or {}).get(name))}
+
+
+def _listed(written: Measured | None) -> Amounts:
+    return (written.resources if written else None) or {}
 
 
 def _amounts(written: Measured | None) -> Resources:

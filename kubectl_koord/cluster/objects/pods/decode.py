@@ -6,19 +6,35 @@ Pods that merely run become compact records, whose requirements and strings are 
 from collections.abc import Iterator
 from sys import intern
 
-from kubectl_koord.cluster.objects.fields.meta import Condition, namespace, owner, strings
+from msgspec import Struct
+
+from kubectl_koord.cluster.objects.fields.meta import Condition, Meta, namespace, owner, strings
 from kubectl_koord.cluster.objects.fields.owners import references
 from kubectl_koord.cluster.objects.fields.shared import shared
 from kubectl_koord.cluster.objects.koordinator import gangs
 from kubectl_koord.cluster.objects.pods import reservations
 from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
 from kubectl_koord.cluster.objects.pods.pool import PodLabels, PodPool
 from kubectl_koord.model import pods
+from kubectl_koord.model.hardware.allocations import NOTHING
 from kubectl_koord.model.marks import NO_MARKS, Marks
 from kubectl_koord.model.resource_claims import PodClaim
 
 _SELECTOR_ANNOTATION = "scheduling.koordinator.sh/network-topology-selector"
 _FINISHED = {"Succeeded", "Failed"}
+
+
+class Alike(Struct, frozen=True, gc=False):
+    """What bound pods of one owner have alike, if their labels and specs are; `gang` is the one that labels name."""
+
+    namespace: str
+    owner: str
+    gang: str
+    said: PodLabels
+    offers: bool
+    priority: int
+    requirements: pods.PodRequirements
 
 
 def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods.FinishedPod:
@@ -31,7 +47,9 @@ def pod(written: Pod, pool: PodPool) -> pods.RunningPod | pods.PendingPod | pods
     if written.status.phase in _FINISHED:
         return _finished(written)
     if written.spec.node_name:
-        return _running(written, pool)
+        said = pool.pod_labels(written.metadata.labels)
+        priority = pool.priority(written.spec.priority or 0)
+        return running(written, alike(written.metadata, said, priority, pool.requirements(written, said.qos)), pool)
     return pending(written, pool)
 
 
@@ -47,37 +65,55 @@ def _finished(written: Pod) -> pods.FinishedPod:
     )
 
 
-def _running(written: Pod, pool: PodPool) -> pods.RunningPod:
-    meta = written.metadata
-    said = pool.pod_labels(meta.labels)
-    annotations = meta.annotations
-    scheduled, preempted = _history(written.status.conditions)
-    if pool.details:
-        created, owned_by = meta.creation_timestamp or "", owner(meta)
-    else:
-        created = scheduled = owned_by = ""
-    return pods.RunningPod(
+def alike(meta: Meta, said: PodLabels, priority: int, requirements: pods.PodRequirements) -> Alike:
+    """Return what a bound pod has in common with others: of `meta` namespace, labels and owners are read."""
+    return Alike(
         namespace=namespace(meta),
-        name=meta.name,
-        node=intern(written.spec.node_name or ""),
-        priority=pool.priority(written.spec),
-        requirements=pool.requirements(written, said.qos),
-        gang=gangs.gang_of(meta)[0],
-        created=created,
-        owner=owned_by,
-        labels=said.labels,
-        scheduled=created if scheduled == created else scheduled,
-        allocations=pool.allocations(annotations),
-        marks=_marks(written, said, preempted=preempted),
+        owner=owner(meta),
+        gang=gangs.label_of(meta),
+        said=said,
+        offers=reservations.may_offer(meta.labels),
+        priority=priority,
+        requirements=requirements,
     )
 
 
-def _marks(written: Pod, said: PodLabels, *, preempted: bool) -> Marks:
-    meta = written.metadata
-    selector = (meta.annotations.get(_SELECTOR_ANNOTATION) or "") if meta.annotations else ""
-    offers = reservations.offers(written)
-    if not (preempted or offers or selector or said.job or said.protected or meta.deletion_timestamp is not None):
-        return NO_MARKS
+def running(written: Pod | ListedPod, alike: Alike, pool: PodPool) -> pods.RunningPod:
+    """Return a pod that is bound."""
+    meta, said = written.metadata, alike.said
+    annotations, deleted = meta.annotations, meta.deletion_timestamp
+    scheduled, preempted = _history(written.status.conditions)
+    gang, selector, allocations = alike.gang, "", NOTHING
+    if annotations:
+        gang = gang or gangs.annotated(alike.namespace, annotations)
+        selector = annotations.get(_SELECTOR_ANNOTATION) or ""
+        allocations = pool.allocations(annotations)
+    marks = NO_MARKS
+    if preempted or selector or deleted is not None or alike.offers or said.job or said.protected:
+        marks = _marks(written, alike, selector, preempted=preempted)
+    if pool.details:
+        created, owned_by = meta.creation_timestamp or "", alike.owner
+    else:
+        created = scheduled = owned_by = ""
+    return pods.RunningPod(
+        alike.namespace,
+        meta.name,
+        intern(written.spec.node_name or ""),
+        alike.priority,
+        alike.requirements,
+        gang,
+        created,
+        owned_by,
+        said.labels,
+        created if scheduled == created else scheduled,
+        allocations,
+        marks,
+    )
+
+
+def _marks(written: Pod | ListedPod, alike: Alike, selector: str, *, preempted: bool) -> Marks:
+    meta, said = written.metadata, alike.said
+    offers = alike.offers and reservations.offers(written.status)
     return shared(
         Marks(
             job=said.job,
@@ -121,7 +157,7 @@ def pending(written: Pod, pool: PodPool) -> pods.PendingPod:
     return pods.PendingPod(
         namespace=namespace(meta),
         name=meta.name,
-        priority=pool.priority(spec),
+        priority=pool.priority(spec.priority or 0),
         requirements=pool.requirements(written, said.qos),
         scheduler=spec.scheduler_name or "default-scheduler",
         gang=gang,

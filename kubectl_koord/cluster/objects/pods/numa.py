@@ -17,7 +17,7 @@ from kubectl_koord.model.values.quantity import QuantityError
 
 SPEC = "scheduling.koordinator.sh/resource-spec"
 TOPOLOGY_SPEC = "scheduling.koordinator.sh/numa-topology-spec"
-_STATUS = "scheduling.koordinator.sh/resource-status"
+STATUS = "scheduling.koordinator.sh/resource-status"
 _MOST = 1 << 14
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def allocated(annotations: Mapping[str, str | None] | None) -> CPUAllocation | N
 
     Mirrors `updatePod` in plugins/nodenumaresource/pod_eventhandler.go.
     """
-    written = annotations.get(_STATUS) if annotations else None
+    written = annotations.get(STATUS) if annotations else None
     return _allocated(written) if written else None
 
 

@@ -16,6 +16,8 @@ from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.quotas import QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
+_BOOKED = frozenset((pod_devices.ALLOCATED, reservations.ALLOCATED, numa.STATUS))
+_MOST = 1 << 11
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -62,21 +64,30 @@ class PodPool(SharedValues):
         key = (_without_node(pod.spec), qos, other_fields(pod), devices, use)
         found = self._by_spec.get(key)
         if found is None:
-            new = requirements(pod)
-            if devices:
-                new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
-            if use is not None:
-                new = msgspec.structs.replace(new, reservation=reservations.use(use))
-            found = self._by_spec[key] = self._requirements.setdefault(new, new)
+            found = self._by_spec[key] = self._new(pod, devices, use)
         return found
 
-    def priority(self, spec: PodSpec) -> int:
-        """Return the pod's priority, one object for all equal ones."""
-        priority = spec.priority or 0
+    def new_requirements(self, pod: Pod) -> pods.PodRequirements:
+        """Return the same of a bound pod, for whoever knows that no such pod was seen lately."""
+        meta = pod.metadata
+        return self._new(pod, pod_devices.read_of(meta.annotations, meta.labels, waits=False), None)
+
+    def _new(self, pod: Pod, devices: pod_devices.Key, use: reservations.Use | None) -> pods.PodRequirements:
+        new = requirements(pod)
+        if devices:
+            new = msgspec.structs.replace(new, devices=pod_devices.options(devices))
+        if use is not None:
+            new = msgspec.structs.replace(new, reservation=reservations.use(use))
+        return self._requirements.setdefault(new, new)
+
+    def priority(self, priority: int) -> int:
+        """Return a priority, one object for all equal ones."""
         return self._priorities.setdefault(priority, priority)
 
     def allocations(self, annotations: Mapping[str, str | None] | None) -> Allocations:
         """Return what the scheduler wrote that its plugins booked for a pod, one object for all equal ones."""
+        if not annotations or _BOOKED.isdisjoint(annotations):
+            return NOTHING
         devices = pod_devices.allocated(annotations)
         reservation = reservations.drawn_on(annotations)
         cpus = numa.allocated(annotations)
@@ -97,6 +108,8 @@ class PodPool(SharedValues):
         key = _encode(list(labels.values()))
         found = alike.get(key)
         if found is None:
+            if len(alike) >= _MOST:  # pods with the same labels follow each other in lists
+                alike.clear()
             found = alike[key] = self._said(self._packed(labels, key), labels)
         return found
 

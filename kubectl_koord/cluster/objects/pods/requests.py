@@ -1,12 +1,18 @@
 """What a pod requests, and what it is expected to use."""
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
+import msgspec
+
+from kubectl_koord.cluster.decoders import decoder
 from kubectl_koord.cluster.objects.fields.amounts import Amounts, Nano, amounts, resources
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, PodSpec, ResourceRequirements
 from kubectl_koord.model import pods
 from kubectl_koord.model.load import ExpectedUse
 
+_MOST = 1 << 12
+_SPEC = decoder(PodSpec)
 _LEAST_USE = {"cpu": 250, "memory": 200 << 20}
 _BY_CLASS = {"koord-mid": "kubernetes.io/mid-{}", "koord-batch": "kubernetes.io/batch-{}", "koord-free": ""}
 _CLASSES = {
@@ -22,11 +28,27 @@ _OF_QOS = {"cpu", "memory"}
 def requests(spec: PodSpec) -> pods.Resources:
     """Return what the pod takes up on a node, init and sidecar containers and overhead included.
 
+    Raises:
+        QuantityError: when an amount is none.
+
     Mirrors `PodRequests` in k8s.io/component-helpers/resource/helpers.go.
+
     """
-    running = _effective(spec, lambda written: written.requests)
-    _add(running, amounts(spec.overhead))
-    return resources(running)
+    return _asked(spec)[0]
+
+
+def _asked(spec: PodSpec) -> tuple[pods.Resources, pods.Resources]:
+    """Return the pod's requests and limits."""
+    parts = PodSpec(containers=spec.containers, init_containers=spec.init_containers, overhead=spec.overhead)
+    return _sums(msgspec.json.encode(parts))
+
+
+@lru_cache(_MOST)
+def _sums(written: bytes) -> tuple[pods.Resources, pods.Resources]:
+    spec: PodSpec = _SPEC.decode(written)
+    requested = _effective(spec, lambda written: written.requests)
+    _add(requested, amounts(spec.overhead))
+    return resources(requested), resources(_limits(spec))
 
 
 def _limits(spec: PodSpec) -> Nano:
@@ -63,20 +85,23 @@ def _of(container: Container, which: Callable[[ResourceRequirements], Amounts | 
     return amounts(which(container.resources)) if container.resources else {}
 
 
-def expected_use(pod: Pod) -> tuple[ExpectedUse, ...]:
-    """Return what LoadAwareScheduling estimates the pod's CPU (milli) and memory (bytes) from.
+def expected_use(spec: PodSpec, kind: str) -> tuple[ExpectedUse, ...]:
+    """Return what LoadAwareScheduling estimates the CPU (milli) and memory (bytes) of a pod of a priority class from.
 
     The larger of request and limit, of the resources of its priority class. Mirrors `estimatedUsedByResource` in
     plugins/loadaware/estimator/default_estimator.go.
     """
-    requested = dict(requests(pod.spec))
-    limits = dict(resources(_limits(pod.spec)))
-    kind = priority_class(pod)
+    return _expected(*_asked(spec), kind)
+
+
+@lru_cache(_MOST)
+def _expected(requests: pods.Resources, limits: pods.Resources, kind: str) -> tuple[ExpectedUse, ...]:
+    requested, limited = dict(requests), dict(limits)
     found = []
     for resource, least in _LEAST_USE.items():
         name = _BY_CLASS.get(kind, "{}").format(resource)
         if name:
-            limit = limits.get(name, 0)
+            limit = limited.get(name, 0)
             amount = max(requested.get(name, 0), limit)
             found.append(ExpectedUse(resource, amount, limit, 0 if kind == "koord-mid" else least))
     return tuple(one for one in found if one.amount or one.least)

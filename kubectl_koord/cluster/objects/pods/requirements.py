@@ -29,7 +29,7 @@ _UNEVALUATED_ANNOTATIONS: Mapping[str, PodUnevaluated] = {
     "scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
     "internal.scheduling.koordinator.sh/scheduling-hint": PodSetting("scheduling-hint"),
 }
-_UNEVALUATED_NAMES = frozenset(_UNEVALUATED_ANNOTATIONS)
+UNEVALUATED = frozenset(_UNEVALUATED_ANNOTATIONS)
 _ATTACHED = ("gce_persistent_disk", "aws_elastic_block_store", "azure_disk", "rbd", "iscsi")
 Qos: TypeAlias = tuple[str | None, str | None]
 
@@ -47,7 +47,7 @@ def other_fields(pod: Pod) -> tuple[object, ...]:
         pod.status.qos_class,
         owners[0].kind if owners and len(owners) == 1 else tuple(owner.kind for owner in owners or ()),
         ()
-        if not annotations or _UNEVALUATED_NAMES.isdisjoint(annotations)
+        if not annotations or UNEVALUATED.isdisjoint(annotations)
         else tuple(name for name in _UNEVALUATED_ANNOTATIONS if name in annotations),
         tuple(sorted(labels.items())) if labels and pod.spec.topology_spread_constraints else (),
         (annotations.get(numa.SPEC, ""), annotations.get(numa.TOPOLOGY_SPEC, "")) if annotations else ("", ""),
@@ -78,8 +78,10 @@ def requirements(pod: Pod) -> pods.PodRequirements:
     """
     spec = pod.spec
     affinity = spec.affinity or Affinity()
+    kind = priority_class(pod)
+    volumes = tying_volumes(spec.volumes or [])
     return pods.PodRequirements(
-        requests=shared(requests(spec)),
+        requests=requests(spec),
         selector=shared(tuple(sorted((spec.node_selector or {}).items()))),
         affinity=_node_terms(affinity.node_affinity),
         tolerations=shared(
@@ -94,20 +96,20 @@ def requirements(pod: Pod) -> pods.PodRequirements:
         pod_anti_affinity=pod_terms(affinity.pod_anti_affinity),
         claims=tuple(
             volume.persistent_volume_claim.claim_name
-            for volume in spec.volumes or ()
+            for volume in volumes
             if volume.persistent_volume_claim is not None
         ),
-        ephemeral=tuple(volume.name for volume in spec.volumes or () if volume.ephemeral is not None),
-        expected=shared(expected_use(pod)),
-        is_prod=priority_class(pod) == "koord-prod",
+        ephemeral=tuple(volume.name for volume in volumes if volume.ephemeral is not None),
+        expected=expected_use(spec, kind),
+        is_prod=kind == "koord-prod",
         of_daemon_set=any(owner.kind == "DaemonSet" for owner in pod.metadata.owner_references or ()),
         sidecars=any(container.restart_policy == "Always" for container in spec.init_containers or ()),
-        unevaluated=tuple(dict.fromkeys(_unevaluated(pod))),
+        unevaluated=tuple(dict.fromkeys(_unevaluated(pod, volumes))),
         has_resource_claims=bool(spec.resource_claims),
         numa=numa.asked(
             pod.metadata.annotations or {},
             (pod.metadata.labels or {}).get("koordinator.sh/qosClass"),
-            priority_class(pod),
+            kind,
         ),
     )
 
@@ -159,9 +161,9 @@ def pod_terms(affinity: PodAffinity | None) -> tuple[pods.PodTerm, ...]:
     )
 
 
-def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
+def _unevaluated(pod: Pod, volumes: Iterable[Volume]) -> Iterable[PodUnevaluated]:
     spec = pod.spec
-    yield from _unevaluated_volumes(spec)
+    yield from _unevaluated_volumes(volumes)
     if spec.resources and spec.resources.requests:
         yield WideningPodSetting("pod-level-resources")
     if any(_names_selected(affinity) for affinity in _pod_affinities(spec)):
@@ -171,8 +173,8 @@ def _unevaluated(pod: Pod) -> Iterable[PodUnevaluated]:
             yield _UNEVALUATED_ANNOTATIONS[annotation]
 
 
-def _unevaluated_volumes(spec: PodSpec) -> Iterable[PodUnevaluated]:
-    for volume in spec.volumes or ():
+def _unevaluated_volumes(volumes: Iterable[Volume]) -> Iterable[PodUnevaluated]:
+    for volume in volumes:
         if any(getattr(volume, kind) is not None for kind in _ATTACHED):
             yield AttachedVolume(volume.name)
 

@@ -17,7 +17,7 @@ _SCHEDULING = "scheduling.koordinator.sh/"
 _AFFINITY = _SCHEDULING + "reservation-affinity"
 _EXACT = _SCHEDULING + "exact-match-reservation"
 _IGNORED = _SCHEDULING + "reservation-ignored"
-_ALLOCATED = _SCHEDULING + "reservation-allocated"
+ALLOCATED = _SCHEDULING + "reservation-allocated"
 _OWNERS = _SCHEDULING + "reservation-owners"
 
 Written: TypeAlias = Mapping[str, str | None] | None
@@ -98,19 +98,20 @@ def _decoded(text: str, wanted: Any) -> object:  # noqa: ANN401
 
 def drawn_on(annotations: Written) -> str:
     """Return the uid of the reservation that the pod was allocated from, empty for none."""
-    text = annotations.get(_ALLOCATED) if annotations else None
+    text = annotations.get(ALLOCATED) if annotations else None
     found = _decoded(text or "", _Allocated)
     return intern(found.uid) if isinstance(found, _Allocated) else ""
 
 
-def offers(pod: fields.Pod) -> bool:
-    """Tell whether a pod is a reservation itself: it says so, runs, and is ready (`IsReservationOperatingMode`)."""
-    labels = pod.metadata.labels
-    return (
-        bool(labels)
-        and (labels or {}).get(reservations.OPERATING_MODE) == "Reservation"
-        and pod.status.phase == "Running"
-        and any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions or ())
+def may_offer(labels: Written) -> bool:
+    """Tell whether a pod says that it is a reservation itself."""
+    return labels is not None and labels.get(reservations.OPERATING_MODE) == "Reservation"
+
+
+def offers(status: fields.PodStatus) -> bool:
+    """Tell whether a pod that says so is one: it runs, and is ready (`IsReservationOperatingMode`)."""
+    return status.phase == "Running" and any(
+        one.type == "Ready" and one.status == "True" for one in status.conditions or ()
     )
 
 

@@ -1,0 +1,127 @@
+"""Pods of a list are what they would be each for itself."""
+
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+
+from kubectl_koord.cluster.collecting.collect import Collector
+from kubectl_koord.cluster.collecting.listing import ListingCollector
+from kubectl_koord.cluster.objects.pods import decode
+from kubectl_koord.cluster.objects.pods.fields import Pod
+from kubectl_koord.cluster.objects.pods.listed import ListedPods
+from kubectl_koord.cluster.objects.pods.listed_fields import ListedPod
+from kubectl_koord.cluster.objects.pods.pool import PodPool
+from kubectl_koord.errors import KoordError
+from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
+from kubectl_koord.model.snapshot import Snapshot
+from tests.cluster.objects.wire import Json, pod
+
+_DOMAIN = "scheduling.koordinator.sh/"
+_CARD = '{"gpu": [{"minor": 1, "resources": {"koordinator.sh/gpu-core": "100"}, "id": "GPU-1"}]}'
+_OWNER = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "1", "controller": True}]
+_READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+_PREEMPTED = {
+    "conditions": [
+        {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-11-20T09:00:00Z"},
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"},
+    ]
+}
+_SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "matchLabelKeys": ["app"]}
+
+
+def token(letters: str) -> Json:
+    return {"name": f"kube-api-access-{letters}", "projected": {"sources": []}}
+
+
+def claimed(name: str) -> Json:
+    return {"name": "data", "persistentVolumeClaim": {"claimName": name}}
+
+
+BOUND: tuple[Json, ...] = (
+    {"requests": {"cpu": "1"}, "labels": {"app": "web"}, "ownerReferences": _OWNER},
+    {"requests": {"cpu": "2"}, "labels": {"app": "web"}, "ownerReferences": _OWNER, "priority": 9000},
+    {"requests": {"cpu": 0.5, "memory": 1 << 70}, "labels": None, "annotations": None, "volumes": None},
+    {"labels": {"app": "web"}, "ownerReferences": [{"kind": "DaemonSet", "name": "agent"}]},
+    {"labels": {"app": "web"}, "topologySpreadConstraints": [_SPREAD]},
+    {"labels": {"app": "api"}, "topologySpreadConstraints": [_SPREAD]},
+    {"labels": {"pod-group.scheduling.sigs.k8s.io": "big"}, "annotations": {f"gang.{_DOMAIN}name": "other"}},
+    {"annotations": {f"gang.{_DOMAIN}name": "other"}, "status": {"qosClass": "BestEffort"}},
+    {"annotations": {f"{_DOMAIN}device-allocated": _CARD, f"{_DOMAIN}reservation-allocated": '{"uid": "r"}'}},
+    {"annotations": {f"{_DOMAIN}device-allocated": "{"}},
+    {"annotations": {f"{_DOMAIN}resource-spec": '{"requiredCPUBindPolicy": "FullPCPUs"}'}, "priority": 9000},
+    {"annotations": {f"{_DOMAIN}resource-spec": None}, "labels": {"koordinator.sh/qosClass": "LSR"}},
+    {"annotations": {f"{_DOMAIN}scheduling-hint": "{}", f"{_DOMAIN}network-topology-selector": "s"}},
+    {"labels": {f"{_DOMAIN}questioned-object-key": "x", f"{_DOMAIN}disable-preemptible": "true"}},
+    {"labels": {"koordinator.sh/gpu-isolation-provider": "HAMi"}, "nodeSelector": {"zone": "a"}},
+    {"volumes": [claimed("a"), token("abcde")]},
+    {"volumes": [claimed("b"), token("fghij")]},
+    {"volumes": [{"name": "kube-api-access-abcde", "rbd": {}}, {"name": "scratch", "ephemeral": {}}]},
+    {"initContainers": [{"restartPolicy": "Always", "ports": [{"hostPort": 80}]}], "overhead": {"cpu": "1m"}},
+    {"tolerations": [{"operator": "Exists"}], "affinity": {"podAntiAffinity": {}}, "resourceClaims": [{"name": "c"}]},
+    {"deletionTimestamp": "2026-11-20T10:00:00Z", "creationTimestamp": "2026-11-20T09:00:00Z"},
+    {"status": _PREEMPTED, "creationTimestamp": "2026-11-20T09:00:00Z"},
+    {"status": _READY, "labels": {f"{_DOMAIN}operating-mode": "Reservation"}},
+    {"status": {"phase": "Pending"}, "labels": {f"{_DOMAIN}operating-mode": "Reservation"}},
+)
+OTHERS = (
+    pod("done", nodeName="n1", status={"phase": "Succeeded"}, labels={"a": "b"}),
+    pod("waits", schedulingGates=[{"name": "later"}], volumes=[claimed("c")], annotations={"a": "b"}),
+)
+EVERY = (*(pod(f"bound-{number:02}", nodeName="n1", **told) for number, told in enumerate(BOUND)), *OTHERS)
+
+
+def whole(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod | FinishedPod]:
+    return [decode.pod(msgspec.convert(one, Pod), pool) for one in pods]
+
+
+def listed(pods: Iterable[Json], pool: PodPool) -> list[RunningPod | PendingPod | FinishedPod]:
+    decoder, found = msgspec.json.Decoder(list[ListedPod]), ListedPods(pool)
+    return [found.pod(one) for one in decoder.decode(msgspec.json.encode(list(pods)))]
+
+
+@pytest.mark.parametrize("details", [True, False], ids=["with-details", "without"])
+def test_a_listed_pod_is_what_it_is_for_itself(*, details: bool) -> None:
+    pods = (*EVERY, *EVERY)
+    assert listed(pods, PodPool(details=details)) == whole(pods, PodPool(details=details))
+
+
+def test_pods_that_differ_in_their_tokens_share_their_requirements() -> None:
+    pods = [pod(letters, nodeName="n1", volumes=[claimed("a"), token(letters)]) for letters in ("abcde", "fghijk")]
+    first, second = listed(pods, PodPool())
+    assert isinstance(first, RunningPod)
+    assert isinstance(second, RunningPod)
+    assert first.requirements is second.requirements
+    assert first.requirements.claims == ("a",)
+
+
+def test_more_owners_than_are_remembered_are_read_all_the_same() -> None:
+    pods = [pod(f"p-{number}", nodeName="n1", labels={"app": str(number)}) for number in range(300)]
+    assert listed([*pods, *pods], PodPool()) == whole([*pods, *pods], PodPool())
+
+
+def taken(collector: Collector, *pods: Json) -> Snapshot:
+    part = collector.part()
+    part.add_all("Pod", [msgspec.json.decode(msgspec.json.encode(one), type=part.wire_types["Pod"]) for one in pods])
+    collector.merge(part)
+    return collector.snapshot(moment="", source="")
+
+
+def test_a_live_cluster_is_the_same_as_one_of_a_file() -> None:
+    again = pod("bound-22", nodeName="n1")  # the later of two counts, and this one offers nothing
+    for pods in (EVERY, (*EVERY, again)):
+        assert taken(ListingCollector(), *pods) == taken(Collector(), *pods)
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ({"requests": {"cpu": "much"}}, "Pod p: cpu: 'much' is not a quantity"),
+        ({"labels": {"a": 1}}, r"Pod p: Expected `str \| null`, got `int`"),
+        ({"tolerations": "all"}, r"Pod p: Expected `array \| null`, got `str` - at `\$\.spec\.tolerations`"),
+    ],
+    ids=["amount", "label", "toleration"],
+)
+def test_what_cannot_be_read_names_its_pod(told: Json, problem: str) -> None:
+    with pytest.raises(KoordError, match=problem):
+        taken(ListingCollector(), pod(nodeName="n1", **told))
