@@ -6,7 +6,7 @@ What is asked of one node in a thousand nanoseconds is asked here of all in a fe
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
@@ -14,6 +14,8 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
+
+T = TypeVar("T")
 
 NodeSet: TypeAlias = int
 Sees: TypeAlias = Callable[[Node], Hashable]
@@ -61,7 +63,7 @@ def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     bits = bytearray(len(view.names()))
     for position in positions:
         bits[position] = 1
-    return _packed(bits)
+    return packed(bits)
 
 
 def named(view: View, names: Iterable[str]) -> NodeSet:
@@ -70,7 +72,8 @@ def named(view: View, names: Iterable[str]) -> NodeSet:
     return set_of(view, (known[name] for name in names))
 
 
-def _packed(bits: bytes | bytearray) -> NodeSet:
+def packed(bits: bytes | bytearray) -> NodeSet:
+    """Return the set of the nodes that are told by position, as ones among zeroes."""
     return int(bits.translate(_DIGITS) or b"0", 2)
 
 
@@ -112,7 +115,7 @@ def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet
     while position >= 0:
         bits[position] = bool(holds(names[position]))
         position = bits.find(1, position + 1)
-    return _packed(bits)
+    return packed(bits)
 
 
 @memoised
@@ -135,12 +138,27 @@ def differing(view: View) -> NodeSet:
 
 
 @memoised
+def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
+    """Return what is seen of each node, in name order; views share it where their nodes are the same."""
+    base = _base_of_same_nodes(view)
+    if base is not None:
+        return seen_of_nodes(base, sees)
+    base = base_with_most(view)
+    if base is None:
+        return tuple([sees(view.node(name)) for name in names_of(view)])
+    found = list(seen_of_nodes(base, sees))
+    for name, position in places_touched(view).items():
+        found[position] = sees(view.node(name))
+    return found
+
+
+@memoised
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = _base_of_same_nodes(view)
     if base is not None:
         return classes(base, sees)
-    return _grouped(view, (sees(view.node(name)) for name in names_of(view)))
+    return _grouped(view, seen_of_nodes(view, sees))
 
 
 class StateSees(Protocol):

@@ -12,6 +12,7 @@ from kubectl_koord.engine.columns import (
     differing,
     members,
     names_of,
+    packed,
     places_touched,
     selector,
     set_of,
@@ -19,13 +20,15 @@ from kubectl_koord.engine.columns import (
 )
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.quantity import Resources
 
 Ts = TypeVarTuple("Ts")
 
 _STEP = 128
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_MOST_AMOUNTS = 3
+"""Of so many amounts each node is looked at."""
 
 
 class Number(Generic[*Ts]):
@@ -44,19 +47,18 @@ class Number(Generic[*Ts]):
 
 
 class Allocatable:
-    """How much nodes have of a resource, found once for those that are alike."""
+    """How much nodes have of a resource, found once for those that share what is allocatable."""
 
     def __init__(self, resource: str) -> None:
         """Take the resource; no node is asked yet."""
         self._resource = resource
         self._known: dict[int, int] = {}
 
-    def of(self, node: Node) -> int:
-        """Return how much a node has."""
-        key = id(node.allocatable)
-        amount = self._known.get(key)
+    def of(self, allocatable: Resources) -> int:
+        """Return how much it is of what a node has, which must last as long as this."""
+        amount = self._known.get(id(allocatable))
         if amount is None:
-            amount = self._known[key] = dict(node.allocatable).get(self._resource, 0)
+            amount = self._known[id(allocatable)] = dict(allocatable).get(self._resource, 0)
         return amount
 
 
@@ -73,8 +75,8 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and ranked, so that nodes are found by an amount
-    without a look at each. A what-if in which few nodes differ asks only these anew.
+    Few nodes are asked one by one. Once they are many, all are, and once they are asked about several amounts, ranked,
+    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class _Column:
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
         self._known: dict[str, int] = {}
         self._every: tuple[int, ...] | None = None
+        self._amounts: set[int] = set()
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
@@ -97,7 +100,10 @@ class _Column:
             found = self._below.at_least(amount, among & ~changed)
             return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
         if self._is_worth_it(among):
-            return among & self._ranked.at_least(amount)
+            self._amounts.add(amount)
+            if len(self._amounts) > _MOST_AMOUNTS:
+                return among & self._ranked.at_least(amount)
+            return among & packed(bytes(map(amount.__le__, self.every())))
         return which(self._view, lambda name: self._one(name) >= amount, among)
 
     def every(self) -> tuple[int, ...]:

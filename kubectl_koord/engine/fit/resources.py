@@ -7,7 +7,16 @@ from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, every_node, members, names_of, position_of, singles, which
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    every_node,
+    members,
+    names_of,
+    position_of,
+    seen_of_nodes,
+    singles,
+    which,
+)
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.numbers import Allocatable, Number, at_least, numbers_of
@@ -19,7 +28,9 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, reserved_nodes, room_with, used_up
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Resources
+from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
 
@@ -96,9 +107,9 @@ def _free_on(state: NodeState, resource: str) -> int:
 def _free_everywhere(view: View, resource: str) -> Sequence[int]:
     """Return what is free on each node, from the sums of what its pods request, where nothing is reserved there."""
     trial = view.trial()
-    asked = _Requested(resource)
     if trial is None:
-        return _where_reserved(view, _less(view, resource, asked), reserved_nodes(view), _free_on, resource)
+        return _where_reserved(view, _less(view, resource), reserved_nodes(view), _free_on, resource)
+    asked = _Requested(resource)
     before, removed = trial
     free = list(numbers_of(before, every_node(before), _free, resource))
     known = position_of(view)
@@ -108,14 +119,29 @@ def _free_everywhere(view: View, resource: str) -> Sequence[int]:
     return _where_reserved(view, free, reserved_nodes(before), _free_on, resource)
 
 
-def _less(view: View, resource: str, asked: "_Requested") -> list[int]:
+def _less(view: View, resource: str) -> list[int]:
     """Return what each node has less what is requested of it."""
     has = Allocatable(resource if resource != "pods" else "")
-    found = []
-    for name in names_of(view):
-        pods = view.occupants(name)
-        requested = pods.requested.get(resource, 0) if isinstance(pods, NodePods) else asked.of(pods)
-        found.append(has.of(view.node(name)) - requested)
+    each = zip(seen_of_nodes(view, _allocatable), _requested_on(view), strict=True)
+    return [has.of(allocatable) - requested.get(resource, 0) for allocatable, requested in each]
+
+
+def _allocatable(node: Node) -> Resources:
+    return node.allocatable
+
+
+@memoised
+def _requested_on(view: View) -> Sequence[Mapping[str, int]]:
+    """Return what is requested of each node, in name order."""
+    every = map(view.occupants, names_of(view))
+    return [pods.requested if isinstance(pods, NodePods) else _requested(pods) for pods in every]
+
+
+def _requested(pods: Iterable[Occupant]) -> Mapping[str, int]:
+    found: dict[str, int] = {}
+    for pod in pods:
+        for resource, amount in pod.requirements.requests:
+            found[resource] = found.get(resource, 0) + amount
     return found
 
 
@@ -156,7 +182,8 @@ def _places_everywhere(view: View) -> Sequence[int]:
     trial = view.trial()
     if trial is None:
         has = Allocatable("pods")
-        return [has.of(view.node(name)) - len(view.occupants(name)) for name in names_of(view)]
+        each = zip(seen_of_nodes(view, _allocatable), map(view.occupants, names_of(view)), strict=True)
+        return [has.of(allocatable) - len(pods) for allocatable, pods in each]
     before, removed = trial
     places = numbers_of(before, every_node(before), _places)
     return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]
