@@ -53,6 +53,13 @@ def _with_same_names(view: View) -> View | None:
     return trial[0] if trial is not None else view.layers()[0]
 
 
+@memoised
+def nodes_of(view: View) -> Sequence[Node]:
+    """Return the nodes by position; views share them where they are the same."""
+    base = _base_of_same_nodes(view)
+    return nodes_of(base) if base is not None else tuple(map(view.node, names_of(view)))
+
+
 def every_node(view: View) -> NodeSet:
     """Return the set of all nodes."""
     return (1 << len(view.names())) - 1
@@ -145,7 +152,7 @@ def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
         return seen_of_nodes(base, sees)
     base = base_with_most(view)
     if base is None:
-        return tuple([sees(view.node(name)) for name in names_of(view)])
+        return tuple([sees(node) for node in nodes_of(view)])
     found = list(seen_of_nodes(base, sees))
     for name, position in places_touched(view).items():
         found[position] = sees(view.node(name))

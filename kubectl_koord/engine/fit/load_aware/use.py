@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from kubectl_koord.engine.columns import nodes_of
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
@@ -47,10 +48,10 @@ def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> M
 def expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
     """Return the same by node, for nodes with a metric of which it is not just what was measured."""
     found: dict[str, Mapping[str, int]] = {}
-    for name in view.names():
-        metric, held = view.node(name).metric, view.held(name)
+    for node in nodes_of(view):
+        metric, held = node.metric, view.held(node.name)
         if metric is not None and not _is_measured(metric, held, settings, measure):
-            found[name] = _expected_use(metric, held, settings, measure)
+            found[node.name] = _expected_use(metric, held, settings, measure)
     return found
 
 
