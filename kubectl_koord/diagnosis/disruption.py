@@ -7,6 +7,7 @@ from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
+from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import matches
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit, FreedPod
 
@@ -48,6 +49,32 @@ def freed(snapshot: Snapshot, pods: Collection[RunningPod]) -> tuple[FreedPod, .
     )  # fmt: skip
 
 
+def harm_alone(snapshot: Snapshot, pod: RunningPod) -> int:
+    """Return how little one pod is to be ended alone, as `harm` has it."""
+    if pod.protected:
+        return PROTECTED
+    asked = _asked_for(snapshot, pod.namespace)
+    is_evictable = _is_evictable(snapshot, pod.namespace, picked(pod.labels, *asked))
+    return HARMLESS if is_evictable and not (pod.gang and broken_gangs(snapshot, [pod])) else HARMFUL
+
+
+@memoised
+def _asked_for(snapshot: Snapshot, namespace: str) -> tuple[str, ...]:
+    """Return the names of the labels by which the budgets of a namespace select pods."""
+    selectors = (budget.selector for budget in _budgets_by_namespace(snapshot).get(namespace, ()))
+    names = {one.key for selector in selectors if selector is not None for one in selector.requirements}
+    return tuple(sorted(names))
+
+
+@memoised
+def _is_evictable(snapshot: Snapshot, namespace: str, values: tuple[str | None, ...]) -> bool:
+    """Tell whether the eviction API lets a pod alone go that has these of the labels by which budgets select."""
+    asked = _asked_for(snapshot, namespace)
+    labels = {name: value for name, value in zip(asked, values, strict=True) if value is not None}
+    covering = [*_selecting(_budgets_by_namespace(snapshot).get(namespace, ()), labels)]
+    return not covering or (len(covering) == 1 and covering[0].allowed > 0)
+
+
 @memoised
 def _budgets_by_namespace(snapshot: Snapshot) -> Mapping[str, Sequence[Budget]]:
     found: dict[str, list[Budget]] = {}
@@ -58,9 +85,11 @@ def _budgets_by_namespace(snapshot: Snapshot) -> Mapping[str, Sequence[Budget]]:
 
 def _covering(budgets: Iterable[Budget], pod: RunningPod) -> Iterator[Budget]:
     labels = dict(pod.labels)
-    for budget in budgets:
-        if budget.namespace == pod.namespace and budget.selector is not None and matches(budget.selector, labels):
-            yield budget
+    return _selecting((budget for budget in budgets if budget.namespace == pod.namespace), labels)
+
+
+def _selecting(budgets: Iterable[Budget], labels: dict[str, str]) -> Iterator[Budget]:
+    return (budget for budget in budgets if budget.selector is not None and matches(budget.selector, labels))
 
 
 def _spend(budget: Budget, spent: dict[str, int]) -> BudgetHit:

@@ -1,6 +1,6 @@
 """What it costs others to end running pods, as an order of sets of pods."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import starmap
 from operator import add
 from typing import TypeAlias
@@ -35,8 +35,7 @@ class PodCosts:
         """Return what it costs to end one pod alone."""
         found = self._known.get(pod.key)
         if found is None:
-            (freed,) = disruption.freed(self._snapshot, [pod])
-            level = disruption.harm(freed)
+            level = disruption.harm_alone(self._snapshot, pod)
             found = self._known[pod.key] = (
                 int(level == disruption.PROTECTED),
                 int(level == disruption.HARMFUL),
@@ -46,6 +45,24 @@ class PodCosts:
                 int(bool(pod.owner)),
             )
         return found
+
+    def ranked(self, pods: Iterable[RunningPod]) -> Iterator[RunningPod]:
+        """Yield pods by what each costs alone, then by name; whom their end harms is asked only as far as they go."""
+        alike: dict[tuple[bool, bool, int, bool], list[RunningPod]] = {}
+        for pod in pods:
+            alike.setdefault((pod.protected, self.comes_back(pod), pod.priority, bool(pod.owner)), []).append(pod)
+        harmful: list[RunningPod] = []
+        for kind in sorted(alike):
+            is_protected = kind[0]
+            if is_protected:
+                yield from harmful
+                harmful = []
+            for pod in sorted(alike[kind], key=lambda pod: pod.key):
+                if is_protected or self.level(pod) == disruption.HARMLESS:
+                    yield pod
+                else:
+                    harmful.append(pod)
+        yield from harmful
 
     def level(self, pod: RunningPod) -> int:
         """Return how harmful it is to end one pod alone, as `disruption.harm` has it."""

@@ -1,6 +1,6 @@
 """Running pods in the way: which may go, what they request of that which is short, and what their end harms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.evidence import scarce
@@ -23,16 +23,22 @@ def removable(search: Search, node: str) -> tuple[RunningPod, ...]:
     that is about to go anyway.
     """
     own = search.simulation.subject.gangs
-    pods = (pod for pod in search.view.occupants(node) if isinstance(pod, RunningPod))
     return tuple(
-        pod for pod in pods if pod.gang not in own and not disruption.comes_back_there(pod) and not pod.terminating
+        [
+            pod
+            for pod in search.view.occupants(node)
+            if isinstance(pod, RunningPod)
+            and pod.gang not in own
+            and not disruption.comes_back_there(pod)
+            and not pod.terminating
+        ]
     )
 
 
 def lower_priority(search: Search, node: str) -> tuple[RunningPod, ...]:
     """Return the pods of a node that may be freed and that the gang's priority lets it preempt."""
     victims = {pod.key for pod in possible_victims(search.view, node, search.first.trigger)}
-    return tuple(pod for pod in removable(search, node) if pod.key in victims)
+    return tuple(pod for pod in removable(search, node) if pod.key in victims) if victims else ()
 
 
 def harmed(search: Search, pods: Sequence[RunningPod]) -> tuple[tuple[FreedPod, ...], tuple[BrokenGang, ...]]:
@@ -66,14 +72,14 @@ def _refusal(first: Attempt, node: str) -> Reason | PreFilterRefusal | None:
     return seat.reason if seat is not None and seat.node == node else first.rejections.get(node)
 
 
-def in_the_way(search: Search) -> Callable[[RunningPod], bool]:
-    """Return what tells whether a pod holds what a planned node lacked, or a claim that no other may use meanwhile."""
+def in_the_way(search: Search, by_node: Mapping[str, Sequence[RunningPod]]) -> Mapping[str, RunningPod]:
+    """Return by name the pods that hold what a planned node lacked, or a claim that no other may use meanwhile."""
     firsts = [slot_count.first for slot_count in search.slot_counts]
     seats = {first.failed_seat.node for first in firsts if first.failed_seat is not None}
-    reasons = {reason for first in firsts for reason in first.rejections.values()}
-    claims = {reason.claim for reason in reasons if isinstance(reason, ClaimInUse)}
-
-    def holds(pod: RunningPod) -> bool:
-        return pod.node in seats or (bool(claims) and not claims.isdisjoint(claim_names(pod)))
-
-    return holds
+    found = [pod for name in seats for pod in by_node.get(name, ())]
+    if any(map(claim_names, search.members)):
+        reasons = {reason for first in firsts for reason in first.rejections.values()}
+        claims = {reason.claim for reason in reasons if isinstance(reason, ClaimInUse)}
+        every = (pod for pods in by_node.values() for pod in pods)
+        found += [pod for pod in every if not claims.isdisjoint(claim_names(pod))]
+    return {pod.key: pod for pod in found}

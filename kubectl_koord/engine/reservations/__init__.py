@@ -72,7 +72,7 @@ def _may_reserve(occupant: Occupant) -> bool:
 
 def drawable(view: View, pod: PendingPod) -> Drawable:
     """Return the reservations that match a pod, as the cluster is now."""
-    if not view.snapshot.reservations or pod.reserves is not None:
+    if not view.snapshot.reservations or pod.reserves is not None or not _in_reach(view.snapshot, pod):
         return NO_RESERVATIONS
     return _drawable(view, pod)
 
@@ -99,9 +99,14 @@ def _drawable(view: View, pod: PendingPod) -> Drawable:
 @memoised
 def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
     """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
-    every, use, known = snapshot.reservations, pod.requirements.reservation, rules(snapshot.config.version)
-    in_reach = every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
-    return tuple(one for one in in_reach if is_match(pod, one, _ANY_NODE, known))
+    known = rules(snapshot.config.version)
+    return tuple(one for one in _in_reach(snapshot, pod) if is_match(pod, one, _ANY_NODE, known))
+
+
+def _in_reach(snapshot: Snapshot, pod: PendingPod) -> Collection[Reservation]:
+    """Return what alone may match a pod, by its labels."""
+    every, use = snapshot.reservations, pod.requirements.reservation
+    return every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
 
 
 @memoised

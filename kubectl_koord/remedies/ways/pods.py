@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
-from itertools import accumulate
+from itertools import accumulate, chain, islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
@@ -64,18 +65,20 @@ class _Plan(Struct, frozen=True):
 
 
 def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most: int, kind: str) -> Iterator[WayOut]:
-    if any(pods_on(name) for name in search.view.names()):
-        search.budget.tried.add("free-pods")
+    by_node = {name: pods for name in search.view.names() if (pods := pods_on(name))}
+    if not by_node:
+        return
+    search.budget.tried.add("free-pods")
     costs = PodCosts(search.simulation)
     found: dict[Domain | None, tuple[Cost, Shortage, tuple[RunningPod, ...]]] = {}
     for slot_count in search.slot_counts:
-        plans = (plan for plan in _plans(slot_count, pods_on, costs) if plan.number <= most)
+        plans = (plan for plan in _plans(slot_count, by_node, costs) if plan.number <= most)
         for plan in sorted(plans, key=lambda plan: plan.cost)[:_MOST_PLACES]:
             pods = _proven(search, plan, most)
             at, cost = plan.short.named, costs.together(pods)
             if pods and (at not in found or cost < found[at][0]):
                 found[at] = (cost, plan.short, pods)
-    for short, pods in _single(search, pods_on, costs):
+    for short, pods in _single(search, by_node, costs):
         at, cost = short.named, costs.together(pods)
         found[at] = min((cost, short, pods), found.get(at, (cost, short, pods)), key=lambda item: item[0])
     for _, short, pods in sorted(found.values(), key=lambda item: item[0])[:_MOST_PLACES]:
@@ -83,7 +86,7 @@ def _freed(search: Search, pods_on: Callable[[str], Sequence[RunningPod]], most:
 
 
 def _single(
-    search: Search, pods_on: Callable[[str], Sequence[RunningPod]], costs: PodCosts
+    search: Search, by_node: Mapping[str, Sequence[RunningPod]], costs: PodCosts
 ) -> Iterator[tuple[Shortage, tuple[RunningPod, ...]]]:
     """Yield the pod of the least cost that is enough alone, where counting may miss it: a few are tried.
 
@@ -91,34 +94,39 @@ def _single(
     """
     if search.counts_exactly:
         return
-    holds = in_the_way(search)
-    everyone = (pod for name in search.view.names() for pod in pods_on(name))
-    few = sorted(everyone, key=lambda pod: (not holds(pod), costs.of(pod), pod.key))[:_MOST_TRIED]
-    for pod in sorted(few, key=lambda pod: (costs.of(pod), not holds(pod), pod.key)):
-        places = (
-            short for slot_count in search.slot_counts for short in slot_count.shorts() if pod.node in short.nodes
-        )
-        short = next(places, None)
-        if short is not None and search.works(deleted([pod])):
-            yield short, (pod,)
+    holding = in_the_way(search, by_node)
+    others = (pod for pods in by_node.values() for pod in pods if not holding or pod.key not in holding)
+    few = islice(chain(costs.ranked(holding.values()), costs.ranked(others)), _MOST_TRIED)
+    places: dict[str, Shortage] = {}
+    for slot_count in search.slot_counts:
+        for short in slot_count.shorts():
+            places = dict.fromkeys(short.nodes, short) | places
+    for pod in sorted(few, key=lambda pod: (costs.of(pod), pod.key not in holding, pod.key)):
+        if pod.node in places and search.works(deleted([pod])):
+            yield places[pod.node], (pod,)
             return
 
 
-def _plans(slot_count: SlotCount, pods_on: Callable[[str], Sequence[RunningPod]], costs: PodCosts) -> Iterator[_Plan]:
+def _plans(slot_count: SlotCount, by_node: Mapping[str, Sequence[RunningPod]], costs: PodCosts) -> Iterator[_Plan]:
     """Yield plans for the places nearest to enough, as many as may be computed."""
-    view = slot_count.view
-    now = slot_count.slots(view)
-    then = slot_count.slots(view.without([pod for name in view.names() for pod in pods_on(name)]))
     limit = CountLimit(_MOST_COUNTED)
     for short in slot_count.shorts():
-        nodes = [name for name in short.nodes if then[name] > now[name]]
-        if sum(then[name] - now[name] for name in nodes) >= short.missing:
-            gains = {name: then[name] - now[name] for name in nodes}
-            pieces = options_by_node(slot_count, gains, pods_on, costs, limit)
+        gains = _gains(slot_count, short, by_node)
+        if sum(gains.values()) >= short.missing:
+            pieces = options_by_node(slot_count, gains, lambda name: by_node.get(name, ()), costs, limit)
             yield _Plan(short, pieces, fewest(pieces, short.missing))
-            limit.number -= len(nodes) * short.missing // _CELLS_A_COUNT
+            limit.number -= len(gains) * short.missing // _CELLS_A_COUNT
         if limit.number <= 0:
             return
+
+
+def _gains(slot_count: SlotCount, short: Shortage, by_node: Mapping[str, Sequence[RunningPod]]) -> Mapping[str, int]:
+    """Return how many slots the nodes of a place gain once all these pods are gone, of those that gain any."""
+    view, now = slot_count.view, slot_count.slots(slot_count.view)
+    there = [name for name in short.nodes if name in by_node]
+    emptied = view.without([pod for name in there for pod in by_node[name]])
+    then = offer_slots(emptied, there, slot_count.members, slot_count.first.prepared).counts
+    return {name: then[name] - now[name] for name in there if then[name] > now[name]}
 
 
 def _proven(search: Search, plan: _Plan, most: int) -> tuple[RunningPod, ...]:
