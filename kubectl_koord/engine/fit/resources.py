@@ -62,9 +62,9 @@ class NodeResources(Stateless, Struct, frozen=True):
         """Return the nodes of a set that refuse the pod."""
         reserved = among & reserved_nodes(view)
         plain = among & ~reserved
-        fitting = at_least(view, plain, 1, _places)
+        fitting = at_least(view, plain, 1, PLACES)
         for resource, amount in pod.requirements.requests:
-            fitting = at_least(view, fitting, amount, _free, resource)
+            fitting = at_least(view, fitting, amount, FREE, resource)
         return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
 
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
@@ -72,8 +72,8 @@ class NodeResources(Stateless, Struct, frozen=True):
         reserved = refused & reserved_nodes(view)
         plain = refused & ~reserved
         parts = [plain] if plain else []
-        having = [at_least(view, plain, amount, _free, resource) for resource, amount in pod.requirements.requests]
-        for enough in (*having, at_least(view, plain, 1, _places)):
+        having = [at_least(view, plain, amount, FREE, resource) for resource, amount in pod.requirements.requests]
+        for enough in (*having, at_least(view, plain, 1, PLACES)):
             parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
         return (*parts, *singles(reserved))
 
@@ -93,9 +93,9 @@ class NodeResources(Stateless, Struct, frozen=True):
 
 def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
-    counts = iter(numbers_of(view, nodes, _places))
+    counts = iter(numbers_of(view, nodes, PLACES))
     for resource, amount in ((resource, amount) for resource, amount in each if amount):
-        of_resource = numbers_of(view, nodes, _free, resource)
+        of_resource = numbers_of(view, nodes, FREE, resource)
         counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
     return counts
 
@@ -111,7 +111,7 @@ def _free_everywhere(view: View, resource: str) -> Sequence[int]:
         return _where_reserved(view, _less(view, resource), reserved_nodes(view), _free_on, resource)
     asked = _Requested(resource)
     before, removed = trial
-    free = list(numbers_of(before, every_node(before), _free, resource))
+    free = list(numbers_of(before, every_node(before), FREE, resource))
     known = position_of(view)
     for name, pods in removed.items():
         if pods:
@@ -185,12 +185,12 @@ def _places_everywhere(view: View) -> Sequence[int]:
         each = zip(seen_of_nodes(view, _allocatable), map(view.occupants, names_of(view)), strict=True)
         return [has.of(allocatable) - len(pods) for allocatable, pods in each]
     before, removed = trial
-    places = numbers_of(before, every_node(before), _places)
+    places = numbers_of(before, every_node(before), PLACES)
     return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]
 
 
-_free = Number(_free_on, _free_everywhere)
-_places = Number(_places_on, _places_everywhere)
+FREE = Number(_free_on, _free_everywhere)
+PLACES = Number(_places_on, _places_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:

@@ -178,9 +178,10 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
             chosen = set_of(one, nodes)
             expected = [free(one.state(f"n{at}"), 7) for at in nodes]
             assert list(numbers_of(one, chosen, free, 7)) == expected
-            assert named(one, at_least(one, chosen, 10, free, 7)) == [
-                f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= 10
-            ]
+            for amount in (10, 0, 8, 12, 99):  # more than are compared with each
+                assert named(one, at_least(one, chosen, amount, free, 7)) == [
+                    f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= amount
+                ]
     assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
 
 

@@ -87,7 +87,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         passing = among
         for resource in _limited(view.snapshot):
             amount = incoming.get(resource, 0)
-            passing = at_least(view, passing, amount, _MOST_INCOMING, every, pod.requirements.is_prod, resource)
+            passing = at_least(view, passing, amount, MOST_INCOMING, every, pod.requirements.is_prod, resource)
         return among & ~passing
 
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
@@ -99,7 +99,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         """Return the same of all nodes."""
         trial, placed = view.trial(), placed_members(view)
         if trial is not None:  # who is taken away stays in the cache
-            found = list(numbers_of(trial[0], every_node(view), _MOST_INCOMING, self, is_prod, resource))
+            found = list(numbers_of(trial[0], every_node(view), MOST_INCOMING, self, is_prod, resource))
             placed = placed_members(trial[0])
         else:
             found = self._most_of_held(view, resource, is_prod=is_prod)
@@ -186,7 +186,7 @@ def _most_everywhere(view: View, check: LoadAware, is_prod: bool, resource: str)
     return check.most_everywhere(view, resource, is_prod=is_prod)
 
 
-_MOST_INCOMING = Number(_most_incoming, _most_everywhere)
+MOST_INCOMING = Number(_most_incoming, _most_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
