@@ -15,7 +15,7 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Hashable)
 
 NodeSet: TypeAlias = int
 Sees: TypeAlias = Callable[[Node], Hashable]
@@ -152,7 +152,8 @@ def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
         return seen_of_nodes(base, sees)
     base = base_with_most(view)
     if base is None:
-        return tuple([sees(node) for node in nodes_of(view)])
+        known: dict[T, T] = {}
+        return tuple([known.setdefault(seen, seen) for seen in map(sees, nodes_of(view))])
     found = list(seen_of_nodes(base, sees))
     for name, position in places_touched(view).items():
         found[position] = sees(view.node(name))
@@ -165,7 +166,10 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     base = _base_of_same_nodes(view)
     if base is not None:
         return classes(base, sees)
-    return _grouped(view, seen_of_nodes(view, sees))
+    base = base_with_most(view)
+    if base is None:
+        return _grouped(view, map(sees, nodes_of(view)))
+    return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
 
 
 class StateSees(Protocol):
@@ -187,10 +191,17 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     base = base_with_most(view)
     if base is None:
         return _grouped(view, sees.everywhere(view))
+    return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
+
+
+def _regrouped(
+    view: View, before: Mapping[Hashable, NodeSet], sees: Callable[[str], Hashable]
+) -> Mapping[Hashable, NodeSet]:
+    """Return the classes that were those of the view below, with only the nodes asked anew that differ."""
     others = ~differing(view)
-    found = {seen: left for seen, nodes in state_classes(base, sees).items() if (left := nodes & others)}
+    found = {seen: left for seen, nodes in before.items() if (left := nodes & others)}
     for name, position in places_touched(view).items():
-        seen = sees(view.state(name))
+        seen = sees(name)
         found[seen] = found.get(seen, 0) | set_of(view, (position,))
     return found
 

@@ -1,5 +1,6 @@
 """Numbers of all nodes of a view at once, in columns."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
@@ -20,8 +21,8 @@ from kubectl_koord.engine.columns import (
 )
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.model.values.quantity import Resources
 
 Ts = TypeVarTuple("Ts")
 
@@ -54,11 +55,12 @@ class Allocatable:
         self._resource = resource
         self._known: dict[int, int] = {}
 
-    def of(self, allocatable: Resources) -> int:
-        """Return how much it is of what a node has, which must last as long as this."""
-        amount = self._known.get(id(allocatable))
+    def of(self, node: Node) -> int:
+        """Return how much a node has, which must last as long as this."""
+        key = id(node.allocatable)
+        amount = self._known.get(key)
         if amount is None:
-            amount = self._known[id(allocatable)] = dict(allocatable).get(self._resource, 0)
+            amount = self._known[key] = dict(node.allocatable).get(self._resource, 0)
         return amount
 
 
@@ -86,7 +88,7 @@ class _Column:
         self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
         self._known: dict[str, int] = {}
-        self._every: tuple[int, ...] | None = None
+        self._every: Sequence[int] | None = None
         self._amounts: set[int] = set()
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
@@ -106,16 +108,16 @@ class _Column:
             return among & packed(bytes(map(amount.__le__, self.every())))
         return which(self._view, lambda name: self._one(name) >= amount, among)
 
-    def every(self) -> tuple[int, ...]:
+    def every(self) -> Sequence[int]:
         """Return the number of every node."""
         if self._every is None and self._below is not None:
             numbers = list(self._below.every())
             for name, position in places_touched(self._view).items():
                 numbers[position] = self._one(name)
-            self._every = tuple(numbers)
+            self._every = _small(numbers)
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
-            self._every = tuple(each)
+            self._every = _small(each)
             self._known = {}
         return self._every
 
@@ -132,6 +134,14 @@ class _Column:
         if known is None:
             known = self._known[name] = self._number(self._view.state(name))
         return known
+
+
+def _small(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        return tuple(numbers)
 
 
 @memoised

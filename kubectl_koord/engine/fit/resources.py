@@ -12,8 +12,8 @@ from kubectl_koord.engine.columns import (
     every_node,
     members,
     names_of,
+    nodes_of,
     position_of,
-    seen_of_nodes,
     singles,
     which,
 )
@@ -28,7 +28,6 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, reserved_nodes, room_with, used_up
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Resources
 from kubectl_koord.model.values.memo import memoised
 
@@ -122,12 +121,8 @@ def _free_everywhere(view: View, resource: str) -> Sequence[int]:
 def _less(view: View, resource: str) -> list[int]:
     """Return what each node has less what is requested of it."""
     has = Allocatable(resource if resource != "pods" else "")
-    each = zip(seen_of_nodes(view, _allocatable), _requested_on(view), strict=True)
-    return [has.of(allocatable) - requested.get(resource, 0) for allocatable, requested in each]
-
-
-def _allocatable(node: Node) -> Resources:
-    return node.allocatable
+    each = zip(nodes_of(view), _requested_on(view), strict=True)
+    return [has.of(node) - requested.get(resource, 0) for node, requested in each]
 
 
 @memoised
@@ -182,8 +177,8 @@ def _places_everywhere(view: View) -> Sequence[int]:
     trial = view.trial()
     if trial is None:
         has = Allocatable("pods")
-        each = zip(seen_of_nodes(view, _allocatable), map(view.occupants, names_of(view)), strict=True)
-        return [has.of(allocatable) - len(pods) for allocatable, pods in each]
+        each = zip(nodes_of(view), map(view.occupants, names_of(view)), strict=True)
+        return [has.of(node) - len(pods) for node, pods in each]
     before, removed = trial
     places = numbers_of(before, every_node(before), PLACES)
     return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]

@@ -185,6 +185,11 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
     assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
 
 
+def test_numbers_may_be_as_large_as_they_like() -> None:
+    view = of(cluster().with_nodes(*(Node(f"n{at}", (("cpu", (1 << 70) + at * 1000),)) for at in range(3))))
+    assert list(numbers_of(view, every_node(view), free, 0)) == [(1 << 70) // 1000 + at for at in range(3)]
+
+
 def test_a_member_of_another_kind_than_the_trigger_is_asked_one_by_one() -> None:
     view = of(drawn(5, 6))
     trigger, other = pending("p", pod_anti_affinity=(ANYWHERE,)), pending("q", 2)

@@ -79,7 +79,6 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(found)
 
 
-@memoised
 def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
     """Return which devices are booked on each node, in name order."""
     trial = view.trial()
