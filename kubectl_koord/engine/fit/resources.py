@@ -1,6 +1,6 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import floordiv
 from typing import ClassVar, TypeVarTuple
@@ -32,6 +32,8 @@ from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Reso
 from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
+
+_NOTHING: Mapping[str, int] = {}
 
 
 class NodeResources(Stateless, Struct, frozen=True):
@@ -132,7 +134,9 @@ def _requested_on(view: View) -> Sequence[Mapping[str, int]]:
     return [pods.requested if isinstance(pods, NodePods) else _requested(pods) for pods in every]
 
 
-def _requested(pods: Iterable[Occupant]) -> Mapping[str, int]:
+def _requested(pods: Collection[Occupant]) -> Mapping[str, int]:
+    if not pods:
+        return _NOTHING
     found: dict[str, int] = {}
     for pod in pods:
         for resource, amount in pod.requirements.requests:
