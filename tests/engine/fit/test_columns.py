@@ -186,8 +186,8 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
 
 
 def test_numbers_may_be_as_large_as_they_like() -> None:
-    view = of(cluster().with_nodes(*(Node(f"n{at}", (("cpu", (1 << 70) + at * 1000),)) for at in range(3))))
-    assert list(numbers_of(view, every_node(view), free, 0)) == [(1 << 70) // 1000 + at for at in range(3)]
+    view = of(cluster().with_nodes(*(Node(f"n{at}", (("cpu", (1 << 80) + at * 1000),)) for at in range(3))))
+    assert list(numbers_of(view, every_node(view), free, 0)) == [(1 << 80) // 1000 + at for at in range(3)]
 
 
 def test_a_member_of_another_kind_than_the_trigger_is_asked_one_by_one() -> None:

@@ -104,7 +104,8 @@ def variants(view: View) -> Iterator[View]:
     placed = view.with_pods({names[0]: [booked], names[-1]: [pending("q")]})
     few = placed.without([pod for pod in view.occupants(names[2]) if isinstance(pod, RunningPod)])
     trigger = pending("t", priority=5)
-    yield from (view, placed, few, View(view.snapshot, {}, dict.fromkeys(names, ()), view))
+    bare = view.with_nodes([structs.replace(view.node(names[0]), labels=(), metric=None, devices=None)])
+    yield from (view, placed, few, bare, View(view.snapshot, {}, dict.fromkeys(names, ()), bare))
     yield from (without_victims(one, trigger) for one in (view, placed, few))
     everybody = {name: [booked] for name in names}
     yield from (view.with_pods(everybody), without_victims(view.with_pods(everybody), trigger))
