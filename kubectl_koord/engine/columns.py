@@ -6,7 +6,7 @@ What is asked of one node in a thousand nanoseconds is asked here of all in a fe
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, compress
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
@@ -14,6 +14,8 @@ from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
+
+T = TypeVar("T", bound=Hashable)
 
 NodeSet: TypeAlias = int
 Sees: TypeAlias = Callable[[Node], Hashable]
@@ -51,6 +53,13 @@ def _with_same_names(view: View) -> View | None:
     return trial[0] if trial is not None else view.layers()[0]
 
 
+@memoised
+def nodes_of(view: View) -> Sequence[Node]:
+    """Return the nodes by position; views share them where they are the same."""
+    base = _base_of_same_nodes(view)
+    return nodes_of(base) if base is not None else tuple(map(view.node, names_of(view)))
+
+
 def every_node(view: View) -> NodeSet:
     """Return the set of all nodes."""
     return (1 << len(view.names())) - 1
@@ -61,7 +70,7 @@ def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     bits = bytearray(len(view.names()))
     for position in positions:
         bits[position] = 1
-    return _packed(bits)
+    return packed(bits)
 
 
 def named(view: View, names: Iterable[str]) -> NodeSet:
@@ -70,7 +79,8 @@ def named(view: View, names: Iterable[str]) -> NodeSet:
     return set_of(view, (known[name] for name in names))
 
 
-def _packed(bits: bytes | bytearray) -> NodeSet:
+def packed(bits: bytes | bytearray) -> NodeSet:
+    """Return the set of the nodes that are told by position, as ones among zeroes."""
     return int(bits.translate(_DIGITS) or b"0", 2)
 
 
@@ -112,7 +122,7 @@ def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet
     while position >= 0:
         bits[position] = bool(holds(names[position]))
         position = bits.find(1, position + 1)
-    return _packed(bits)
+    return packed(bits)
 
 
 @memoised
@@ -135,12 +145,31 @@ def differing(view: View) -> NodeSet:
 
 
 @memoised
+def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
+    """Return what is seen of each node, in name order; views share it where their nodes are the same."""
+    base = _base_of_same_nodes(view)
+    if base is not None:
+        return seen_of_nodes(base, sees)
+    base = base_with_most(view)
+    if base is None:
+        known: dict[T, T] = {}
+        return tuple([known.setdefault(seen, seen) for seen in map(sees, nodes_of(view))])
+    found = list(seen_of_nodes(base, sees))
+    for name, position in places_touched(view).items():
+        found[position] = sees(view.node(name))
+    return found
+
+
+@memoised
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = _base_of_same_nodes(view)
     if base is not None:
         return classes(base, sees)
-    return _grouped(view, (sees(view.node(name)) for name in names_of(view)))
+    base = base_with_most(view)
+    if base is None:
+        return _grouped(view, map(sees, nodes_of(view)))
+    return _regrouped(view, classes(base, sees), lambda name: sees(view.node(name)))
 
 
 class StateSees(Protocol):
@@ -162,10 +191,17 @@ def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     base = base_with_most(view)
     if base is None:
         return _grouped(view, sees.everywhere(view))
+    return _regrouped(view, state_classes(base, sees), lambda name: sees(view.state(name)))
+
+
+def _regrouped(
+    view: View, before: Mapping[Hashable, NodeSet], sees: Callable[[str], Hashable]
+) -> Mapping[Hashable, NodeSet]:
+    """Return the classes that were those of the view below, with only the nodes asked anew that differ."""
     others = ~differing(view)
-    found = {seen: left for seen, nodes in state_classes(base, sees).items() if (left := nodes & others)}
+    found = {seen: left for seen, nodes in before.items() if (left := nodes & others)}
     for name, position in places_touched(view).items():
-        seen = sees(view.state(name))
+        seen = sees(name)
         found[seen] = found.get(seen, 0) | set_of(view, (position,))
     return found
 

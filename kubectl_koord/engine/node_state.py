@@ -39,16 +39,16 @@ class NodeState:
         "rooms",
     )
 
-    def __init__(self, node: Node, occupants: Iterable[Occupant], before: "NodeState | None" = None) -> None:
+    def __init__(self, node: Node, occupants: Iterable[Occupant], before: tuple[Occupant, ...] | None = None) -> None:
         """Compute what the occupants leave free.
 
-        `before` is the node as it is, where somebody was taken away from it on trial alone.
+        `before` are those of the node as it is, where somebody was taken away from it on trial alone.
         """
         self.node = node
         self.before = before
         there = occupants if isinstance(occupants, tuple) else tuple(occupants)
-        self.held: tuple[Occupant, ...] = before.held if before else there
-        self._assigned: dict[object, Any] = before._assigned if before else {}  # noqa: SLF001 - one of its own kind
+        self.held: tuple[Occupant, ...] = there if before is None else before
+        self._assigned: dict[object, Any] = {}
         self.free = dict(node.allocatable)
         self.places = self.free.pop("pods", 0)
         self.ports: list[HostPort] = []

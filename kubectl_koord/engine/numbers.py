@@ -1,5 +1,6 @@
 """Numbers of all nodes of a view at once, in columns."""
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
@@ -12,6 +13,7 @@ from kubectl_koord.engine.columns import (
     differing,
     members,
     names_of,
+    packed,
     places_touched,
     selector,
     set_of,
@@ -26,6 +28,8 @@ Ts = TypeVarTuple("Ts")
 
 _STEP = 128
 """So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+_MOST_AMOUNTS = 3
+"""Of so many amounts each node is looked at."""
 
 
 class Number(Generic[*Ts]):
@@ -44,7 +48,7 @@ class Number(Generic[*Ts]):
 
 
 class Allocatable:
-    """How much nodes have of a resource, found once for those that are alike."""
+    """How much nodes have of a resource, found once for those that share what is allocatable."""
 
     def __init__(self, resource: str) -> None:
         """Take the resource; no node is asked yet."""
@@ -52,7 +56,7 @@ class Allocatable:
         self._known: dict[int, int] = {}
 
     def of(self, node: Node) -> int:
-        """Return how much a node has."""
+        """Return how much a node has, which must last as long as this."""
         key = id(node.allocatable)
         amount = self._known.get(key)
         if amount is None:
@@ -73,8 +77,8 @@ def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeStat
 class _Column:
     """A number of every node, by position.
 
-    Few nodes are asked one by one. Once they are many, all are, and ranked, so that nodes are found by an amount
-    without a look at each. A what-if in which few nodes differ asks only these anew.
+    Few nodes are asked one by one. Once they are many, all are, and once they are asked about several amounts, ranked,
+    so that nodes are found by an amount without a look at each. A what-if in which few nodes differ asks only these.
     """
 
     def __init__(
@@ -84,7 +88,8 @@ class _Column:
         self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
         self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
         self._known: dict[str, int] = {}
-        self._every: tuple[int, ...] | None = None
+        self._every: Sequence[int] | None = None
+        self._amounts: set[int] = set()
 
     def of(self, nodes: NodeSet) -> Iterable[int]:
         if self._is_worth_it(nodes):
@@ -97,19 +102,22 @@ class _Column:
             found = self._below.at_least(amount, among & ~changed)
             return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
         if self._is_worth_it(among):
-            return among & self._ranked.at_least(amount)
+            self._amounts.add(amount)
+            if len(self._amounts) > _MOST_AMOUNTS:
+                return among & self._ranked.at_least(amount)
+            return among & packed(bytes(map(amount.__le__, self.every())))
         return which(self._view, lambda name: self._one(name) >= amount, among)
 
-    def every(self) -> tuple[int, ...]:
+    def every(self) -> Sequence[int]:
         """Return the number of every node."""
         if self._every is None and self._below is not None:
             numbers = list(self._below.every())
             for name, position in places_touched(self._view).items():
                 numbers[position] = self._one(name)
-            self._every = tuple(numbers)
+            self._every = _small(numbers)
         if self._every is None:
             each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
-            self._every = tuple(each)
+            self._every = _small(each)
             self._known = {}
         return self._every
 
@@ -126,6 +134,14 @@ class _Column:
         if known is None:
             known = self._known[name] = self._number(self._view.state(name))
         return known
+
+
+def _small(numbers: Sequence[int]) -> Sequence[int]:
+    """Return numbers in little space, if they can be: there are as many as nodes in each column."""
+    try:
+        return array("q", numbers)
+    except OverflowError:
+        return tuple(numbers)
 
 
 @memoised

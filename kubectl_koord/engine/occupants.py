@@ -46,15 +46,16 @@ def placed_members(view: View) -> Mapping[str, tuple[PendingPod, ...]]:
     base, trial = view.layers()[0], view.trial()
     before = {} if base is None else placed_members(base)
     asked = view.touched() if base is not None else placed_members(trial[0]) if trial is not None else view.names()
-    now = {name: _members_on(view, name) for name in asked}
-    return {name: pods for name, pods in {**before, **now}.items() if pods}
+    now = {name: pods for name in asked if (pods := _members_on(view, name))}
+    return {**{name: pods for name, pods in before.items() if name not in asked}, **now} if before else now
 
 
 def _members_on(view: View, name: str) -> tuple[PendingPod, ...]:
-    if isinstance(view.occupants(name), NodePods):
+    there = view.occupants(name)
+    if not there or isinstance(there, NodePods):
         return ()
-    there = (pod for pod in view.occupants(name) if isinstance(pod, PendingPod))
-    return tuple(pod for pod in there if pod.allocations is not None)
+    members = (pod for pod in there if isinstance(pod, PendingPod))
+    return tuple(pod for pod in members if pod.allocations is not None)
 
 
 def _in_reach(view: View, namespaces: Collection[str] | None) -> Iterable[tuple[str, Occupant]]:

@@ -18,6 +18,7 @@ from kubectl_koord.engine.attempts.trying import attempt
 from kubectl_koord.engine.preemption.costs import (
     VICTIM_ORDERS,
     VictimOrder,
+    by_name,
     highest_priority_first,
     lowest_priority_first,
     node_costs,
@@ -144,6 +145,8 @@ def _victim_orders(view: View, failed: Attempt) -> tuple[VictimOrder, ...]:
         return node_costs(view, considered, failed.trigger, victim_order, failed.prepared.reservations)
 
     low, high = costs(lowest_priority_first), costs(highest_priority_first)
+    if low == high:
+        return (by_name,)
     unsure = [name for name in sorted(considered) if low[name] != high[name]][:MOST_BRANCHES]
     singled_out = [single_out(name, cheap=cheap) for name in unsure for cheap in (True, False)]
     distinct: dict[tuple[int, ...], VictimOrder] = {}

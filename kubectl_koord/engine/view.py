@@ -93,7 +93,7 @@ class View(Memo):
             return self._base.state(name)
         state = self._states.get(name)
         if state is None:
-            before = self._trial[0].state(name) if self._trial else None
+            before = self._trial[0].held(name) if self._trial else None
             state = self._states[name] = NodeState(self.node(name), self.occupants(name), before)
         return state
 

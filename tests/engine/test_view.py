@@ -87,6 +87,7 @@ def test_a_view_without_all_of_some_kind_follows_what_ifs() -> None:
     emptied = view.without_any(low)
     assert [pod.name for name in emptied.names() for pod in emptied.occupants(name)] == ["b"]
     assert view.without_any(low) is emptied
+    assert len(emptied.layers()[1]) == 2
     changed = view.with_pods({"n2": [late]}).without_any(low)
     assert (changed.occupants("n2"), changed.state("n2").free) == ((late,), {"cpu": 6000})
     assert changed.state("n1") is emptied.state("n1")

@@ -1,13 +1,22 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import floordiv
 from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, every_node, members, names_of, position_of, singles, which
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    every_node,
+    members,
+    names_of,
+    nodes_of,
+    position_of,
+    singles,
+    which,
+)
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.numbers import Allocatable, Number, at_least, numbers_of
@@ -20,8 +29,11 @@ from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawabl
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Resources
+from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
+
+_NOTHING: Mapping[str, int] = {}
 
 
 class NodeResources(Stateless, Struct, frozen=True):
@@ -51,9 +63,9 @@ class NodeResources(Stateless, Struct, frozen=True):
         """Return the nodes of a set that refuse the pod."""
         reserved = among & reserved_nodes(view)
         plain = among & ~reserved
-        fitting = at_least(view, plain, 1, _places)
+        fitting = at_least(view, plain, 1, PLACES)
         for resource, amount in pod.requirements.requests:
-            fitting = at_least(view, fitting, amount, _free, resource)
+            fitting = at_least(view, fitting, amount, FREE, resource)
         return plain & ~fitting | which(view, lambda name: self._is_short(view.state(name), pod.requirements), reserved)
 
     def alike(self, view: View, pod: PendingPod, refused: NodeSet) -> Iterable[NodeSet]:
@@ -61,8 +73,8 @@ class NodeResources(Stateless, Struct, frozen=True):
         reserved = refused & reserved_nodes(view)
         plain = refused & ~reserved
         parts = [plain] if plain else []
-        having = [at_least(view, plain, amount, _free, resource) for resource, amount in pod.requirements.requests]
-        for enough in (*having, at_least(view, plain, 1, _places)):
+        having = [at_least(view, plain, amount, FREE, resource) for resource, amount in pod.requirements.requests]
+        for enough in (*having, at_least(view, plain, 1, PLACES)):
             parts = [part for whole in parts for part in (whole & enough, whole & ~enough) if part]
         return (*parts, *singles(reserved))
 
@@ -82,9 +94,9 @@ class NodeResources(Stateless, Struct, frozen=True):
 
 def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     """Yield how many pods that take up `each` there is room for on each node of a set, without any reservation."""
-    counts = iter(numbers_of(view, nodes, _places))
+    counts = iter(numbers_of(view, nodes, PLACES))
     for resource, amount in ((resource, amount) for resource, amount in each if amount):
-        of_resource = numbers_of(view, nodes, _free, resource)
+        of_resource = numbers_of(view, nodes, FREE, resource)
         counts = map(min, counts, map(floordiv, of_resource, repeat(amount)))
     return counts
 
@@ -96,11 +108,11 @@ def _free_on(state: NodeState, resource: str) -> int:
 def _free_everywhere(view: View, resource: str) -> Sequence[int]:
     """Return what is free on each node, from the sums of what its pods request, where nothing is reserved there."""
     trial = view.trial()
-    asked = _Requested(resource)
     if trial is None:
-        return _where_reserved(view, _less(view, resource, asked), reserved_nodes(view), _free_on, resource)
+        return _where_reserved(view, _less(view, resource), reserved_nodes(view), _free_on, resource)
+    asked = _Requested(resource)
     before, removed = trial
-    free = list(numbers_of(before, every_node(before), _free, resource))
+    free = list(numbers_of(before, every_node(before), FREE, resource))
     known = position_of(view)
     for name, pods in removed.items():
         if pods:
@@ -108,14 +120,27 @@ def _free_everywhere(view: View, resource: str) -> Sequence[int]:
     return _where_reserved(view, free, reserved_nodes(before), _free_on, resource)
 
 
-def _less(view: View, resource: str, asked: "_Requested") -> list[int]:
+def _less(view: View, resource: str) -> list[int]:
     """Return what each node has less what is requested of it."""
     has = Allocatable(resource if resource != "pods" else "")
-    found = []
-    for name in names_of(view):
-        pods = view.occupants(name)
-        requested = pods.requested.get(resource, 0) if isinstance(pods, NodePods) else asked.of(pods)
-        found.append(has.of(view.node(name)) - requested)
+    each = zip(nodes_of(view), _requested_on(view), strict=True)
+    return [has.of(node) - requested.get(resource, 0) for node, requested in each]
+
+
+@memoised
+def _requested_on(view: View) -> Sequence[Mapping[str, int]]:
+    """Return what is requested of each node, in name order."""
+    every = map(view.occupants, names_of(view))
+    return [pods.requested if isinstance(pods, NodePods) else _requested(pods) for pods in every]
+
+
+def _requested(pods: Collection[Occupant]) -> Mapping[str, int]:
+    if not pods:
+        return _NOTHING
+    found: dict[str, int] = {}
+    for pod in pods:
+        for resource, amount in pod.requirements.requests:
+            found[resource] = found.get(resource, 0) + amount
     return found
 
 
@@ -156,14 +181,15 @@ def _places_everywhere(view: View) -> Sequence[int]:
     trial = view.trial()
     if trial is None:
         has = Allocatable("pods")
-        return [has.of(view.node(name)) - len(view.occupants(name)) for name in names_of(view)]
+        each = zip(nodes_of(view), map(view.occupants, names_of(view)), strict=True)
+        return [has.of(node) - len(pods) for node, pods in each]
     before, removed = trial
-    places = numbers_of(before, every_node(before), _places)
+    places = numbers_of(before, every_node(before), PLACES)
     return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]
 
 
-_free = Number(_free_on, _free_everywhere)
-_places = Number(_places_on, _places_everywhere)
+FREE = Number(_free_on, _free_everywhere)
+PLACES = Number(_places_on, _places_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:

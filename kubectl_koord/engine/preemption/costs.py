@@ -72,23 +72,28 @@ def _ranked_costs(
 ) -> tuple[Mapping[int, int], Mapping[str, int]]:
     """Return the rank of each priority among the victims, and the cost of each node."""
     jobs = _priorities(view, priority, spared)
-    levels = sorted(set[int]().union(*(job for name in names for job in jobs[name])))
+    kinds = {jobs[name] for name in names}
+    levels = sorted({level for kind in kinds for job in kind for level in job})
     ranks = {level: rank for rank, level in enumerate(levels)}
-    return ranks, {name: sum([ranks[first(job)] for job in jobs[name]]) for name in names}
+    costs = {kind: sum([ranks[first(job)] for job in kind]) for kind in kinds}
+    return ranks, {name: costs[jobs[name]] for name in names}
 
 
-def _priorities(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, Sequence[Sequence[int]]]:
+def _priorities(view: View, priority: int, spared: frozenset[str]) -> Mapping[str, tuple[tuple[int, ...], ...]]:
     """Return, by node, the priorities of its possible victims, those of each victim job in the order of their names."""
     return view.per_node(_priorities_on, priority, spared)
 
 
-def _priorities_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], Sequence[Sequence[int]]]:
+def _priorities_on(view: View, priority: int, spared: frozenset[str]) -> Callable[[str], tuple[tuple[int, ...], ...]]:
     victims = victims_by_node(view, priority, spared)
 
-    def on_node(name: str) -> Sequence[Sequence[int]]:
+    known: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]] = {}
+
+    def on_node(name: str) -> tuple[tuple[int, ...], ...]:
         jobs: dict[str, list[int]] = {}
         for victim in victims[name]:
             jobs.setdefault(victim.job, []).append(victim.priority)
-        return tuple(jobs.values())
+        found = tuple(map(tuple, jobs.values()))
+        return known.setdefault(found, found)
 
     return on_node

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from kubectl_koord.engine.node_state import Room
 from kubectl_koord.engine.reservations import uid_of
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, RunningPod
+from kubectl_koord.model.pods import NodePods, PendingPod, RunningPod
 from kubectl_koord.model.values.memo import memoised
 
 NO_RESERVATIONS: frozenset[str] = frozenset()
@@ -19,6 +19,8 @@ def possible_victims(view: View, node: str, trigger: PendingPod) -> tuple[Runnin
 def _below(view: View, node: str, priority: int, spared: frozenset[str]) -> tuple[Room, ...]:
     """Return the pods and reservations that may be preempted; those that the trigger draws on are not in its way."""
     held = view.occupants(node)
+    if isinstance(held, NodePods) and not spared:
+        return tuple([one for one in held if one.priority < priority and not one.marks.protected])
     return tuple(
         [
             one

@@ -61,7 +61,9 @@ def reserved_nodes(view: View) -> NodeSet:
 def _is_reserved(view: View, name: str) -> bool:
     """Tell whether anything is reserved on a node; what is free there is computed for few."""
     there = view.occupants(name)
-    return not isinstance(there, NodePods) and any(map(_may_reserve, there)) and bool(view.state(name).rooms)
+    if not there or isinstance(there, NodePods):
+        return False
+    return any(map(_may_reserve, there)) and bool(view.state(name).rooms)
 
 
 def _may_reserve(occupant: Occupant) -> bool:

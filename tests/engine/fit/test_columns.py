@@ -178,10 +178,16 @@ def test_numbers_of_few_nodes_and_of_all_are_those_of_each() -> None:
             chosen = set_of(one, nodes)
             expected = [free(one.state(f"n{at}"), 7) for at in nodes]
             assert list(numbers_of(one, chosen, free, 7)) == expected
-            assert named(one, at_least(one, chosen, 10, free, 7)) == [
-                f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= 10
-            ]
+            for amount in (10, 0, 8, 12, 99):  # more than are compared with each
+                assert named(one, at_least(one, chosen, amount, free, 7)) == [
+                    f"n{at}" for at, have in zip(nodes, expected, strict=True) if have >= amount
+                ]
     assert [has(view, set_of(view, [2]), name) for name in ("n2", "n3", "gone")] == [True, False, False]
+
+
+def test_numbers_may_be_as_large_as_they_like() -> None:
+    view = of(cluster().with_nodes(*(Node(f"n{at}", (("cpu", (1 << 80) + at * 1000),)) for at in range(3))))
+    assert list(numbers_of(view, every_node(view), free, 0)) == [(1 << 80) // 1000 + at for at in range(3)]
 
 
 def test_a_member_of_another_kind_than_the_trigger_is_asked_one_by_one() -> None:

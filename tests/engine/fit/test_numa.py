@@ -431,7 +431,7 @@ def test_cpus_of_victims_that_are_only_thought_away_still_count_on_an_amplified_
     prepared = prepare(pod, view, rules("1.8"))
     assert rejection(pod, gone.state("n1"), prepared) is None  # fewer are requested than are held
     filled = gone.with_pods({"n1": (running("x", "n1", 8),)}).state("n1").copy()
-    filled.before = view.state("n1")
+    filled.before = view.held("n1")
     assert rejection(asks(13), filled, prepare(asks(13), view, rules("1.8"))) == InsufficientAmplifiedCPU(13000, 12000)
     assert rejection(pod, view.without([there]).state("n1"), prepared) is None
 

@@ -5,30 +5,29 @@ Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `reque
 ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Collection
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, members, names_of, singles, state_classes
+from kubectl_koord.engine.columns import NodeSet, singles
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
-from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
+from kubectl_koord.engine.fit.device_share.classes import ISOLATION, alike, device_classes, seen_devices
+from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest, request_of
-from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.reasons.devices import (
     IsolationMissing,
     SharingUnsupported,
 )
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
-from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, reserved_nodes
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
-from kubectl_koord.model.hardware.devices import DeviceLayout
 from kubectl_koord.model.hardware.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -41,12 +40,12 @@ __all__ = [
     "PodDeviceRequest",
     "ZoneHint",
     "allocate",
+    "device_classes",
     "place_of",
     "request_of",
+    "seen_devices",
     "topology_hints",
 ]
-
-_ISOLATION = "koordinator.sh/gpu-isolation-provider"
 
 
 class DeviceShare(ByClass, Struct, frozen=True):
@@ -79,7 +78,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
         if state.rooms or self.request.wants_functions:
             return self._refusal(state)  # who may draw on what is reserved decides, or who has had a virtual function
         answers = _answers(self.snapshot.value, self.request)
-        key, kept = _alike(state, layout)
+        key, kept = alike(state, layout)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
@@ -99,7 +98,7 @@ class DeviceShare(ByClass, Struct, frozen=True):
             return None
         labels = dict(node.labels)
         options = pod.requirements.devices
-        if options is not None and options.isolation and options.isolation != labels.get(_ISOLATION, ""):
+        if options is not None and options.isolation and options.isolation != labels.get(ISOLATION, ""):
             return IsolationMissing(options.isolation)
         kind = (labels.get(VENDOR, ""), labels.get(MODEL, ""))
         return SharingUnsupported(*kind) if kind in self.unshareable else None
@@ -200,76 +199,6 @@ def place_of(
 def _plans_secondaries(snapshot: Snapshot) -> bool:
     devices = (node.devices for node in snapshot.nodes.values())
     return any(one is not None and one.layout.plans_secondaries for one in devices)
-
-
-def device_classes(view: View) -> Mapping[Hashable, NodeSet]:
-    """Return the nodes by what DeviceShare sees of them: their labels, their devices, and what is booked of these.
-
-    Who has had a virtual function counts on a trial, too: of nodes that are asked for one each is by itself.
-    """
-    return state_classes(view, _Seen(Identity(view.snapshot)))
-
-
-def seen_devices(state: NodeState, snapshot: Identity[Snapshot]) -> Hashable:
-    """Return what DeviceShare sees of a node, as a key for as long as its pods are held."""
-    return _Seen(snapshot)(state)
-
-
-class _Seen(Struct, frozen=True):
-    """What DeviceShare sees of a node, as a key for as long as its pods are held."""
-
-    snapshot: Identity[Snapshot]
-
-    def __call__(self, state: NodeState) -> tuple[object, ...]:
-        alone = bool(state.rooms) or state.node.name in _with_others(self.snapshot.value)
-        return self._seen(state.node, _booked_ids(state.occupants), alone=alone)
-
-    def everywhere(self, view: View) -> Iterator[tuple[object, ...]]:
-        """Yield the same of all nodes."""
-        apart = _with_others(self.snapshot.value) | set(members(view, reserved_nodes(view)))
-        for name in names_of(view):
-            yield self._seen(view.node(name), _booked_ids(view.occupants(name)), alone=name in apart)
-
-    def _seen(self, node: Node, booked: tuple[int, ...], *, alone: bool) -> tuple[object, ...]:
-        labels = dict(node.labels)
-        layout = node.devices.layout if node.devices is not None else None
-        policy = node.numa.policy if node.numa is not None else ""
-        settings = map(labels.get, (_ISOLATION, VENDOR, MODEL))
-        return (node.name if alone else "", policy, *settings, _key(labels, layout, booked))
-
-
-@memoised
-def _with_others(snapshot: Snapshot) -> frozenset[str]:
-    """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    booked = ((node, pod.allocations.devices) for node, pods in snapshot.running.items() for pod in pods)
-    reserved = ((room.node, room.allocations.devices) for room in snapshot.reserved)
-    found: set[str] = set()
-    for name, devices in chain(booked, reserved):
-        if devices and name in snapshot.nodes:
-            own = snapshot.nodes[name].devices
-            if own is None or not all(own.layout.of_type(one.type) for one in devices):
-                found.add(name)
-    return frozenset(found)
-
-
-def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
-    """Return which devices are booked, as the identities of what pods share of it, in their order."""
-    booked = [id(held) for one in occupants if (held := one.allocations) is not None and held.devices]
-    return tuple(sorted(booked))
-
-
-def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
-    """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
-
-    The latter must be kept with the key: it holds identities, which another object may have once these are gone.
-    """
-    kept = [layout, *(held for one in state.occupants if (held := one.allocations) is not None and held.devices)]
-    return _key(dict(state.node.labels), layout, _booked_ids(state.occupants)), kept
-
-
-def _key(labels: Mapping[str, str], layout: DeviceLayout | None, booked: tuple[int, ...]) -> tuple[object, ...]:
-    has_table = layout is not None and layout.partitions is not None
-    return id(layout), () if has_table else labels_of_table(labels), booked
 
 
 @memoised

@@ -1,14 +1,15 @@
 """What the scheduler's books say of a node's devices: what each has, what is taken of it, what is free."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.fit.device_share.amounts import Amounts, is_zero, minus, plus
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations import Matched, used_up
+from kubectl_koord.model.hardware.allocations import DeviceAllocation
 from kubectl_koord.model.hardware.devices import Device, DeviceLayout
 from kubectl_koord.model.pods import ReservedRoom
 from kubectl_koord.model.reservations import Reservation
@@ -110,18 +111,19 @@ def _drawing(state: NodeState, one: Reservation, spent: Collection[str]) -> Devi
 def _books(state: NodeState, whole: Collection[str], spent: Collection[str]) -> DeviceBooks:
     used: dict[_Key, Amounts] = {}
     functions: defaultdict[_Key, frozenset[str]] = defaultdict(frozenset)
-    for one in state.occupants:
-        for booked in one.allocations.devices if one.allocations is not None else ():
-            key = (booked.type, booked.minor)
-            used[key] = plus(used.get(key, _NONE), booked.resources)
-            if booked.virtual_functions:
-                functions[key] |= frozenset(booked.virtual_functions)
-    if state.before is not None:  # no trial gives virtual functions back
-        for held, in_use in books_of(state.before).functions.items():
-            functions[held] |= in_use
+    for key, booked in _booked(state.occupants):
+        used[key] = plus(used.get(key, _NONE), booked.resources)
+    for key, booked in _booked((*state.occupants, *(state.before or ()))):  # no trial gives virtual functions back
+        if booked.virtual_functions:
+            functions[key] |= frozenset(booked.virtual_functions)
     devices = state.node.devices
     layout = devices.layout if devices else DeviceLayout()
     return DeviceBooks(layout, used, _returned(state, whole, spent), dict(functions))
+
+
+def _booked(occupants: Iterable[Occupant]) -> Iterator[tuple[_Key, DeviceAllocation]]:
+    held = (one.allocations.devices for one in occupants if one.allocations is not None)
+    return (((booked.type, booked.minor), booked) for devices in held for booked in devices)
 
 
 def _returned(state: NodeState, whole: Collection[str], spent: Collection[str]) -> Mapping[_Key, Amounts]:

@@ -48,7 +48,7 @@ def by_partition(asked: GPURequest, cards: Cards, node: Node, layout: DeviceLayo
 
 def labels_of_table(labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the labels that decide about partitions where the Device object has none: vendor, model, policy."""
-    return tuple(labels.get(name, "") for name in (VENDOR, MODEL, _POLICY))
+    return labels.get(VENDOR, ""), labels.get(MODEL, ""), labels.get(_POLICY, "")
 
 
 def _table_of(node: Node) -> tuple[PartitionTable | None, bool]:

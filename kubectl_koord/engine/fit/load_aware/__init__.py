@@ -4,12 +4,12 @@ Mirrors pkg/scheduler/plugins/loadaware. Its cache holds the pods that are bound
 are only put on a node to count slots add nothing, and victims that preemption takes away on trial stay in it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, names_of, position_of
+from kubectl_koord.engine.columns import NodeSet, every_node, nodes_of, position_of
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.load_aware.use import (
     Measure,
@@ -87,7 +87,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         passing = among
         for resource in _limited(view.snapshot):
             amount = incoming.get(resource, 0)
-            passing = at_least(view, passing, amount, _MOST_INCOMING, every, pod.requirements.is_prod, resource)
+            passing = at_least(view, passing, amount, MOST_INCOMING, every, pod.requirements.is_prod, resource)
         return among & ~passing
 
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
@@ -99,7 +99,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         """Return the same of all nodes."""
         trial, placed = view.trial(), placed_members(view)
         if trial is not None:  # who is taken away stays in the cache
-            found = list(numbers_of(trial[0], every_node(view), _MOST_INCOMING, self, is_prod, resource))
+            found = list(numbers_of(trial[0], every_node(view), MOST_INCOMING, self, is_prod, resource))
             placed = placed_members(trial[0])
         else:
             found = self._most_of_held(view, resource, is_prod=is_prod)
@@ -110,9 +110,9 @@ class LoadAware(Stateless, Struct, frozen=True):
 
     def _most_of_held(self, view: View, resource: str, *, is_prod: bool) -> list[int]:
         limits: dict[tuple[object, ...], tuple[Measure, int] | int] = {}
+        above: dict[Measure, Mapping[str, Mapping[str, int]]] = {}
         found = []
-        for name in names_of(view):
-            node = view.node(name)
+        for node in nodes_of(view):
             metric = node.metric
             if metric is None:
                 found.append(_ANY)
@@ -126,7 +126,9 @@ class LoadAware(Stateless, Struct, frozen=True):
                 found.append(limit)
                 continue
             measure, most = limit
-            used = expected_above(view, self.settings, measure).get(name)
+            if measure not in above:
+                above[measure] = expected_above(view, self.settings, measure)
+            used = above[measure].get(node.name)
             if used is None:
                 used = dict(measured(metric, measure) or ())
             found.append(most - used.get(resource, 0))
@@ -184,7 +186,7 @@ def _most_everywhere(view: View, check: LoadAware, is_prod: bool, resource: str)
     return check.most_everywhere(view, resource, is_prod=is_prod)
 
 
-_MOST_INCOMING = Number(_most_incoming, _most_everywhere)
+MOST_INCOMING = Number(_most_incoming, _most_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from kubectl_koord.engine.columns import nodes_of
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
@@ -16,7 +17,7 @@ from kubectl_koord.model.load import (
     PodUsage,
     PodUsages,
 )
-from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.model.pods import NodePods, PendingPod, Resources, RunningPod
 from kubectl_koord.model.values.memo import memoised
 
 _Sums: TypeAlias = dict[str, int]
@@ -47,10 +48,10 @@ def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> M
 def expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
     """Return the same by node, for nodes with a metric of which it is not just what was measured."""
     found: dict[str, Mapping[str, int]] = {}
-    for name in view.names():
-        metric = view.node(name).metric
-        if metric is not None and not _is_measured(metric, view.held(name), settings, measure):
-            found[name] = _expected_use(metric, view.held(name), settings, measure)
+    for node in nodes_of(view):
+        metric, held = node.metric, view.held(node.name)
+        if metric is not None and not _is_measured(metric, held, settings, measure):
+            found[node.name] = _expected_use(metric, held, settings, measure)
     return found
 
 
@@ -66,15 +67,16 @@ def _is_measured(metric: NodeMetric, held: tuple[Occupant, ...], settings: LoadS
     if not held:
         return True
     since = _new(metric.updated, metric.interval, settings.after_scheduled).since
-    pods = [pod for pod in held if isinstance(pod, RunningPod)]
-    reported = metric.pods
+    pods = held if isinstance(held, NodePods) else [pod for pod in held if isinstance(pod, RunningPod)]
     try:
         if since is None or max(map(datetime.fromisoformat, [pod.scheduled for pod in pods]), default=since) > since:
             return False
     except (TypeError, ValueError):  # of times that are none, or of an open zone
         return False
-    every = reported.names() if isinstance(reported, PodUsages) else ((one.namespace, one.name) for one in reported)
-    return set(every).issuperset([(pod.namespace, pod.name) for pod in pods]) and measured(metric, measure) is not None
+    reported = metric.pods.pods() if isinstance(metric.pods, PodUsages) else metric.pods
+    known = {one.name: one.namespace for one in reported}
+    missed = [pod for pod in pods if known.get(pod.name) != pod.namespace]
+    return not missed and measured(metric, measure) is not None
 
 
 def _expected_use(

@@ -1,9 +1,11 @@
 """What is booked of a node's CPUs and zones."""
 
-from msgspec import Struct
+from collections.abc import Iterable
 
-from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.model.hardware.numa import CPUSet, NodeNUMA, ZoneSet, amplified, set_of
+from msgspec import Struct, structs
+
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.model.hardware.numa import CPUSet, CPUTopology, NodeNUMA, ZoneSet, amplified, set_of
 from kubectl_koord.model.pods import Resources
 
 MILLI = 1000
@@ -51,13 +53,27 @@ def books(state: NodeState) -> Booked:
 
 
 def _booked(state: NodeState) -> Booked:
-    """Mirrors `addPodAllocation` in plugins/nodenumaresource/node_allocation.go."""
-    held = spanning = single = own_cores = own_zones = 0
-    amounts: dict[int, dict[str, int]] = {}
     cpus_there = state.node.numa.cpus if state.node.numa is not None else None
     if cpus_there is None:
         return _NOTHING
-    for occupant in state.occupants:
+    found = _held_by(state.occupants, cpus_there)
+    if state.before is None:
+        return found
+    was = _held_by(state.before, cpus_there)
+    return structs.replace(
+        found,
+        cached=found.cached | was.cached,
+        cached_zones=found.cached_zones | was.cached_zones,
+        spanning=found.spanning | was.spanning,
+        single=found.single | was.single,
+    )
+
+
+def _held_by(occupants: Iterable[Occupant], cpus_there: CPUTopology) -> Booked:
+    """Mirrors `addPodAllocation` in plugins/nodenumaresource/node_allocation.go."""
+    held = spanning = single = own_cores = own_zones = 0
+    amounts: dict[int, dict[str, int]] = {}
+    for occupant in occupants:
         booked = occupant.allocations.cpus if occupant.allocations is not None else None
         if booked is None:
             continue
@@ -75,13 +91,6 @@ def _booked(state: NodeState) -> Booked:
             sums = amounts.setdefault(zone, {})
             for resource, amount in taken:
                 sums[resource] = sums.get(resource, 0) + amount
-    cached, cached_zones = held, set_of(zone for zone in amounts if zone >= 0)
-    if state.before is not None:
-        was = books(state.before)
-        cached |= was.cached
-        cached_zones |= was.cached_zones
-        spanning |= was.spanning
-        single |= was.single
     return Booked(
         held,
         tuple((zone, tuple(sorted(sums.items()))) for zone, sums in sorted(amounts.items())),
@@ -89,8 +98,8 @@ def _booked(state: NodeState) -> Booked:
         single,
         own_cores,
         own_zones,
-        cached,
-        cached_zones,
+        held,
+        set_of(zone for zone in amounts if zone >= 0),
     )
 
 

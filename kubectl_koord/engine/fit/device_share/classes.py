@@ -1,0 +1,118 @@
+"""Nodes that are alike to DeviceShare: what of a node and of those who are there decides about its devices."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import chain
+
+from msgspec import Struct
+
+from kubectl_koord.engine.columns import NodeSet, members, names_of, position_of, seen_of_nodes, state_classes
+from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.reservations import reserved_nodes
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.hardware.devices import DeviceLayout
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.memo import Identity, memoised
+
+ISOLATION = "koordinator.sh/gpu-isolation-provider"
+_NO_DEVICES = DeviceLayout()
+
+
+def device_classes(view: View) -> Mapping[Hashable, NodeSet]:
+    """Return the nodes by what DeviceShare sees of them: their labels, their devices, and what is booked of these.
+
+    Who has had a virtual function counts on a trial, too: of nodes that are asked for one each is by itself.
+    """
+    return state_classes(view, _Seen(Identity(view.snapshot)))
+
+
+def seen_devices(state: NodeState, snapshot: Identity[Snapshot]) -> Hashable:
+    """Return what DeviceShare sees of a node, as a key for as long as its pods are held."""
+    return _Seen(snapshot)(state)
+
+
+class _Seen(Struct, frozen=True):
+    """What DeviceShare sees of a node, as a key for as long as its pods are held."""
+
+    snapshot: Identity[Snapshot]
+
+    def __call__(self, state: NodeState) -> tuple[object, ...]:
+        alone = state.rooms or state.node.name in _with_others(self.snapshot.value)
+        return state.node.name if alone else "", _settings_of(state.node), _booked_ids(state.occupants)
+
+    def everywhere(self, view: View) -> Iterable[tuple[object, ...]]:
+        """Return the same of all nodes."""
+        apart = _with_others(self.snapshot.value) | set(members(view, reserved_nodes(view)))
+        names = [name if name in apart else "" for name in names_of(view)]
+        return zip(names, seen_of_nodes(view, _settings_of), booked_devices(view), strict=True)
+
+
+def _settings_of(node: Node) -> tuple[object, ...]:
+    """Return what of a node alone decides: its labels, its policy, how its devices are laid out."""
+    labels = dict(node.labels)
+    layout = node.devices.layout if node.devices is not None else None
+    policy = node.numa.policy if node.numa is not None else ""
+    return (policy, *map(labels.get, (ISOLATION, VENDOR, MODEL)), *_built(labels, layout))
+
+
+@memoised
+def _with_others(snapshot: Snapshot) -> frozenset[str]:
+    """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
+    running = (
+        (name, [held for pod in pods if (held := pod.allocations).devices]) for name, pods in snapshot.running.items()
+    )
+    reserved = ((room.node, [room.allocations]) for room in snapshot.reserved)
+    lacking: dict[tuple[int, int], bool] = {}
+    found: set[str] = set()
+    for name, booked in chain(running, reserved):
+        node = snapshot.nodes.get(name) if booked else None
+        if node is None:
+            continue
+        layout = node.devices.layout if node.devices is not None else _NO_DEVICES
+        for held in booked:
+            key = (id(layout), id(held))
+            if key not in lacking:
+                lacking[key] = not all(layout.of_type(one.type) for one in held.devices)
+            if lacking[key]:
+                found.add(name)
+    return frozenset(found)
+
+
+def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
+    """Return which devices are booked on each node, in name order."""
+    trial = view.trial()
+    if trial is None:
+        return [_booked_ids(view.occupants(name)) for name in names_of(view)]
+    before, removed = trial
+    found = list(booked_devices(before))
+    known = position_of(view)
+    for name, pods in removed.items():
+        gone = _booked_ids(pods)
+        if gone:
+            left = list(found[known[name]])
+            for one in gone:
+                left.remove(one)
+            found[known[name]] = tuple(left)
+    return found
+
+
+def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
+    """Return which devices are booked, as the identities of what pods share of it, in their order."""
+    booked = [id(held) for one in occupants if (held := one.allocations) is not None and held.devices]
+    return tuple(sorted(booked)) if booked else ()
+
+
+def alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
+    """Return a key that is equal for nodes which are built alike and have the same booked, and what it is made of.
+
+    The latter must be kept with the key: it holds identities, which another object may have once these are gone.
+    """
+    kept = [layout, *(held for one in state.occupants if (held := one.allocations) is not None and held.devices)]
+    return (*_built(dict(state.node.labels), layout), _booked_ids(state.occupants)), kept
+
+
+def _built(labels: Mapping[str, str], layout: DeviceLayout | None) -> tuple[object, ...]:
+    """Return a key that is equal for nodes whose devices are laid out alike, for as long as the layout is held."""
+    has_table = layout is not None and layout.partitions is not None
+    return id(layout), () if has_table else labels_of_table(labels)
