@@ -12,7 +12,7 @@ from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.jobs.verdict import verdict_of
 from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
 from kubectl_koord.simulation.simulation import Scenario, Simulation
 from kubectl_koord.simulation.subjects import pending_subjects
@@ -35,7 +35,7 @@ class _Here(Struct, frozen=True):
 
 def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int | None) -> WaitingGang:
     simulation = cluster.simulation(subject)
-    answer = why(cluster.snapshot, subject, brief=True, sharing=cluster)
+    verdict, cause = verdict_of(simulation)
     here = _here(simulation, names, domain)
     wanted = len(subject.pending)
     return WaitingGang(
@@ -43,8 +43,8 @@ def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int
         pending=wanted,
         priority=priority(subject),
         must_gather=simulation.must_gather,
-        verdict=answer.verdict,
-        cause=answer.cause.code if answer.cause is not None else None,
+        verdict=verdict,
+        cause=cause.code if cause is not None else None,
         slots=here.slots,
         lacks=None if here.slots is None else max(wanted - here.slots, 0),
         reasons=here.reasons,
