@@ -137,6 +137,8 @@ class ByLabel:
 
     def in_reach(self, labels: Labels) -> Collection[Reservation]:
         """Return those that may be for a pod with these labels, in their order; none of the others is."""
+        if not self._others and self._by_label.keys().isdisjoint(labels):
+            return ()
         found = {*self._others, *(position for label in labels for position in self._by_label.get(label, ()))}
         return [self._every[position] for position in sorted(found)]
 

@@ -29,7 +29,7 @@ _Unevaluated: TypeAlias = tuple[Unevaluated, ...]
 
 
 class Decided(Struct, frozen=True):
-    """What is decided about a subject that the scheduler tries, and by what.
+    """What is decided about a subject, and by what: there are no outcomes where it is not tried.
 
     `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
     is too little, `is_unseen` whether there may be such jobs that could not be read.
@@ -37,24 +37,21 @@ class Decided(Struct, frozen=True):
 
     verdict: Verdict
     cause: Cause | None
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Outcome, ...] = ()
     unevaluated: _Unevaluated = ()
     on_memory: bool = False
     behind: LeftByJobsAhead | None = None
     is_unseen: bool = False
 
 
-def verdict_of(simulation: Simulation) -> tuple[Verdict, Cause | None]:
+def verdict_of(simulation: Simulation) -> Decided:
     """Return what `why` answers about a subject that has pending pods, and not more."""
     subject, snapshot = simulation.subject, simulation.snapshot
     blockers = before_trying(subject, snapshot, simulation.tree)
     if blockers:
-        return blocked(blockers[0])
+        return Decided(*blocked(blockers[0]))
     unread = visibility.unread_for(subject, snapshot)
-    if unread:
-        return "unknown", not_readable(unread)
-    found = decided(simulation)
-    return found.verdict, found.cause
+    return Decided("unknown", not_readable(unread)) if unread else decided(simulation)
 
 
 def blocked(blocker: Blocker) -> tuple[Verdict, Cause]:
