@@ -137,6 +137,12 @@ def test_who_waits_has_the_verdict_and_the_cause_of_why_pending() -> None:
         assert sorted(told) == sorted((each.gang, each.verdict, each.cause and each.cause.code) for each in every)
 
 
+def test_slots_are_those_of_the_place_as_it_is_and_not_once_other_members_are_placed() -> None:
+    drawn = cluster(TREE).with_quota("default", cpu=6).with_gang("job", 2, cpu=4)
+    (gang,) = node_report(drawn, "n1").waiting
+    assert (gang.verdict, gang.cause, gang.slots) == ("no", "quota", 2)
+
+
 def test_slots_are_unknown_where_the_layers_could_not_be_read() -> None:
     drawn = cluster(TREE).with_gang("job", 1, topology=rules(f"MustGather {SPINE}"))
     hidden = drawn.but(topologies={}).with_gap("ClusterNetworkTopology")

@@ -70,10 +70,10 @@ def _here(simulation: Simulation, found: Decided, names: Sequence[str], domain: 
 
 
 def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepared:
-    """Return what PreFilter leaves for a pod, as it was computed for the verdict where the pod was tried there."""
-    attempts = (outcome.first for outcome in found.outcomes if len(simulation.landings) == 1)
-    known = next((attempt.prepared for attempt in attempts if attempt.trigger is pod), None)
-    return known or simulation.prepared(pod)
+    """Return what PreFilter leaves for a pod, as computed for the verdict where the pod was tried before all others."""
+    attempts = [outcome.first for outcome in found.outcomes] if len(simulation.landings) == 1 else []
+    alone = (each.prepared for each in attempts if each.trigger is pod and not each.waiting)
+    return next(alone, None) or simulation.prepared(pod)
 
 
 def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:
