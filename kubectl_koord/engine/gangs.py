@@ -77,7 +77,7 @@ class GangGroup(Struct, frozen=True, dict=True):
         """Whether the list leaves out the gang that carries it."""
         return self.own.key not in self.gangs
 
-    @property
+    @cached_property
     def members(self) -> tuple[Gang, ...]:
         """The gangs of the group that exist, in id order."""
         return tuple(gang for gang in self.gangs.values() if gang is not None)
@@ -102,7 +102,7 @@ class GangGroup(Struct, frozen=True, dict=True):
         """The sum of the minimums."""
         return sum(gang.minimum or 0 for gang in self.members)
 
-    @property
+    @cached_property
     def bound(self) -> int:
         """Pods with a node, of the gangs that are tried as one."""
         return sum(gang.bound for gang in self.tried)

@@ -102,7 +102,13 @@ def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: t
     def on_node(name: str) -> NodeSlots:
         return all_in if every[name] >= most else _without_limit(view.state(name), one)
 
-    return Offer(view.names(), counts, on_node, partial(_refused, view, one.trigger, checks))
+    return Offer(view.names(), counts, on_node, partial(_refused_alike, view, requirements, checks))
+
+
+@recently(_MOST_KINDS)
+def _refused_alike(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[Refused, ...]:
+    """Return why nodes take not even one pod of these requirements, which gangs of any size share."""
+    return tuple(_refused(view, any_pod_of(requirements), checks))
 
 
 @recently(_MOST_KINDS)

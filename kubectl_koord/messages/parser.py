@@ -6,6 +6,7 @@ anchored: the time is linear in the length of the text.
 """
 
 import re
+from functools import lru_cache
 
 from msgspec import structs
 
@@ -21,6 +22,8 @@ from kubectl_koord.messages.parsed import (
 from kubectl_koord.messages.phrases import phrase
 
 _DEEPEST = 4
+_MOST_TEXTS = 128
+"""So many texts are kept as they were read: most pods wait for what others wait for."""
 _OF_NODES_TOO = {"no-reservation", "cpus-not-integer"}  # what is said before any node, and behind a number by nodes
 _CUT = " ..."
 _NUMBER = r"\d{1,18}"  # what a scheduler counts has fewer digits; whatever has more stays text
@@ -54,6 +57,7 @@ _LAST_CHARACTER = 0x10FFFF
 _MISSING = re.compile(r"%!([a-zA-Z])\(MISSING\)")
 
 
+@lru_cache(_MOST_TEXTS)
 def read(message: str, depth: int = _DEEPEST) -> ParsedMessage:
     """Return what a message says; nested messages are read down to a few levels. Never raises."""
     text = _MISSING.sub(r"%\1", message.strip())  # 1.7 runs it through a format function

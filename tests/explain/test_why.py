@@ -454,6 +454,12 @@ def test_all_gangs_and_lone_pods_with_pending_pods_are_listed_once() -> None:
     assert [report.gang for report in every_pending(drawing, "ml").items] == ["ml/far"]
 
 
+def test_jobs_that_are_alike_stand_in_name_order_among_the_others() -> None:
+    found = every_pending(WORKED.with_gang("a", 1, 8).with_gang("b", 1, 4).with_gang("c", 1, 8).with_gang("d", 1, 4))
+    assert [report.gang for report in found.items] == ["default/a", "default/b", "default/c", "default/d"]
+    assert [report.waiting["cpu"] for report in found.items] == ["8", "4", "8", "4"]
+
+
 def test_listings_offer_no_ways_out() -> None:
     drawing = FULL.with_gang("job", 4, 8, must_gather=SPINE, priority=9)
     assert [report.unblock for report in every_pending(drawing).items] == [()]

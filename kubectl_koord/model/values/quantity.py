@@ -97,6 +97,7 @@ def amount(resource: str, nano: int) -> int:
     return milli(nano) if resource == "cpu" else whole(nano)
 
 
+@lru_cache(maxsize=1 << 12)
 def spell(resource: str, number: int) -> str:
     """Return the shortest exact spelling of an amount (the inverse of `amount`)."""
     if resource == "cpu":

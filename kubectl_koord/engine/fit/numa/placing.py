@@ -127,7 +127,7 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(found, tuple):
             return found
         held, given = found
-        cpus = members(cpus_taken(room(node, held, self.wants, terms), held, given))
+        cpus = _cpus(Identity(node), held, self.wants, terms, given)
         zones = None if affinity.zones is None else members(affinity.zones)
         return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 
@@ -218,6 +218,12 @@ def _given(
         return BeyondReservedZones(tuple(refusals))
     found = portion(room(node.value, found_by.node, wants, terms), zones)
     return (found_by.node, found) if isinstance(found, Portion) else found
+
+
+@lru_cache(_MOST_ANSWERS)
+def _cpus(node: Identity[NodeNUMA], held: Booked, wants: Wants, terms: Terms, given: Portion) -> tuple[int, ...]:
+    """Return the numbers of the CPUs that the pod gets, those free by the books that are `held`."""
+    return members(cpus_taken(room(node.value, held, wants, terms), held, given))
 
 
 @lru_cache(_MOST_ANSWERS)

@@ -60,9 +60,8 @@ class _Taking:
         if self._needed > 0 and not full_cores:
             self._take_threads()
         for apart in (True, False):
-            for number in self._spread(self._one_by_one(apart=apart)):
-                if self._needed > 0:
-                    self._take((number,))
+            if self._needed > 0:
+                self._take(self._spread(self._one_by_one(apart=apart))[: self._needed])
         return self._taken
 
     def _take(self, numbers: Iterable[int]) -> None:
