@@ -59,6 +59,7 @@ class _Trial:
         self._snapshot = snapshot
         self._left = left
         self._waiting = {pod.key: pod for pod in pods}
+        self._pending = self._all_pending()
         self._quotas = quota_tree(snapshot)
         self._rules = rules(snapshot.config.version)
 
@@ -81,10 +82,10 @@ class _Trial:
 
     def _prepared(self, pod: PendingPod, view: View) -> Prepared:
         snapshot = self._snapshot
-        pending = self._pending() if self._quotas.may_refuse(pod) else None
+        pending = self._pending if self._quotas.may_refuse(pod) else None
         return prepare(pod, view, self._rules, snapshot.nominated, snapshot.claims_asked_for, pending=pending)
 
-    def _pending(self) -> tuple[PendingPod, ...]:
+    def _all_pending(self) -> tuple[PendingPod, ...]:
         return (*self._snapshot.pending, *map(recreated, self._waiting.values()))
 
     def placed(self, view: View, run: Sequence[RunningPod]) -> tuple[View, list[MovedPod]]:
@@ -105,6 +106,7 @@ class _Trial:
             for there in seats.values():
                 for pod in there:
                     del self._waiting[pod.key]
+            self._pending = self._all_pending()
             admitted = [pod for pod in admitted if pod.key in self._waiting]
         return view, [*found, *refused]
 
@@ -112,7 +114,7 @@ class _Trial:
         """Return those that their quota admits one after the other, and those that it refuses then."""
         if not self._quotas.may_refuse(run[0]):
             return run, []
-        stop = quota_state(view, self._rules, self._pending()).first_refused(tuple(map(recreated, run)))
+        stop = quota_state(view, self._rules, self._pending).first_refused(tuple(map(recreated, run)))
         if stop is None:
             return run, []
         position, refusal = stop

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from kubectl_koord.engine.tree import Tree, build
+from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.explain.place.report import domain_report, domains_named, full_names, node_report
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
@@ -26,6 +27,7 @@ from kubectl_koord.reports.capacity.place import (
 )
 from kubectl_koord.reports.common import Basis, DomainName
 from kubectl_koord.reports.disruption import BrokenGang, BudgetHit
+from kubectl_koord.simulation.subjects import pending_subjects
 from tests.build import BLOCK, SPINE, Drawing, card, cluster, cpus, devices, freed, having, holding, rules
 from tests.render.samples import PIPE, TERMINAL
 
@@ -124,6 +126,21 @@ def test_a_gang_that_no_node_is_asked_for_has_no_slots() -> None:
     (found,) = node_report(drawn, "n1").waiting
     assert (found.slots, found.lacks, found.reasons[0].nodes) == (0, 1, 1)
     assert found.reasons[0].message.startswith("quota q has no room")
+
+
+def test_who_waits_has_the_verdict_and_the_cause_of_why_pending() -> None:
+    drawn = cluster(TREE).with_quota("default", cpu=6).with_gang("fits", 2, cpu=1, priority=9)
+    drawn = drawn.with_gang("large", 1, cpu=99).with_gang("gated", 1, gates=("hold",)).with_gang("over", 1, cpu=7)
+    for one in (drawn, drawn.but(quotas=()), *map(drawn.with_gap, ("PodGroup", "ElasticQuota", "Device"))):
+        told = [(gang.gang, gang.verdict, gang.cause) for gang in node_report(one, "n1").waiting]
+        every = [why(one, subject) for subject in pending_subjects(one)]
+        assert sorted(told) == sorted((each.gang, each.verdict, each.cause and each.cause.code) for each in every)
+
+
+def test_slots_are_those_of_the_place_as_it_is_and_not_once_other_members_are_placed() -> None:
+    drawn = cluster(TREE).with_quota("default", cpu=6).with_gang("job", 2, cpu=4)
+    (gang,) = node_report(drawn, "n1").waiting
+    assert (gang.verdict, gang.cause, gang.slots) == ("no", "quota", 2)
 
 
 def test_slots_are_unknown_where_the_layers_could_not_be_read() -> None:

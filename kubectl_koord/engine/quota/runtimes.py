@@ -109,10 +109,12 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         """
         if name not in self.tree.bottom_up:
             return {}
-        for above in reversed(self.tree.chain(name)):  # from the top, so that no chain is too long
-            self._runtimes(self.tree.tree_of(above), above.parent)
         quota = self.tree.quotas[name]
-        return self._runtimes(self.tree.tree_of(quota), quota.parent)[name]
+        place = (self.tree.tree_of(quota), quota.parent)
+        if place not in self._known_runtimes:
+            for above in reversed(self.tree.chain(name)):  # from the top, so that no chain is too long
+                self._runtimes(self.tree.tree_of(above), above.parent)
+        return self._known_runtimes[place][name]
 
     @cached_property
     def _child_requests(self) -> Mapping[str, Amounts]:
@@ -153,7 +155,10 @@ class QuotaAmounts(Struct, frozen=True, dict=True):
         found: dict[str, Sums] = {}
         for name, sums in self.own.items():
             for quota in self._counting(name):
-                found[quota.name] = found[quota.name].plus(sums) if quota.name in found else sums
+                if quota.name in found:
+                    found[quota.name].take(sums)
+                else:
+                    found[quota.name] = sums.copy()
         return found
 
     def _counting(self, name: str) -> tuple[Quota, ...]:

@@ -35,20 +35,22 @@ class Sums(Struct, frozen=True):
         """Return an independent copy."""
         return Sums(dict(self.request), dict(self.used), dict(self.fixed))
 
+    def take(self, other: "Sums", times: int = 1) -> None:
+        """Add the other's to these, so many times."""
+        add(self.request, other.request.items(), times)
+        add(self.used, other.used.items(), times)
+        add(self.fixed, other.fixed.items(), times)
+
     def plus(self, other: "Sums") -> "Sums":
         """Return the sums of both."""
         total = self.copy()
-        add(total.request, other.request.items())
-        add(total.used, other.used.items())
-        add(total.fixed, other.fixed.items())
+        total.take(other)
         return total
 
     def minus(self, other: "Sums") -> "Sums":
         """Return the sums without the other's."""
         left = self.copy()
-        add(left.request, other.request.items(), -1)
-        add(left.used, other.used.items(), -1)
-        add(left.fixed, other.fixed.items(), -1)
+        left.take(other, -1)
         return left
 
 
@@ -80,11 +82,12 @@ def counted(amounts: Iterable[tuple[str, int]], name: str, tree: QuotaTree) -> d
 def running_in(names: Collection[str], pods: Iterable[Occupant], tree: QuotaTree) -> Mapping[str, Sequence[RunningPod]]:
     """Return which of these pods run and count against one of some quotas, by the quota."""
     found: dict[str, list[RunningPod]] = {}
+    quotas = tree.quotas
     for pod in pods:
         if isinstance(pod, RunningPod):
             labels = quota_labels(pod.labels)
             named = labels[0] or ""
-            name = named if named in tree.quotas else tree.name_by(labels, pod.namespace)
+            name = named if named in quotas else tree.name_by(labels, pod.namespace)
             if name in names:
                 found.setdefault(name, []).append(pod)
     return found

@@ -7,12 +7,14 @@ from msgspec import Struct
 
 from kubectl_koord.diagnosis import visibility
 from kubectl_koord.engine.admission.queue import priority
+from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Offer
 from kubectl_koord.engine.placement import domain_slots
 from kubectl_koord.engine.slots import in_index_order, offer_slots
 from kubectl_koord.engine.subjects import Subject
 from kubectl_koord.engine.tree import Tree
-from kubectl_koord.explain.jobs.why import why
+from kubectl_koord.explain.jobs.verdict import Decided, verdict_of
+from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.reports.capacity.place import ReasonHere, WaitingGang
 from kubectl_koord.simulation.simulation import Scenario, Simulation
 from kubectl_koord.simulation.subjects import pending_subjects
@@ -35,28 +37,28 @@ class _Here(Struct, frozen=True):
 
 def _gang(cluster: Scenario, subject: Subject, names: Sequence[str], domain: int | None) -> WaitingGang:
     simulation = cluster.simulation(subject)
-    answer = why(cluster.snapshot, subject, brief=True, sharing=cluster)
-    here = _here(simulation, names, domain)
+    found = verdict_of(simulation)
+    here = _here(simulation, found, names, domain)
     wanted = len(subject.pending)
     return WaitingGang(
         gang=subject.key,
         pending=wanted,
         priority=priority(subject),
         must_gather=simulation.must_gather,
-        verdict=answer.verdict,
-        cause=answer.cause.code if answer.cause is not None else None,
+        verdict=found.verdict,
+        cause=found.cause.code if found.cause is not None else None,
         slots=here.slots,
         lacks=None if here.slots is None else max(wanted - here.slots, 0),
         reasons=here.reasons,
     )
 
 
-def _here(simulation: Simulation, names: Sequence[str], domain: int | None) -> _Here:
+def _here(simulation: Simulation, found: Decided, names: Sequence[str], domain: int | None) -> _Here:
     """Return how many of a subject's pods the place takes as things are, and why it takes no more."""
     if visibility.unread_for(simulation.subject, simulation.snapshot):
         return _Here(None)
     pods = in_index_order(simulation.subject.pending)
-    prepared = simulation.prepared(pods[0])
+    prepared = _prepared(simulation, found, pods[0])
     if prepared.refusal is not None:
         return _Here(0, (ReasonHere(lacking(prepared.refusal), len(names)),))
     offer = offer_slots(simulation.view, names, pods, prepared)
@@ -65,6 +67,13 @@ def _here(simulation: Simulation, names: Sequence[str], domain: int | None) -> _
         slots = domain_slots(simulation.tree, offer.counts, simulation.multiples)[domain]
     slots = min(slots, len(pods))
     return _Here(slots, _reasons(offer) if slots < len(pods) else ())
+
+
+def _prepared(simulation: Simulation, found: Decided, pod: PendingPod) -> Prepared:
+    """Return what PreFilter leaves for a pod, as computed for the verdict where the pod was tried before all others."""
+    attempts = [outcome.first for outcome in found.outcomes] if len(simulation.landings) == 1 else []
+    alone = (each.prepared for each in attempts if each.trigger is pod and not each.waiting)
+    return next(alone, None) or simulation.prepared(pod)
 
 
 def _reasons(offer: Offer) -> tuple[ReasonHere, ...]:

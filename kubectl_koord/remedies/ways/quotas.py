@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.obstacles import quota
@@ -136,7 +136,7 @@ class _Refused:
 
     def _on_nodes(self) -> Iterator[Occupant]:
         view = self.search.view
-        return (pod for name in view.names() for pod in view.occupants(name))
+        return chain.from_iterable(map(view.occupants, view.names()))
 
     def _could_end(self, pod: RunningPod) -> bool:
         return (

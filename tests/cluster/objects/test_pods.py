@@ -11,6 +11,7 @@ from kubectl_koord.cluster.objects.pods.fields import Pod
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model.marks import Marks
 from kubectl_koord.model.pods import Condition, FinishedPod, GangAnnotations, PendingPod, RunningPod
+from kubectl_koord.model.quotas import quota_labels
 from kubectl_koord.model.reservations import OwnerReference
 from kubectl_koord.model.values.packed import PackedLabels
 from tests.cluster.objects.wire import Json, finished, pending, pod, read, running
@@ -235,6 +236,22 @@ def test_a_running_pod_keeps_its_labels_in_the_order_of_their_names_however_they
     labels = {"b": None, "a": "ä\0"}
     assert tuple(running(labels=labels).labels) == (("a", "ä\0"), ("b", ""))
     assert running(labels=labels).labels == running(labels={"a": "ä\0", "b": ""}).labels
+
+
+def test_what_labels_say_to_quotas_is_found_out_once_and_shared() -> None:
+    def labelled(number: int, **more: str | None) -> Json:
+        return {
+            "unique": f"{number}",
+            **{f"quota.scheduling.koordinator.sh/{name}": text for name, text in more.items()},
+        }
+
+    every = (labelled(1, name="a"), labelled(2, name="a"), labelled(3, preemptible="false", name=None), labelled(4))
+    written = [pod(f"p{number}", labels=each, nodeName="n1") for number, each in enumerate(every)]
+    pods = read(*written).running["n1"]
+    first, second, *_ = (quota_labels(one.labels) for one in pods)
+    assert first is second
+    assert [quota_labels(one.labels) for one in pods] == [("a", None), ("a", None), ("", "false"), (None, None)]
+    assert [quota_labels(tuple(one.labels)) for one in pods] == [quota_labels(one.labels) for one in pods]
 
 
 def test_pods_with_equal_labels_share_them() -> None:

@@ -374,3 +374,18 @@ def test_pods_that_wait_and_request_the_same_are_counted_once() -> None:
     view, known = of(drawing), rules(drawing.config.version)
     tolerant = tuple(structs.replace(pod, nominated="n1") for pod in drawing.pending)
     assert quota_state(view, known, tolerant) is quota_state(view, known)
+
+
+@pytest.mark.parametrize("kept", [(0, 1, 2, 3), (1, 2, 3), (0, 3), (0, 1, 2), ()])
+def test_where_other_pods_wait_than_were_read_quotas_are_as_if_those_had_been_read(kept: tuple[int, ...]) -> None:
+    drawing = using(quota(quota(sized(20), "a"), "b"), "a", 2)
+    for number, name in enumerate("abab"):
+        drawing = asking(drawing, name, number + 1, name=f"p{number}")
+    more = pending("more", 5, labels=of_quota("b"))
+    pods = (*(drawing.pending[position] for position in kept), more)
+    now = quota_state(of(drawing), rules(drawing.config.version), pods)
+    read = state(drawing.but(pending=pods))
+
+    assert [now.request(name) for name in "ab"] == [{CPU: 0, **read.request(name)} for name in "ab"]
+    assert [now.used(name) for name in "ab"] == [read.used(name) for name in "ab"]
+    assert [now.runtime(name) for name in "ab"] == [read.runtime(name) for name in "ab"]

@@ -1,0 +1,145 @@
+"""The verdict about a subject, and its one root cause, without the report about them."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from kubectl_koord.diagnosis import contention, coverage, visibility
+from kubectl_koord.diagnosis.contention import LeftByJobsAhead
+from kubectl_koord.diagnosis.obstacles import admission, quota
+from kubectl_koord.engine.admission.before_trying import before_trying, is_open
+from kubectl_koord.engine.admission.blockers import Blocker
+from kubectl_koord.engine.gangs import GangGroup
+from kubectl_koord.engine.rounds import Outcome
+from kubectl_koord.engine.subjects import GangSubject
+from kubectl_koord.explain.jobs import insufficient
+from kubectl_koord.explain.jobs.insufficient import about_pods
+from kubectl_koord.model.snapshot import Gap, Snapshot
+from kubectl_koord.model.unevaluated import Unevaluated, WideningPodSetting
+from kubectl_koord.remedies import retry, surplus
+from kubectl_koord.reports.common import Verdict
+from kubectl_koord.reports.jobs.pending import Cause
+from kubectl_koord.simulation.simulation import Simulation, next_attempt
+from kubectl_koord.wording.ages import overdue_clause
+from kubectl_koord.wording.answers import pending as sentences
+from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.reservations import DEPENDS_ON_LANDING
+
+_Unevaluated: TypeAlias = tuple[Unevaluated, ...]
+
+
+class Decided(Struct, frozen=True):
+    """What is decided about a subject, and by what: there are no outcomes where it is not tried.
+
+    `on_memory` is whether it depends on what the scheduler remembers, `behind` what jobs that go first leave where that
+    is too little, `is_unseen` whether there may be such jobs that could not be read.
+    """
+
+    verdict: Verdict
+    cause: Cause | None
+    outcomes: tuple[Outcome, ...] = ()
+    unevaluated: _Unevaluated = ()
+    on_memory: bool = False
+    behind: LeftByJobsAhead | None = None
+    is_unseen: bool = False
+
+
+def verdict_of(simulation: Simulation) -> Decided:
+    """Return what `why` answers about a subject that has pending pods, and not more."""
+    subject, snapshot = simulation.subject, simulation.snapshot
+    blockers = before_trying(subject, snapshot, simulation.tree)
+    if blockers:
+        return Decided(*blocked(blockers[0]))
+    unread = visibility.unread_for(subject, snapshot)
+    return Decided("unknown", not_readable(unread)) if unread else decided(simulation)
+
+
+def blocked(blocker: Blocker) -> tuple[Verdict, Cause]:
+    """Return the answer about a subject that is not tried."""
+    return "unknown" if is_open(blocker) else "no", admission.cause(blocker)
+
+
+def not_readable(gaps: tuple[Gap, ...]) -> Cause:
+    """Return the cause of an answer that is open as something could not be read."""
+    return Cause("not-readable", could_not_be_read(gaps))
+
+
+def decided(simulation: Simulation) -> Decided:
+    """Return what is decided about a subject that is tried: the engine's answer decides."""
+    outcomes = next_attempt(simulation)
+    subject = simulation.subject
+    if (
+        outcomes[0].placed_at_once
+        and isinstance(subject, GangSubject)
+        and depends_on_memory(subject.group, simulation.snapshot)
+    ):
+        forgotten = about_pods(surplus.late_code(subject.group), sentences.DEPENDS_ON_MEMORY, subject.pending)
+        return Decided("unknown", forgotten, outcomes, on_memory=True)
+    unevaluated = coverage.not_evaluated(subject, simulation.snapshot)
+    verdict = _verdict(outcomes, unevaluated)
+    if verdict == "yes":
+        left = contention.left_by_jobs_ahead(simulation)
+        if left is not None and not left.leaves_room:
+            message = sentences.place_taken(left.names, certain=left.certain)
+            taken = about_pods(
+                "insufficient-slots" if simulation.has_topology else "insufficient-capacity", message, subject.pending
+            )
+            return Decided("no" if left.certain else "unknown", taken, outcomes, unevaluated, behind=left)
+        unread = contention.unread_higher_priority_jobs(simulation)
+        if unread:
+            unseen = Cause("not-readable", sentences.place_may_be_taken(unread))
+            return Decided("unknown", unseen, outcomes, unevaluated, is_unseen=True)
+        return Decided(verdict, retry.waits(simulation), outcomes, unevaluated)
+    waits = _waiting_for_victims(simulation) if verdict == "no" else None
+    return Decided(verdict, waits or _cause(simulation, outcomes, unevaluated, verdict), outcomes, unevaluated)
+
+
+def depends_on_memory(group: GangGroup, snapshot: Snapshot) -> bool:
+    """Tell whether the answer depends on whether the scheduler remembers that the gang ran, which is in no object."""
+    return any(spec is not None for spec in group.specs) and surplus.may_be_forgotten(group, snapshot)
+
+
+def _verdict(outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated) -> Verdict:
+    placed = {outcome.placed_at_once for outcome in outcomes}
+    if placed == {False}:
+        by_quota = all(outcome.first.over_quota is not None for outcome in outcomes)
+        races = any(outcome.races for outcome in outcomes)
+        return "unknown" if races or any(_may_admit(item, by_quota=by_quota) for item in unevaluated) else "no"
+    refusing = any(item.may_refuse for item in unevaluated)
+    return "yes" if placed == {True} and not refusing else "unknown"
+
+
+def _may_admit(item: Unevaluated, *, by_quota: bool) -> bool:
+    """Tell whether something may open what is closed: what nodes are found to offer opens no quota."""
+    return item.may_admit and (not by_quota or item == WideningPodSetting("pod-level-resources"))
+
+
+def _cause(simulation: Simulation, outcomes: tuple[Outcome, ...], unevaluated: _Unevaluated, verdict: Verdict) -> Cause:
+    if verdict == "unknown" and unevaluated:
+        says = quota.refuses(simulation, unevaluated) if all(outcome.placed_at_once for outcome in outcomes) else None
+        return says or Cause("not-evaluated", sentences.depends_on(unevaluated))
+    racing = next((outcome for outcome in outcomes if outcome.races), None)
+    if racing is not None and not any(outcome.placed_at_once for outcome in outcomes):
+        return insufficient.cause_of(simulation, racing.first)
+    if verdict == "unknown" and any(outcome.first.fails_at_reserve for outcome in outcomes):
+        failing = {name: reason for outcome in outcomes for name, reason in outcome.first.unbookable.items()}
+        return Cause("several-outcomes", sentences.depends_on_node(failing))
+    if verdict == "unknown":
+        is_landing_open = len({outcome.landing for outcome in outcomes}) > 1
+        return Cause("several-outcomes", DEPENDS_ON_LANDING if is_landing_open else sentences.DEPENDS_ON_FIRST_POD)
+    return insufficient.cause_of(simulation, outcomes[0].first)
+
+
+def _waiting_for_victims(simulation: Simulation) -> Cause | None:
+    """Return a cause when victims of an earlier attempt still terminate on the nominated nodes."""
+    leaving = [
+        victim
+        for name in {pod.nominated for pod in simulation.subject.pending if pod.nominated in simulation.view.names()}
+        for victim in simulation.snapshot.running.get(name, ())
+        if victim.terminating and victim.preempted
+    ]
+    if not leaving:
+        return None
+    names = sorted(victim.key for victim in leaving)
+    message = sentences.waits_for_victims(names, overdue_clause(leaving, simulation.snapshot.moment))
+    return Cause("waiting-for-preemption", message, tuple(names))
