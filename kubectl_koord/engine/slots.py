@@ -24,7 +24,6 @@ _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
 _MOST_KINDS = 64
 """Of so many kinds of pods a view keeps the slots."""
-"""A view that changes fewer nodes than one in so many takes the others from below."""
 
 
 def in_index_order(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
