@@ -65,9 +65,10 @@ def uncordoned(view: View) -> View:
     return view.with_nodes(opened(node) for node in cordoned(view))
 
 
+@memoised
 def cordoned(view: View) -> tuple[Node, ...]:
     """Return the nodes that are cordoned, by the field or by the taint alone, in name order."""
-    nodes = map(view.node, view.names())
+    nodes = [node for node in map(view.node, view.names()) if node.unschedulable or node.taints]
     return tuple(node for node in nodes if node.unschedulable or any(taint.key == CORDON for taint in node.taints))
 
 
@@ -77,10 +78,11 @@ def without_terminating(view: View) -> View:
     return view.without(terminating(view))
 
 
+@memoised
 def terminating(view: View) -> tuple[RunningPod, ...]:
     """Return the running pods that terminate."""
-    occupants = (pod for name in view.names() for pod in view.occupants(name))
-    return tuple(pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating)
+    occupants = [pod for name in view.names() for pod in view.occupants(name)]
+    return tuple([pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating])
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
