@@ -18,9 +18,9 @@ from kubectl_koord.errors import KoordError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from kubectl_koord.cli.followed import Followed
     from kubectl_koord.cli.session import Session
     from kubectl_koord.cluster.watching.watch import ClusterWatch
-    from kubectl_koord.engine.subjects import Subject
     from kubectl_koord.explain.jobs.progress import ProgressNote
     from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.render.structured import Report
@@ -121,51 +121,37 @@ class _Gang:
         self._ear = _ChangeListener(cluster, options.seconds)
 
     def follow(self) -> None:
+        from kubectl_koord.cli.followed import followed
         from kubectl_koord.explain.jobs import progress
-        from kubectl_koord.explain.jobs.why import why
 
         if self._options.seconds:
             self._session.live_transport().bound(max(self._options.seconds, SHORTEST_LOOK))
-        snapshot = _first_snapshot(self._cluster)
-        subject = self._session.subject(snapshot, self._name)
-        told = why(snapshot, subject) if self._options.watch else None
+        one = followed(self._session, _first_snapshot(self._cluster), self._name)
+        told = one.why() if self._options.watch else None
         if told is not None:
             self._session.show(told, more_follow=True)
-        reached = self._is_reached(snapshot, subject)
+        reached = self._is_reached(one)
         while not reached and self._ear.wait():
-            snapshot = self._cluster.snapshot()
-            subject = self._again(snapshot, subject)
+            one = one.again(self._cluster.snapshot())
             if told is not None:
-                report = why(snapshot, subject)
+                report = one.why()
                 if text := progress.changes(told, report):
                     _tell(
                         self._session, (progress.ProgressNote(progress.name_of(report), text, report.verdict),), report
                     )
                     told = report
-            reached = self._is_reached(snapshot, subject)
+            reached = self._is_reached(one)
         if not (reached and self._options.watch):
-            self._conclude(why(snapshot, subject), reached=reached)
+            self._conclude(one.why(), reached=reached)
         self._session.exit_code = _REACHED if reached else _NOT_IN_TIME
 
-    def _is_reached(self, snapshot: "Snapshot", subject: "Subject") -> bool:
-        from kubectl_koord.diagnosis import visibility
-        from kubectl_koord.explain.jobs.progress import is_scheduled
+    def _is_reached(self, one: "Followed") -> bool:
         from kubectl_koord.wording.basis import could_not_be_read
 
-        unread = visibility.unread_members(subject, snapshot) if self._options.until else ()
+        unread = one.unread() if self._options.until else ()
         if unread:
-            raise KoordError(f"error: cannot tell whether {subject.key} is scheduled: {could_not_be_read(unread)}")
-        return bool(self._options.until) and is_scheduled(subject)
-
-    def _again(self, snapshot: "Snapshot", subject: "Subject") -> "Subject":
-        from kubectl_koord.engine.subjects import PodSubject
-        from kubectl_koord.explain.jobs.progress import gone
-        from kubectl_koord.simulation.subjects import again
-
-        found = again(snapshot, subject.key, lone_pod=isinstance(subject, PodSubject))
-        if found is None:
-            raise KoordError(f"error: {gone(snapshot, subject)}")
-        return found
+            raise KoordError(f"error: cannot tell whether {one.key} is scheduled: {could_not_be_read(unread)}")
+        return bool(self._options.until) and one.is_scheduled()
 
     def _conclude(self, report: "WhyReport", *, reached: bool) -> None:
         """Print how the waiting has ended. Documents of a watch say it themselves."""

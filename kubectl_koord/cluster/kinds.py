@@ -39,7 +39,10 @@ from kubectl_koord.model.installation import HOME
 
 
 def _config_map(written: scheduler.ConfigMap) -> scheduler.ConfigMap | None:
-    known = (scheduler.is_configuration(name, text) for name, text in (written.data or {}).items())
+    known = (
+        scheduler.is_configuration(name, text) or descheduler.is_configuration(name, text)
+        for name, text in (written.data or {}).items()
+    )
     return written if written.metadata.name in {scheduler.CONFIG, descheduler.CONFIG} or any(known) else None
 
 

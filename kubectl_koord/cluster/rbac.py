@@ -29,7 +29,8 @@ _LISTED: Mapping[str, tuple[str, ...]] = {
 }
 """By reading, as the rows of the verbs name them, the kinds that it lists at most."""
 _OF_ANY_VERSION = {"fit", "moved", "elsewhere", "traces"}
-_OF_ALL_DEPLOYMENTS = {"doctor", "recorded"}
+_OF_INSTALLATION = {"doctor", "recorded"}
+"""What rests on all Deployments, and on the configuration of koord-descheduler."""
 _CRDS, _CRD_NAME = CRD.rsplit("/", 1)
 _CHANGED = (kinds.POD, kinds.POD_GROUP, kinds.NODE, kinds.NETWORK_TOPOLOGY)
 VIEW, OPERATE, LEADER = "kubectl-koord-view", "kubectl-koord-operate", "kubectl-koord-scheduler"
@@ -47,9 +48,8 @@ class Right(NamedTuple):
 def reading(reads: Collection[str]) -> set[Right]:
     """Return what a command needs in the whole cluster that reads this, whatever its flags; without pods/proxy."""
     found = {_right(name, "list") for one in reads for name in _LISTED.get(one, ())}
-    if _OF_ALL_DEPLOYMENTS.intersection(reads):
+    if _OF_INSTALLATION.intersection(reads):
         found.add(_right(kinds.DEPLOYMENT.name, "list")._replace(name=""))
-    if "doctor" in reads:
         found.add(_right(kinds.CONFIG_MAP.name, "list")._replace(name=descheduler.CONFIG))
     if _LISTED.keys() & set(reads) - _OF_ANY_VERSION:
         found.add(Right(_group(_CRDS), _CRDS.rpartition("/")[2], "get", _CRD_NAME))

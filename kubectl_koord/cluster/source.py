@@ -105,7 +105,7 @@ def live(  # noqa: PLR0913 - each names one thing
     if more:
         gaps += absorb(read(transport, requests(more), namespace, collector), collector)
     if asks_about_installation(kinds):
-        gaps += _with_descheduler(transport, namespace, collector, gaps)
+        gaps += with_descheduler(transport, namespace, collector, gaps)
     detect_version(transport, collector, told.version)
     narrowed = namespace() if found.namespace_only else ""
     snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
@@ -115,7 +115,7 @@ def live(  # noqa: PLR0913 - each names one thing
     return structs.replace(snapshot, gaps=every_gap, installation=installation(collector))
 
 
-def _with_descheduler(
+def with_descheduler(
     transport: Transport, namespace: Callable[[], str], collector: Collector, gaps: Iterable[Gap]
 ) -> list[Gap]:
     """Take the configuration of koord-descheduler, too; a refusal is a gap, unless ConfigMaps have one already."""

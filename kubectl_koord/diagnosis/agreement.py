@@ -103,9 +103,9 @@ def _is_same_quota(said: QuotaMessage, refusal: QuotaExceeded) -> bool:
 
 
 def _counts(root: ParsedMessage, now: Computed) -> bool | None:
-    said = refusals.said(root.counts)
     failed = [attempt for attempt in now.attempts if attempt.placement is None and attempt.prefilter is None]
-    if said is None or not failed:
+    said = refusals.said(root.counts) if failed else None
+    if said is None:
         return None
     own = said.keys() - {refusals.LEFT_OUT}
     is_of_seat = bool(own) and any(own == set(_of_seat(attempt)) for attempt in failed)

@@ -28,6 +28,7 @@ from kubectl_koord.model.unevaluated import (
     UnreadVolume,
     UnreadVolumeLimits,
 )
+from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.reports.codes import OF_GAP, ReadingCode
 from kubectl_koord.reports.common import Basis, Notice
 from kubectl_koord.wording.answers.pending import slots_leave_out
@@ -38,14 +39,20 @@ _DEVICES = {"nvidia.com/gpu", "amd.com/gpu", "dcu.com/gpu"}
 _OF_UNBOUND = ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
 
 
+@memoised
 def basis(snapshot: Snapshot) -> Basis:
     """Return what an answer from this snapshot rests on."""
     config = snapshot.config
     return Basis(config.version, config.version_from, snapshot.moment, snapshot.source)
 
 
-def general(snapshot: Snapshot) -> Iterator[Notice]:
-    """Yield a warning for each reason why kinds could not be read, and for an assumed configuration."""
+@memoised
+def general(snapshot: Snapshot) -> tuple[Notice, ...]:
+    """Return a warning for each reason why kinds could not be read, and for an assumed configuration."""
+    return tuple(_general(snapshot))
+
+
+def _general(snapshot: Snapshot) -> Iterator[Notice]:
     kinds: dict[tuple[ReadingCode, str], list[str]] = {}
     for gap in snapshot.gaps:
         if gap.code != "not-in-input" and gap.kind != "Event":  # events are mentioned where they matter

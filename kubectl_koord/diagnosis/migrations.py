@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from kubectl_koord.diagnosis import disruption
+from msgspec import structs
+
+from kubectl_koord.diagnosis import disruption, strays
 from kubectl_koord.engine.reservations import drawable
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.others.migrations import MigrationJob
@@ -12,7 +14,7 @@ from kubectl_koord.model.pods import FinishedPod, PendingPod, RunningPod
 from kubectl_koord.model.reservations import Reservation
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
-from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.common import DomainName, Notice
 from kubectl_koord.reports.disruption import BrokenGang
 from kubectl_koord.reports.migrations import GangReservation, Migration
 from kubectl_koord.wording import migrations as sentences
@@ -117,18 +119,32 @@ def job_of(snapshot: Snapshot, reservation: str) -> str | None:
 
 
 def notices(migrations: Iterable[Migration], snapshot: Snapshot) -> Iterator[Notice]:
-    """Yield a warning for each gang that falls below its minimum when its pods are evicted that these jobs move."""
+    """Yield a warning for each gang that these jobs break.
+
+    It falls below its minimum when its pods are evicted, or they are to come back outside its domain.
+    """
     moved: dict[str, list[Migration]] = {}
+    astray: dict[tuple[str, DomainName], list[Migration]] = {}
     for one in migrations:
         if one.breaks and one.gang is not None:
             moved.setdefault(one.gang, []).append(one)
+        if one.leaves is not None and one.gang is not None:
+            astray.setdefault((one.gang, one.leaves), []).append(one)
     broken = _broken(snapshot)
     for gang, jobs in moved.items():
         yield Notice("migration-breaks-gang", sentences.breaks_gang(jobs, broken[gang]))
+    for (gang, left), jobs in astray.items():
+        yield Notice("migration-leaves-domain", sentences.leaves_domain(jobs, gang, left))
 
 
 @memoised
 def _migrations(snapshot: Snapshot) -> tuple[Migration, ...]:
+    every = _without_domains(snapshot)
+    left = strays.left_domains(snapshot, every)
+    return tuple(structs.replace(one, leaves=left[one.job]) if one.job in left else one for one in every)
+
+
+def _without_domains(snapshot: Snapshot) -> tuple[Migration, ...]:
     running = _moving(snapshot)
     broken = _broken(snapshot)
     nodes = {one.name: one.node for one in snapshot.reservations}

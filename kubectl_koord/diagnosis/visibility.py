@@ -24,6 +24,7 @@ About: TypeAlias = Literal[
     "nodes",
     "quotas",
     "quota-names",
+    "volcano",
 ]
 
 DECIDE: dict[About, tuple[str, ...]] = {
@@ -39,13 +40,14 @@ DECIDE: dict[About, tuple[str, ...]] = {
     "nodes": ("Node",),
     "quotas": ("ElasticQuota", "Pod", "Node"),
     "quota-names": ("ElasticQuota",),
+    "volcano": ("Pod", "PodGroup.scheduling.volcano.sh"),
 }
 """What each question rests on: the tree; which gangs are pending; which pods a name means, and which of them are
 pending or on a node; the same of a pod without a gang; whether a PodGroup, or a layer, exists; where pods would be
 placed; which pods were preempted; which devices there are; whether a node exists; what quotas use and may use; which
-quotas there are."""
+quotas there are; how far a gang of Volcano is."""
 
-_NAMESPACED = {"Pod", "PodGroup", "PersistentVolumeClaim", "Event"}
+_NAMESPACED = {"Pod", "PodGroup", "PodGroup.scheduling.volcano.sh", "PersistentVolumeClaim", "Event"}
 
 
 def unread(snapshot: Snapshot, about: About, *namespaces: str) -> tuple[Gap, ...]:

@@ -1,14 +1,12 @@
-"""All nodes of a view at once: numbers in columns, and sets of nodes as whole numbers.
+"""All nodes of a view at once: sets of nodes as whole numbers, and classes of nodes.
 
 Nodes are in name order. In a set each node is a bit, the first node the highest of as many bits as there are nodes.
 What is asked of one node in a thousand nanoseconds is asked here of all in a few thousand.
 """
 
-from bisect import bisect_left
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from itertools import chain, compress
-from typing import TypeAlias, TypeVarTuple
+from typing import Protocol, TypeAlias
 
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
@@ -17,14 +15,10 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
 
-Ts = TypeVarTuple("Ts")
-
 NodeSet: TypeAlias = int
 Sees: TypeAlias = Callable[[Node], Hashable]
 """What a filter sees of a node: those of which it sees the same are one class."""
 
-_STEP = 128
-"""So many nodes apart are the sets that are kept of nodes by a number of theirs."""
 _FEW = 8
 """A view that changes fewer nodes than one in so many takes the others from below."""
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
@@ -38,15 +32,23 @@ def base_with_most(view: View) -> View | None:
 
 
 def _base_of_same_nodes(view: View) -> View | None:
-    """Return the view below, where all nodes are the same there, whoever is on them."""
+    """Return a view in which all nodes are the same, whoever is on them: the one below, or that before a trial."""
+    trial = view.trial()
+    if trial is not None:
+        return trial[0]
     return view.layers()[0] if not view.changed_nodes() else None
 
 
 @memoised
 def names_of(view: View) -> tuple[str, ...]:
     """Return the names of the nodes by position; views over each other share them."""
-    base = view.layers()[0]
+    base = _with_same_names(view)
     return names_of(base) if base is not None else tuple(view.names())
+
+
+def _with_same_names(view: View) -> View | None:
+    trial = view.trial()
+    return trial[0] if trial is not None else view.layers()[0]
 
 
 def every_node(view: View) -> NodeSet:
@@ -116,84 +118,11 @@ def which(view: View, holds: Callable[[str], object], among: NodeSet) -> NodeSet
 @memoised
 def position_of(view: View) -> Mapping[str, int]:
     """Return the positions of the nodes by name; views over each other share them."""
-    base = view.layers()[0]
+    base = _with_same_names(view)
     return position_of(base) if base is not None else {name: at for at, name in enumerate(names_of(view))}
 
 
-def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
-    """Return a number of each node of a set, in name order."""
-    return _column(view, number, *args).of(nodes)
-
-
-def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
-    """Return the nodes of a set whose number is at least so much."""
-    return _column(view, number, *args).at_least(amount, among)
-
-
-class _Column:
-    """A number of every node, by position.
-
-    Few nodes are asked one by one. Once they are many, all are, and ranked, so that nodes are found by an amount
-    without a look at each. A what-if in which few nodes differ asks only these anew.
-    """
-
-    def __init__(self, view: View, below: "_Column | None", number: Callable[[NodeState], int]) -> None:
-        self._view, self._below, self._number = view, below, number
-        self._known: dict[str, int] = {}
-        self._every: tuple[int, ...] | None = None
-
-    def of(self, nodes: NodeSet) -> Iterable[int]:
-        if self._is_worth_it(nodes):
-            return compress(self.every(), selector(self._view, nodes))
-        return [self._one(name) for name in members(self._view, nodes)]
-
-    def at_least(self, amount: int, among: NodeSet) -> NodeSet:
-        if self._below is not None:
-            changed = differing(self._view)
-            found = self._below.at_least(amount, among & ~changed)
-            return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
-        if self._is_worth_it(among):
-            return among & self._ranked.at_least(amount)
-        return which(self._view, lambda name: self._one(name) >= amount, among)
-
-    def every(self) -> tuple[int, ...]:
-        """Return the number of every node."""
-        if self._every is None and self._below is not None:
-            numbers = list(self._below.every())
-            for name, position in _touched(self._view).items():
-                numbers[position] = self._one(name)
-            self._every = tuple(numbers)
-        if self._every is None:
-            self._every = tuple([self._one(name) for name in names_of(self._view)])
-            self._known = {}
-        return self._every
-
-    @cached_property
-    def _ranked(self) -> "_Ranked":
-        return _Ranked(self._view, self.every())
-
-    def _is_worth_it(self, among: NodeSet) -> bool:
-        number = len(self._view.names())
-        return self._every is not None or 3 * among.bit_count() >= 2 * number or 2 * len(self._known) >= number
-
-    def _one(self, name: str) -> int:
-        known = self._known.get(name)
-        if known is None:
-            known = self._known[name] = self._number(self._view.state(name))
-        return known
-
-
-@memoised
-def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
-    base = base_with_most(view)
-    return _Column(view, _column(base, number, *args) if base is not None else None, _of(number, *args))
-
-
-def _of(number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Callable[[NodeState], int]:
-    return lambda state: number(state, *args)
-
-
-def _touched(view: View) -> Mapping[str, int]:
+def places_touched(view: View) -> Mapping[str, int]:
     """Return the nodes that are not as in the view that this one lies over, with their positions."""
     known = position_of(view)
     return {name: known[name] for name in view.touched() if name in known}
@@ -202,28 +131,7 @@ def _touched(view: View) -> Mapping[str, int]:
 @memoised
 def differing(view: View) -> NodeSet:
     """Return the nodes that are not as in the view that this one lies over."""
-    return set_of(view, _touched(view).values())
-
-
-class _Ranked:
-    """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
-
-    def __init__(self, view: View, numbers: Sequence[int]) -> None:
-        self._ranked = sorted(range(len(numbers)), key=numbers.__getitem__)
-        self._numbers = [numbers[position] for position in self._ranked]
-        self._last = len(numbers) - 1
-        self._from: list[NodeSet] = [0]
-        for start in reversed(range(0, len(numbers), _STEP)):
-            self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
-        self._from.reverse()
-
-    def at_least(self, amount: int) -> NodeSet:
-        first = bisect_left(self._numbers, amount)
-        step = -(-first // _STEP)
-        found = self._from[step]
-        for position in self._ranked[first : step * _STEP]:
-            found |= 1 << self._last - position
-        return found
+    return set_of(view, places_touched(view).values())
 
 
 @memoised
@@ -235,15 +143,28 @@ def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     return _grouped(view, (sees(view.node(name)) for name in names_of(view)))
 
 
+class StateSees(Protocol):
+    """What a filter sees of a node and of those who are there; hashable, and equal where it sees the same."""
+
+    def __call__(self, state: NodeState, /) -> Hashable:
+        """Return what it sees of one node."""
+
+    def everywhere(self, view: View) -> Iterable[Hashable]:
+        """Return the same of all nodes, in name order."""
+
+    def __hash__(self) -> int:
+        """Hash it."""
+
+
 @memoised
-def state_classes(view: View, sees: Callable[[NodeState], Hashable]) -> Mapping[Hashable, NodeSet]:
+def state_classes(view: View, sees: StateSees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them and of those who are there."""
     base = base_with_most(view)
     if base is None:
-        return _grouped(view, (sees(view.state(name)) for name in names_of(view)))
+        return _grouped(view, sees.everywhere(view))
     others = ~differing(view)
     found = {seen: left for seen, nodes in state_classes(base, sees).items() if (left := nodes & others)}
-    for name, position in _touched(view).items():
+    for name, position in places_touched(view).items():
         seen = sees(view.state(name))
         found[seen] = found.get(seen, 0) | set_of(view, (position,))
     return found

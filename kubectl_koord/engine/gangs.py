@@ -6,6 +6,7 @@ Mirrors coscheduling/core/gang.go and gang_cache.go, from objects alone.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -61,7 +62,7 @@ class Gang(Struct, frozen=True):
         return len(self.running) + sum(1 for pod in self.finished if pod.was_bound)
 
 
-class GangGroup(Struct, frozen=True):
+class GangGroup(Struct, frozen=True, dict=True):
     """Gangs that are scheduled as one: those that a gang's own group annotation names.
 
     `own` is the gang that was asked for; `gangs` maps each id of its list to the gang, None where no
@@ -91,7 +92,7 @@ class GangGroup(Struct, frozen=True):
         """The members, and the gang itself where its list leaves it out."""
         return (*self.members, self.own) if self.omits_itself else self.members
 
-    @property
+    @cached_property
     def pending(self) -> tuple[PendingPod, ...]:
         """All pods that are tried as one, by name."""
         return tuple(sorted((pod for gang in self.tried for pod in gang.pending), key=lambda pod: pod.key))

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.pods import NodePods, PendingPod
 from kubectl_koord.model.values.memo import memoised
 
 
@@ -43,13 +43,16 @@ def number_on(view: View, question: Question) -> Mapping[str, int]:
 @memoised
 def placed_members(view: View) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return by node the members that were placed there, with what is booked for them; nodes with none are left out."""
-    base = view.layers()[0]
+    base, trial = view.layers()[0], view.trial()
     before = {} if base is None else placed_members(base)
-    now = {name: _members_on(view, name) for name in (view.names() if base is None else view.touched())}
+    asked = view.touched() if base is not None else placed_members(trial[0]) if trial is not None else view.names()
+    now = {name: _members_on(view, name) for name in asked}
     return {name: pods for name, pods in {**before, **now}.items() if pods}
 
 
 def _members_on(view: View, name: str) -> tuple[PendingPod, ...]:
+    if isinstance(view.occupants(name), NodePods):
+        return ()
     there = (pod for pod in view.occupants(name) if isinstance(pod, PendingPod))
     return tuple(pod for pod in there if pod.allocations is not None)
 

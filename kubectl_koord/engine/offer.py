@@ -1,7 +1,7 @@
 """What nodes offer: how many pods each takes, and why it takes no more."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 
 from msgspec import Struct
 
@@ -72,7 +72,7 @@ class Offer(Memo, Mapping[str, NodeSlots]):
         """
         self.names = names
         self.counts = counts
-        self.refused = refused
+        self.refused = None if refused is None else cache(lambda: tuple(refused()))
         self._on_node = on_node
         self._known: dict[str, NodeSlots] = {}
 

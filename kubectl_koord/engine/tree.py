@@ -77,6 +77,11 @@ class Tree(Struct, frozen=True):
         for child in domain.children:
             yield from self.nodes_below(child)
 
+    def domain_of(self, node: str, layer: str) -> int | None:
+        """Return the index of the layer's domain that a node is in, None where it is in none."""
+        above = self.ancestors(self.leaf.get(node, -1))
+        return next((index for index in above if self.domains[index].layer == layer), None)
+
     def above(self, node: str) -> str:
         """Return the name of the domain above a node, empty for one outside the tree."""
         return self.domains[self.parents[self.leaf[node]]].name if node in self.leaf else ""

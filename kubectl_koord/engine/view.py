@@ -1,6 +1,6 @@
 """A cluster to compute with: the snapshot, and what-ifs laid over it without copying it."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeVar, TypeVarTuple
 
 from msgspec import structs
@@ -31,20 +31,20 @@ class View(Memo):
         nodes: Mapping[str, Node],
         occupants: Mapping[str, tuple[Occupant, ...]],
         base: "View | None" = None,
-        before: "View | None" = None,
+        trial: "tuple[View, Mapping[str, Collection[Occupant]]] | None" = None,
         quotas: tuple[Quota, ...] | None = None,
     ) -> None:
         """Take whole mappings, or with a base only what differs from it; and the snapshot that this is a variant of.
 
-        `before` is the cluster as it is, where pods are taken away from it on trial alone. `quotas` are those of this
-        variant; None are those of the base, or of the snapshot.
+        `trial` is the cluster as it is, and who is taken away from it, by node, where that is on trial alone. `quotas`
+        are those of this variant; None are those of the base, or of the snapshot.
         """
         self.snapshot = snapshot
         self.quotas: tuple[Quota, ...] = quotas if quotas is not None else base.quotas if base else snapshot.quotas
         self._nodes = nodes
         self._occupants = occupants
         self._base = base
-        self._before = before
+        self._trial = trial
         self._names = base.names() if base else nodes.keys()
         self._states: dict[str, NodeState] = {}
         self._values: dict[object, dict[str, Any]] = {}
@@ -65,6 +65,16 @@ class View(Memo):
             return self._base.occupants(name)
         return self._occupants.get(name, ())
 
+    def held(self, name: str) -> tuple[Occupant, ...]:
+        """Return the occupants of a node, those too that are taken away on trial alone."""
+        if self._base and name not in self._nodes and name not in self._occupants:
+            return self._base.held(name)
+        return self._trial[0].held(name) if self._trial else self.occupants(name)
+
+    def trial(self) -> "tuple[View, Mapping[str, Collection[Occupant]]] | None":
+        """Return the cluster as it is, and by node who is taken away from it, where that is on trial alone."""
+        return self._trial
+
     def layers(self) -> "tuple[View | None, Mapping[str, tuple[Occupant, ...]]]":
         """Return the view that this one lies over, and who is on the nodes on which others are: on all, without one."""
         return self._base, self._occupants
@@ -83,7 +93,7 @@ class View(Memo):
             return self._base.state(name)
         state = self._states.get(name)
         if state is None:
-            before = self._before.state(name) if self._before else None
+            before = self._trial[0].state(name) if self._trial else None
             state = self._states[name] = NodeState(self.node(name), self.occupants(name), before)
         return state
 
@@ -149,9 +159,10 @@ class View(Memo):
 
         """
         by_node = removed(self, *args)
-        kept = {name: _except(pods, by_node.get(name, ())) for name, pods in self._occupants.items()}
         base = self._base.without_any(removed, *args) if self._base else None
-        return View(self.snapshot, self._nodes, kept, base, before=self, quotas=self.quotas)
+        return View(
+            self.snapshot, self._nodes, _Kept(self._occupants, by_node), base, (self, by_node), quotas=self.quotas
+        )
 
     def with_pods(self, placed: Mapping[str, Iterable[Occupant]]) -> "View":
         """Return the view with more pods on some nodes (by node name)."""
@@ -204,6 +215,28 @@ class View(Memo):
 
     def _depth(self) -> int:
         return self._base._depth() + 1 if self._base else 0  # noqa: SLF001 - one of its own kind
+
+
+class _Kept(Mapping[str, tuple[Occupant, ...]]):
+    """Who stays on each node when some are removed, found when a node is asked for: few are."""
+
+    __slots__ = ("_removed", "_there")
+
+    def __init__(self, there: Mapping[str, tuple[Occupant, ...]], removed: Mapping[str, Collection[Occupant]]) -> None:
+        self._there = there
+        self._removed = removed
+
+    def __getitem__(self, name: str) -> tuple[Occupant, ...]:
+        return _except(self._there[name], self._removed.get(name, ()))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._there
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._there)
+
+    def __len__(self) -> int:
+        return len(self._there)
 
 
 def _except(pods: tuple[Occupant, ...], removed: Collection[Occupant]) -> tuple[Occupant, ...]:

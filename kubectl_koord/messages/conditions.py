@@ -36,11 +36,9 @@ class Reported(Struct, frozen=True):
 
 def conditions(pending: Sequence[PendingPod]) -> list[Reported]:
     """Return what the conditions of pods say."""
-    return [
-        Reported(pod.key, pod.condition.message, pod.condition.since, read(pod.condition.message))
-        for pod in pending
-        if pod.condition and pod.condition.message
-    ]
+    said = [(pod.key, pod.condition) for pod in pending if pod.condition and pod.condition.message]
+    parsed = {message: read(message) for message in {condition.message for _, condition in said}}
+    return [Reported(key, one.message, one.since, parsed[one.message]) for key, one in said]
 
 
 def failed_attempts(pending: Sequence[PendingPod], events: Iterable[Event]) -> list[Event]:

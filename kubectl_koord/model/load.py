@@ -90,9 +90,20 @@ class UsageOverTime(Struct, frozen=True, gc=False, array_like=True):
 class PodUsages(Packed, frozen=True, gc=False):
     """What was measured of the pods of a node."""
 
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Yield the namespaces and names of the pods, which is less to read."""
+        return ((one.namespace, one.name) for one in _named(self.content))
+
     def __iter__(self) -> Iterator[PodUsage]:
         """Yield what was measured of each."""
         return iter(_pod_usages(self.content))
+
+
+class _Named(Struct, frozen=True, gc=False, array_like=True):
+    """The pod of a `PodUsage`, without what was measured of it."""
+
+    namespace: str
+    name: str
 
 
 class UsagesOverTime(Packed, frozen=True, gc=False):
@@ -103,6 +114,7 @@ class UsagesOverTime(Packed, frozen=True, gc=False):
         return iter(_usages_over_time(self.content))
 
 
+_named = msgspec.msgpack.Decoder(list[_Named]).decode
 _pod_usages = msgspec.msgpack.Decoder(tuple[PodUsage, ...]).decode
 _usages_over_time = msgspec.msgpack.Decoder(tuple[UsageOverTime, ...]).decode
 

@@ -3,18 +3,30 @@
 A resource of amount 0 is kept here, other than in requests: a maximum of 0 lets nothing pass, no maximum everything.
 """
 
+from typing import TypeAlias
+
 from msgspec import Struct
 
+from kubectl_koord.model.values.packed import PackedLabels, picked
 from kubectl_koord.model.values.quantity import Resources
+from kubectl_koord.model.values.selectors import Labels
 
 ROOT, SYSTEM, DEFAULT = "koordinator-root-quota", "koordinator-system-quota", "koordinator-default-quota"
 BUILT_IN = frozenset((ROOT, SYSTEM, DEFAULT))
 NAME_LABEL = "quota.scheduling.koordinator.sh/name"
 PREEMPTIBLE_LABEL = "quota.scheduling.koordinator.sh/preemptible"
+QUOTA_LABELS = (NAME_LABEL, PREEMPTIBLE_LABEL)
+QuotaLabels: TypeAlias = tuple[str | None, ...]
+"""The values of `QUOTA_LABELS`, None for each that is missing."""
 
 _FIFTH = ((1 << 63) - 1) // 5
 UNLIMITED: Resources = (("cpu", 1000 * _FIFTH), ("memory", _FIFTH))
 """The maximum of the system and the default quota where nothing else is configured."""
+
+
+def quota_labels(labels: Labels | PackedLabels) -> QuotaLabels:
+    """Return what the labels of a pod say to quotas."""
+    return labels.quota if isinstance(labels, PackedLabels) else picked(labels, *QUOTA_LABELS)
 
 
 class Quota(Struct, frozen=True, gc=False):

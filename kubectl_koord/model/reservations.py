@@ -1,6 +1,6 @@
 """Reservations: what they hold, for whom, and on which terms; and what pods say about using them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -135,7 +135,7 @@ class ByLabel:
                     for value in listing.values:
                         self._by_label.setdefault((listing.key, value), []).append(position)
 
-    def in_reach(self, labels: Labels) -> Iterable[Reservation]:
+    def in_reach(self, labels: Labels) -> Collection[Reservation]:
         """Return those that may be for a pod with these labels, in their order; none of the others is."""
         found = {*self._others, *(position for label in labels for position in self._by_label.get(label, ()))}
         return [self._every[position] for position in sorted(found)]

@@ -82,6 +82,7 @@ _Odd: TypeAlias = Literal[
     "reservation-overcommitted",
     "reservation-victims",
     "migration-breaks-gang",
+    "migration-leaves-domain",
     "owners-forgotten",
     "cpus-forgotten",
     "doubly-booked",

@@ -2,13 +2,16 @@
 
 from msgspec import Struct
 
+from kubectl_koord.reports.common import DomainName
+
 
 class Migration(Struct, frozen=True, rename="camel"):
     """A PodMigrationJob that is not over.
 
     `pod` is the one that it moves away, which is on `node` as long as it is there; `gang` is its gang. `reservation`
     is for the pod that is to replace it, and holds room on node `to`; `replacement` is that pod. `breaks` tells whether
-    the gang falls below its minimum when all of its pods that are being moved are evicted.
+    the gang falls below its minimum when all of its pods that are being moved are evicted. `leaves` is the domain in
+    which the gang must stay together, where node `to` is outside it.
     """
 
     job: str
@@ -25,6 +28,7 @@ class Migration(Struct, frozen=True, rename="camel"):
     to: str | None = None
     replacement: str | None = None
     breaks: bool = False
+    leaves: DomainName | None = None
 
 
 class GangReservation(Struct, frozen=True, rename="camel"):

@@ -184,9 +184,13 @@ def asking(pod: PendingPod, resource: str, most: int) -> PendingPod:
     return structs.replace(pod, requirements=structs.replace(pod.requirements, requests=kept))
 
 
-def wanting_room_alone(simulation: Simulation) -> Simulation:
-    """Return the simulation with pods that ask for their requests and for nothing else of a node."""
-    return _with_pods(simulation, {pod.key for pod in simulation.subject.pending}, room_alone)
+def wanting_room_alone(simulation: Simulation, *, for_others: bool) -> Simulation:
+    """Return the simulation with pods that ask for their requests and for nothing else of a node.
+
+    `for_others` is whether those who look at the pods that wait find them so, too.
+    """
+    keys = {pod.key for pod in simulation.subject.pending}
+    return (_with_pods if for_others else _with_own_pods)(simulation, keys, room_alone)
 
 
 def room_alone(pod: PendingPod) -> PendingPod:
@@ -212,13 +216,24 @@ def _with_gang(simulation: Simulation, edit: SetTopology | SetMinimum | CreatePo
 
 def _with_pods(simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]) -> Simulation:
     """Return the simulation with some pending pods of the subject changed, or gone where there is None."""
+    snapshot = simulation.snapshot
+    snapshot = structs.replace(snapshot, pending=_changed(snapshot.pending, keys, change))
+    return structs.replace(_with_own_pods(simulation, keys, change), snapshot=snapshot)
 
-    def kept(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
-        after = (change(pod) if pod.key in keys else pod for pod in pods)
-        return tuple(pod for pod in after if pod is not None)
 
-    snapshot = structs.replace(simulation.snapshot, pending=kept(simulation.snapshot.pending))
-    return structs.replace(simulation, snapshot=snapshot, subject=simulation.subject.with_pending(kept))
+def _with_own_pods(
+    simulation: Simulation, keys: set[str], change: Callable[[PendingPod], PendingPod | None]
+) -> Simulation:
+    """Return the same, with the pods that wait in the snapshot as they are."""
+    subject = simulation.subject.with_pending(lambda pods: _changed(pods, keys, change))
+    return structs.replace(simulation, subject=subject)
+
+
+def _changed(
+    pods: Iterable[PendingPod], keys: set[str], change: Callable[[PendingPod], PendingPod | None]
+) -> tuple[PendingPod, ...]:
+    after = (change(pod) if pod.key in keys else pod for pod in pods)
+    return tuple(pod for pod in after if pod is not None)
 
 
 def deleted(pods: Iterable[RunningPod]) -> tuple[DeletePod, ...]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from kubectl_koord.reports.common import DomainName
 from kubectl_koord.reports.disruption import BrokenGang
 from kubectl_koord.reports.migrations import GangReservation, Migration
-from kubectl_koord.wording.words import count, listed
+from kubectl_koord.wording.words import count, layer_noun, listed
 
 MIGRATIONS = "Pods that are being moved"
 RESERVATIONS = "Reservations for its pods"
@@ -18,6 +19,16 @@ def breaks_gang(jobs: Sequence[Migration], broken: BrokenGang) -> str:
     left = f"{broken.left} of {count(broken.bound, 'pod')} left, {broken.min_member} needed"
     evicted = "it is evicted" if len(jobs) == 1 else "they are evicted"
     return f"{kind} {names} {verb} {pods}: when {evicted}, gang {broken.gang} falls below its minimum ({left})."
+
+
+def leaves_domain(jobs: Sequence[Migration], gang: str, left: DomainName) -> str:
+    """Return that the pods that jobs move are to come back outside the domain of the rest of their gang."""
+    pods, names = listed([one.pod for one in jobs]), listed([one.job for one in jobs])
+    nodes = listed(sorted({one.to for one in jobs if one.to}))
+    kind, verb = ("PodMigrationJob", "moves") if len(jobs) == 1 else ("PodMigrationJobs", "move")
+    domain = f"{layer_noun(left.layer)} {left.name}"
+    must = f"its pods must stay together there (MustGather {left.layer})"
+    return f"{kind} {names} {verb} {pods} to {nodes}, outside {domain} with the rest of gang {gang}: {must}."
 
 
 def described(one: Migration) -> str:

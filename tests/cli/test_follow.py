@@ -137,6 +137,55 @@ def test_a_wait_for_what_is_already_so_ends_at_once(koord: Run, server: ApiServe
     assert json.loads(koord("why-pending", "tiny", *UNTIL, "-o", "json").out)["boundPods"] == 1
 
 
+def volcano_group(phase: str, **status: object) -> dict[str, object]:
+    meta = {"name": "bert", "namespace": "default"}
+    api = "scheduling.volcano.sh/v1beta1"
+    said = {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "message": "1/1 tasks"}
+    status |= {"phase": phase, "conditions": [said] if phase == "Inqueue" else []}
+    return {"apiVersion": api, "kind": "PodGroup", "metadata": meta, "spec": {"minMember": 1}, "status": status}
+
+
+def volcano_pod(on: str = "") -> dict[str, object]:
+    made: dict[str, dict[str, object]] = pod("bert-0", on=on)
+    made["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "bert"}
+    made["spec"]["schedulerName"] = "volcano"
+    return dict(made)
+
+
+def test_a_gang_of_volcano_is_followed_as_that_writes_about_it(server: ApiServer, started: Started) -> None:
+    server.put(volcano_group("Pending"))
+    with started("why-pending", "bert", "-w", *UNTIL) as child:
+        assert page(child)[0].startswith("Cannot tell whether default/bert would be placed: Volcano schedules it ")
+        server.put(volcano_group("Inqueue"))
+        inqueue = "default/bert  phase Inqueue: none running; Unschedulable: NotEnoughResources: 1/1 tasks"
+        assert change(child) == inqueue
+        server.put(volcano_group("Running", running=1))
+        assert change(child) == "default/bert  phase Running: 1 running"
+        assert child.wait(20) == 0
+
+
+def test_a_wait_for_a_gang_of_volcano_ends_by_what_that_wrote(koord: Run, server: ApiServer) -> None:
+    server.put(volcano_group("Inqueue"))
+    server.put(volcano_pod())
+    told = "Volcano schedules it (phase Inqueue, queue default); no decision is computed for another scheduler.\n"
+    still = f"default/bert is still pending after 1ms: {told}"
+    assert koord("why-pending", "bert", *UNTIL, "--timeout", "1ms") == (1, still, "")
+    server.put(volcano_pod(on="a0"))
+    server.put(volcano_group("Running", running=1))
+    runs = "default/bert is scheduled by Volcano (phase Running: 1 running).\n"
+    assert koord("why-pending", "podgroup/bert", *UNTIL) == (0, runs, "")
+
+
+def test_a_gang_of_volcano_that_vanishes_ends_the_wait_with_2(server: ApiServer, started: Started) -> None:
+    server.put(volcano_group("Inqueue"))
+    with started("why-pending", "bert", *UNTIL) as child:
+        server.wait_for("/apis/scheduling.volcano.sh/v1beta1/podgroups", 1)
+        server.delete("podgroups.scheduling.volcano.sh", "default", "bert")
+        said = "error: default/bert no longer exists: it has no PodGroup of Volcano\n"
+        assert child.communicate(timeout=20) == ("", said)
+    assert child.returncode == 2
+
+
 def test_a_wait_ends_when_the_last_pod_has_a_node(server: ApiServer, started: Started) -> None:
     with started("why-pending", "pod/job-0", *UNTIL, "--timeout", "5m") as child:
         server.wait_for(PODS, 1)

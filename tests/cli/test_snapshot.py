@@ -21,7 +21,7 @@ from kubectl_koord.cluster.recording.target import NewFile
 from kubectl_koord.errors import KoordError
 from tests.apiserver import ApiServer, Rule
 from tests.cli.conftest import BIN, Run
-from tests.cli.world import lasting
+from tests.cli.world import lasting, pod_group
 
 READING = (
     ("topo",),
@@ -102,6 +102,7 @@ def installation(server: ApiServer) -> None:
     settings = server.get("configmaps", "koordinator-system", "koord-scheduler-config")
     settings["data"]["koord-scheduler-config"] = CONFIG
     server.put(settings)
+    _install_descheduler(server, deployment)
     hooks = [{"name": "a", "clientConfig": {}}, {"name": "b", "clientConfig": {"caBundle": "Zm9v"}}]
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         name = f"koordinator-{kind[:-20].lower()}-webhook-configuration"
@@ -120,6 +121,44 @@ def installation(server: ApiServer) -> None:
         node["metadata"]["labels"] |= {"topology.kubernetes.io/network-level-2": name[0], "team": "x"}
         server.put(node)
 
+
+def _install_descheduler(server: ApiServer, scheduler: dict[str, Any]) -> None:
+    """Add koord-descheduler with a ConfigMap of another name."""
+    other = json.loads(json.dumps(scheduler).replace("koord-scheduler", "koord-descheduler"))
+    spec = other["spec"]["template"]["spec"]
+    spec["volumes"] = [{"name": "c", "configMap": {"name": "evictions"}}]
+    spec["containers"][0] |= {"args": ["--config=/c/d.yaml"], "volumeMounts": [{"name": "c", "mountPath": "/c"}]}
+    server.put(other)
+    meta = {"name": "evictions", "namespace": "koordinator-system"}
+    server.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"d.yaml": EVICTIONS}})
+    running = server.get("pods", "default", "filler-a")
+    running["metadata"]["labels"] = {"pod-group.scheduling.sigs.k8s.io": "lone", "may": "go"}
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "lone", "uid": "u", "controller": True}
+    running["metadata"]["ownerReferences"] = [owner]
+    server.put(running)
+    server.put(pod_group("lone", 1))
+
+
+EVICTIONS = """\
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerConfiguration
+deschedulingInterval: 2m0s
+maxNoOfPodsToEvictTotal: 7
+profiles:
+- name: own
+  plugins: {balance: {enabled: [{name: LowNodeLoad}, {name: HomeMade}]}}
+  pluginConfig:
+  - {name: LowNodeLoad, args: {evictableNamespaces: {include: [default]}, nodePools: [{name: a}]}}
+  - {name: HomeMade, args: {namespaces: {exclude: [batch]}}}
+  - name: MigrationController
+    args:
+      maxMigratingGlobally: 10%
+      evictSystemCriticalPods: true
+      skipEvictionGates: [MaxMigratingPerNode]
+      namespaces: {include: [default, own]}
+      priorityThreshold: {value: 100}
+      labelSelector: {matchExpressions: [{key: may, operator: In, values: [go]}]}
+"""
 
 CONFIG = """\
 profiles:
@@ -140,7 +179,10 @@ def test_every_command_answers_from_a_snapshot_as_it_does_live(koord: Run, serve
     done = koord("snapshot", "-o", str(file))
     assert (done.code, done.err) == (0, "")
     assert {request.method for request in server.log} == {"GET"}
-    assert answers(koord, "--snapshot", str(file)) == answers(koord)
+    live = answers(koord)
+    assert answers(koord, "--snapshot", str(file)) == live
+    told = {one["code"] for one in live["doctor"][1]["findings"]}
+    assert {"descheduler-settings", "descheduler-breaks-gangs"} <= told
 
 
 OFTEN = {("Pod", 403), ("NodeMetric", 404)}
@@ -302,6 +344,23 @@ def test_what_is_wrong_with_the_demo_is_found_in_its_snapshot_too(
         (one["code"], one["severity"]) for one in expected["findings"]
     ]
     assert (found["verdict"], found["nodes"], found["gangs"]) == ("no", 12, 6)
+
+
+def test_how_the_descheduler_is_configured_is_told_of_a_snapshot_under_other_names_too(
+    koord: Run, tmp_path: Path
+) -> None:
+    made, file = str(Path(__file__).parent.parent / "clusters" / "elsewhere.yaml"), str(tmp_path / "c.json.gz")
+    assert koord("snapshot", "--snapshot", made, "-o", file, "--anonymize").code == 0
+    found, expected = (json.loads(koord("doctor", "-o", "json", "--snapshot", of).out) for of in (file, made))
+    of_evictions = [one for one in expected["findings"] if "descheduler" in one["code"]]
+    told = [one for one in found["findings"] if "descheduler" in one["code"]]
+    assert [(one["code"], one["severity"]) for one in told] == [
+        ("descheduler-breaks-gangs", "warning"),
+        ("descheduler-settings", "info"),
+    ]
+    assert told[1] == of_evictions[1]
+    assert "resnet" in of_evictions[0]["message"]
+    assert "resnet" not in json.dumps(found)
 
 
 def test_a_kind_that_an_older_version_did_not_record_is_told(koord: Run, server: ApiServer, tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """Pods that are being moved, and Reservations that concern a gang."""
 
 from kubectl_koord.diagnosis import migrations
+from kubectl_koord.engine.tree import Tree, build
 from kubectl_koord.engine.view import of
 from kubectl_koord.explain.jobs.gangs import gangs
-from kubectl_koord.explain.place.report import node_report
+from kubectl_koord.explain.place.report import domain_report, node_report
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.reservations import OwnerObject, ReservationOwner
 from kubectl_koord.render.show import text
-from kubectl_koord.reports.common import Notice
+from kubectl_koord.reports.common import DomainName, Notice
 from kubectl_koord.reports.migrations import GangReservation, Migration
-from tests.build import Drawing, cluster, why_of
+from tests.build import BLOCK, SPINE, Drawing, cluster, rules, why_of
 from tests.render.samples import PIPE, TERMINAL
 
 DRAWN = (
@@ -151,3 +152,88 @@ def test_of_many_jobs_the_first_are_shown() -> None:
     assert "PodMigrationJob m14" in page
     assert "PodMigrationJob m15" not in page
     assert page.count("... and 25 more") == 3
+
+
+SPREAD = (
+    cluster("s0: b0[n1 n2]; s1: b1[n3 n4]")
+    .with_group("job", 2, topology=rules(f"MustGather {SPINE}"))
+    .with_running("job-0", "n1", gang="default/job")
+    .with_running("job-1", "n2", gang="default/job")
+    .with_running("job-2", "n2", gang="default/job")
+)
+LEAVES = Notice(
+    "migration-leaves-domain",
+    "PodMigrationJob m moves default/job-0 to n3, outside spine s0 with the rest of gang default/job: its pods must"
+    " stay together there (MustGather SpineLayer).",
+)
+
+
+def moving(drawn: Drawing, *nodes: str, **fields: object) -> Drawing:
+    """Move the first pods of the gang, each to a Reservation on one of the nodes."""
+    for number, node in enumerate(nodes):
+        name = f"{'m' if number == 0 else 'more'}"
+        drawn = drawn.with_migration(name, f"job-{number}", reservation=f"r-{name}", **fields)
+        drawn = drawn.with_reservation(f"r-{name}", node, app="other")
+    return drawn
+
+
+def astray(drawn: Drawing) -> list[str]:
+    return [one.message for one in gangs(drawn).warnings if one.code == "migration-leaves-domain"]
+
+
+def test_a_reservation_outside_the_domain_of_the_rest_of_the_gang_is_warned_of_wherever_it_concerns() -> None:
+    drawn = moving(SPREAD, "n3")
+    assert why_of(drawn).migrations == (
+        moved(reservation="r-m", to="n3", breaks=False, leaves=DomainName(SPINE, "s0")),
+    )
+    tree = build(drawn.topologies, drawn.nodes)
+    assert isinstance(tree, Tree)
+    (there,) = (index for index in tree.inner if tree.domains[index].name == "s1")
+    for report in (
+        why_of(drawn),
+        gangs(drawn),
+        node_report(drawn, "n1"),
+        node_report(drawn, "n3"),
+        domain_report(drawn, tree, there),
+    ):
+        assert report.warnings[0] == LEAVES
+    assert LEAVES not in node_report(drawn, "n4").warnings
+
+
+def test_one_inside_it_or_where_nothing_must_stay_together_is_not() -> None:
+    assert astray(moving(SPREAD, "n2")) == []
+    prefers = SPREAD.with_group("job", 2, topology=rules(f"PreferGather {SPINE}"))
+    assert astray(moving(prefers, "n3")) == []
+    assert astray(moving(SPREAD.with_group("job", 2), "n3")) == []
+    assert astray(moving(SPREAD, "n3", paused=True)) == []
+    assert astray(moving(SPREAD, "n3").but(topologies={})) == []
+    waiting = SPREAD.with_migration("m", "job-0", uid="r").with_reserve_pod("r", app="other")
+    assert astray(waiting) == []
+
+
+def test_all_pods_of_a_gang_may_go_to_another_domain_together() -> None:
+    alone = SPREAD.without_running("default/job-2")
+    assert astray(moving(alone, "n3", "n4")) == []
+    (both,) = astray(moving(SPREAD, "n3", "n4"))
+    assert both.startswith(
+        "PodMigrationJobs m and more move default/job-0 and default/job-1 to n3 and n4, outside spine s0 "
+    )
+
+
+def test_the_replacement_that_is_outside_already_is_not_the_rest_of_the_gang() -> None:
+    drawn = moving(SPREAD, "n3", replacement="default/job-9").with_running("job-9", "n3", gang="default/job")
+    assert len(astray(drawn)) == 1
+
+
+def test_gangs_of_a_group_stay_together_in_the_domain_that_has_most_of_them() -> None:
+    both = '["default/job", "default/other"]'
+    spec = rules(f"MustGather {BLOCK}")
+    drawn = (
+        SPREAD.with_group("job", 1, topology=spec, groups=both)
+        .with_group("other", 1, topology=spec, groups=both)
+        .without_running("default/job-1", "default/job-2")
+        .with_running("other-0", "n2", gang="default/other")
+    )
+    (told,) = astray(moving(drawn, "n3"))
+    assert "to n3, outside block b0 with the rest of gang default/job" in told
+    assert astray(moving(drawn.with_running("other-1", "n3", gang="default/other"), "n4")) == []

@@ -16,7 +16,8 @@ from tests.build import SPINE, Drawing, cluster, cpus, pending, why_of
 FREE = cluster("s0: b0[n1 n2]; s1: b1[n3]")
 JOB = FREE.with_gang("job", 2, 8, must_gather=SPINE)
 TENANT = JOB.but(namespace_only="default")
-ALL = ("Node", "Pod", "PodGroup", "ClusterNetworkTopology", "Event", "Device", "ElasticQuota")
+THEIRS = "PodGroup.scheduling.volcano.sh"
+ALL = ("Node", "Pod", "PodGroup", THEIRS, "ClusterNetworkTopology", "Event", "Device", "ElasticQuota")
 
 
 def blind(drawing: Drawing, *kinds: str) -> Drawing:

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from kubectl_koord.engine.subjects import Subject
-from kubectl_koord.explain.jobs import volcano
+from kubectl_koord.explain.jobs import progress, volcano
 from kubectl_koord.explain.jobs.every_pending import every_pending
 from kubectl_koord.explain.jobs.gangs import gangs
 from kubectl_koord.model.others.volcano import Volcano, VolcanoCondition, VolcanoGroup
@@ -178,3 +179,58 @@ def test_of_many_gangs_the_first_are_shown() -> None:
     page = text(every_pending(drawn(*many)), style=TERMINAL)
     assert "team/g14" in page
     assert "team/g15" not in page
+
+
+def changes(**fields: object) -> str:
+    before, after = (volcano.why(drawn(), one) for one in (gang(), gang(**fields)))
+    return progress.changes(before, after)
+
+
+def test_of_a_gang_that_is_followed_its_phase_pods_and_queue_and_what_volcano_says_are_told() -> None:
+    assert changes(created="2026-11-20T09:30:00Z") == ""
+    assert changes(phase="Pending", pending=()) == "phase Pending: none running"
+    assert changes(pending=("team/bert-0",), running=1) == "phase Inqueue: 1 pod pending, 1 running"
+    assert (
+        changes(phase="", succeeded=1, failed=2) == "no phase yet: 2 pods pending, none running, 1 succeeded, 2 failed"
+    )
+    assert changes(queue_state="Closed") == "queue research is Closed"
+    assert changes(queue_state=None) == "queue research is without a state"
+    said = reports.VolcanoCondition("Unschedulable", "True", "NotEnoughResources", "1/2 tasks", "2026-11-20T09:31:00Z")
+    assert changes(conditions=(said,)) == "Unschedulable: NotEnoughResources: 1/2 tasks"
+    assert changes(conditions=()) == ""
+    assert changes(phase="Running", pending=(), running=2, conditions=(said,)) == "phase Running: 2 running"
+
+
+def listed(before: Drawing, after: Drawing) -> list[tuple[str, str, str]]:
+    notes = progress.listing_changes(after, every_pending(before), every_pending(after))
+    return [(one.subject, one.text, one.verdict) for one in notes]
+
+
+def test_of_a_list_that_is_followed_it_is_told_who_waits_and_who_no_more() -> None:
+    waits, pending = drawn(BERT), "phase Inqueue: 2 pods pending, none running"
+    assert listed(waits, waits) == []
+    assert listed(drawn(RUNS), waits) == [("team/bert-1", pending, "unknown")]
+    moved = drawn(structs.replace(BERT, phase="Pending"))
+    assert listed(waits, moved) == [("team/bert-1", pending.replace("Inqueue", "Pending"), "unknown")]
+    new = VolcanoGroup("team", "runs")
+    assert listed(drawn(new), drawn(RUNS)) == [
+        ("team/runs", "phase Running: 3 running, 1 succeeded, 1 failed", "yes"),
+    ]
+    assert listed(drawn(BERT, new), waits) == [("team/runs", "gone", "unknown")]
+
+
+def test_how_a_wait_has_ended_is_told_by_what_volcano_wrote() -> None:
+    waits, (runs,) = volcano.why(drawn(), gang()), volcano.gangs(drawn(RUNS))
+    still = "Volcano schedules it (phase Inqueue, queue research); no decision is computed for another scheduler."
+    assert progress.outcome(waits, reached=False, waited="5m") == f"team/bert-1 is still pending after 5m: {still}"
+    assert progress.outcome(volcano.why(drawn(), runs), reached=True, waited="5m") == (
+        "team/runs is scheduled by Volcano (phase Running: 3 running, 1 succeeded, 1 failed)."
+    )
+
+
+def test_one_that_is_followed_is_found_again_until_it_is_gone() -> None:
+    assert volcano.again(drawn(), "team/bert-1") == gang()
+    assert volcano.again(drawn(RUNS), "team/bert-1") is None
+    assert volcano.unread(drawn(), "team/bert-1") == ()
+    (gap,) = volcano.unread(drawn().with_gap("PodGroup.scheduling.volcano.sh"), "team/bert-1")
+    assert gap.kind == "PodGroup.scheduling.volcano.sh"

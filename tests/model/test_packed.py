@@ -8,7 +8,7 @@ def test_some_labels_are_picked_of_packed_and_of_plain_ones() -> None:
     pairs = (("a", "1"), ("b", "2"))
     content = packed(value for _, value in pairs)
     assert content is not None
-    for labels in (pairs, PackedLabels(("a", "b"), content)):
+    for labels in (pairs, PackedLabels(("a", "b"), content, (None, None))):
         assert picked(labels, "b", "c") == ("2", None)
         assert picked(labels, "c") == (None,)
 

@@ -82,7 +82,7 @@ def descheduler_found(
     """Return how koord-descheduler is configured, None where that was not read; the arguments are as above."""
     where, key = descheduler_config(own, usual)
     written = config_maps.get(where)
-    text = (written.data or {}).get(key) if written else None
+    text = descheduler.text_of(written.data or {}, key) if written else None
     parsed = scheduler.parsed(text) if text else None
     state: ConfigState = "absent" if not text else "unreadable" if parsed is None else "read"
     return descheduler.configuration(state, parsed or {})

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from msgspec import structs
 
 from kubectl_koord.cluster import kinds
-from kubectl_koord.cluster.recording import settings
 from kubectl_koord.cluster.recording.keys import written_json
 from kubectl_koord.cluster.recording.vocabulary import is_standard
 from kubectl_koord.cluster.recording.words import ADDRESS
@@ -72,6 +71,8 @@ _PLAIN = {
         "busID",
         "usageAggregationType",
         "usageAggregatedDuration",
+        "deschedulingInterval",
+        "skipEvictionGates",
     ),
 }
 """Fields that hold no name: codes, amounts, times, hardware, drivers."""
@@ -91,8 +92,11 @@ _NO_NAMES = {
 }
 """Labels and annotations whose values are amounts, settings or hardware."""
 
-_OTHERWISE: Mapping[str, type] = {"status": dict, "requests": list}
-"""Fields of these names that are of another type: of an object, not of a condition; of a claim, not of a container."""
+_OTHERWISE: Mapping[str, type] = {"status": dict, "requests": list, "args": dict}
+"""Fields of these names that are of another type.
+
+Those of an object, not of a condition; of a claim, not of a container; of a plugin, not of a command line.
+"""
 
 _TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:/-]*[A-Za-z0-9])?")
 _RELEASE = re.compile(r":v?\d+\.\d+(?=[.\-+]|$)[.\d]*")
@@ -128,15 +132,18 @@ class Anonymous:
         elif kind == kinds.CSI_DRIVER.name:
             found["metadata"]["name"] = tree["metadata"]["name"]  # volumes name drivers
         elif kind == kinds.CONFIG_MAP.name and "data" in tree:
-            text = tree["data"][settings.NAME]
-            if text != settings.UNREADABLE:
-                found["data"] = {settings.NAME: json.dumps(self._fields(json.loads(text)))}
+            found["data"] = {name: self._setting(text) for name, text in tree["data"].items()}
         return found
 
     def gap(self, gap: Gap) -> Gap:
         """Return a gap without the server's words, which name who was refused."""
         namespace = self._rename(gap.namespace)
         return structs.replace(gap, message=f"{gap.kind}: {_SAYS[gap.code]}", namespace=namespace)
+
+    def _setting(self, text: str) -> str:
+        """Return a configuration with other names; what cannot be read has none."""
+        found = written_json(text)
+        return text if found is None else json.dumps(self._fields(found))
 
     def _fields(self, tree: Tree) -> Tree:
         return {name: self._field(name, part) for name, part in tree.items()}

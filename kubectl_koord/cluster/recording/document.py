@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from kubectl_koord.cluster import recorded
 from kubectl_koord.cluster.kinds import KINDS
 from kubectl_koord.cluster.recorded import Recording
-from kubectl_koord.cluster.recording import fields, keys
+from kubectl_koord.cluster.recording import fields
 from kubectl_koord.cluster.recording.anonymous import Anonymous
 from kubectl_koord.cluster.recording.recorder import Recorder
 from kubectl_koord.cluster.recording.vocabulary import KNOWN
@@ -103,7 +103,7 @@ def write(
 
 def _labels(recorder: Recorder, labels: Collection[str]) -> frozenset[str]:
     """Return the keys of labels that are kept: those that are wanted, and those that anything refers to."""
-    return frozenset(labels).union(*(keys.referred(tree) for _, tree in recorder.objects()))
+    return frozenset(labels).union(*(fields.referred(kind, tree) for kind, tree in recorder.objects()))
 
 
 def _kept(recorder: Recorder, wanted: frozenset[str]) -> Iterator[tuple[str, Tree]]:

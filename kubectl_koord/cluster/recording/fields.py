@@ -9,9 +9,10 @@ import msgspec
 
 from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.koordinator import descheduler as descheduling
 from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.kubernetes import events
-from kubectl_koord.cluster.recording import keys, settings
+from kubectl_koord.cluster.recording import descheduler, keys, settings
 from kubectl_koord.model import installation
 
 Tree: TypeAlias = dict[str, Any]
@@ -23,6 +24,14 @@ _OTHERS = "..."
 _VOLUMES = ("ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "azureDisk", "rbd", "iscsi")
 _SAID = {"PodScheduled", "DisruptionTarget", "Scheduled"}
 """Conditions whose message is read; of the others only whether they hold."""
+
+
+def referred(kind: str, tree: Tree) -> Iterator[str]:
+    """Yield the keys of labels that the decoded fields of an object refer to."""
+    yield from keys.referred(tree)
+    if kind == kinds.CONFIG_MAP.name:
+        text = descheduling.text_of(tree.get("data") or {})
+        yield from keys.referred(text and descheduler.read_of(text))
 
 
 def kept(kind: str, tree: Tree, labels: AbstractSet[str]) -> Tree | None:
@@ -114,7 +123,7 @@ def _device(tree: Tree, labels: AbstractSet[str]) -> Tree:
 
 def _deployment(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     written = msgspec.convert(tree, deployments.Deployment)
-    if not any(deployments.is_part(written, part) for part in (deployments.SCHEDULER, deployments.MANAGER)):
+    if not any(deployments.is_part(written, part) for part in deployments.PARTS):
         return None
     spec = tree["spec"]["template"]["spec"]
     spec["volumes"] = [one for one in spec.get("volumes") or () if one.get("configMap")]
@@ -151,9 +160,13 @@ def _webhooks(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
 
 def _config_map(tree: Tree, _labels: AbstractSet[str]) -> Tree | None:
     written = scheduler.text_of(msgspec.convert(tree, scheduler.ConfigMap))
-    if not written and tree["metadata"]["name"] != settings.NAME:
+    of_descheduler = descheduling.text_of(tree.get("data") or {})
+    if not (written or of_descheduler) and tree["metadata"]["name"] != settings.NAME:
         return None
-    tree["data"] = {settings.NAME: settings.kept(written)} if written else None
+    tree["data"] = {
+        **({settings.NAME: settings.kept(written)} if written else {}),
+        **({descheduling.CONFIG: descheduler.kept(of_descheduler)} if of_descheduler else {}),
+    } or None
     return tree
 
 

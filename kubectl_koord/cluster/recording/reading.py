@@ -31,6 +31,7 @@ def live(
     found = source.read(transport, source.requests(RECORDED_KINDS), namespace, recorder, home=home)
     narrowed = bool(found.namespace_only)
     gaps = source.absorb(found, recorder)
+    gaps += source.with_descheduler(transport, namespace, recorder, gaps)
     for reason in REASONS:
         also = source.read(transport, [_events(reason)], namespace, recorder)
         narrowed = narrowed or bool(also.namespace_only)

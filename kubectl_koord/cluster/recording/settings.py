@@ -67,20 +67,20 @@ def read_of(text: str) -> _Tree | None:
     if parsed is None:
         return None
     election = parsed.get("leaderElection")
-    profiles = [one for one in _list(parsed.get("profiles")) if isinstance(one, dict)]
+    profiles = mappings(parsed.get("profiles"))
     read = ("leaderElect", "resourceName", "resourceNamespace")
     return {
         "kind": "KubeSchedulerConfiguration",
-        **({"leaderElection": _plain(election, read)} if isinstance(election, dict) else {}),
+        **({"leaderElection": plain(election, read)} if isinstance(election, dict) else {}),
         "profiles": [_profile(one) for one in profiles],
     }
 
 
 def _profile(profile: _Tree) -> _Tree:
-    plugins = [one for one in _list(profile.get("pluginConfig")) if isinstance(one, dict)]
+    plugins = mappings(profile.get("pluginConfig"))
     read = [one for one in plugins if one.get("name") in _ARGUMENTS]
     return {
-        **_plain(profile, ("schedulerName",)),
+        **plain(profile, ("schedulerName",)),
         **_points(profile.get("plugins")),
         "pluginConfig": [{"name": one["name"], "args": _arguments(str(one["name"]), one.get("args"))} for one in read],
     }
@@ -96,7 +96,7 @@ def _points(plugins: Any) -> _Tree:  # noqa: ANN401
 
 def _switched(point: _Tree) -> _Tree:
     return {
-        part: [{"name": one["name"]} for one in _list(point.get(part)) if isinstance(one, dict) and _is_read(one)]
+        part: [{"name": one["name"]} for one in mappings(point.get(part)) if _is_read(one)]
         for part in ("enabled", "disabled")
     }
 
@@ -108,20 +108,17 @@ def _is_read(plugin: _Tree) -> bool:
 def _arguments(plugin: str, written: Any) -> _Tree:  # noqa: ANN401 - whatever YAML holds
     if not isinstance(written, dict):
         return {}
-    found = _plain(written, _ARGUMENTS[plugin])
+    found = plain(written, _ARGUMENTS[plugin])
     if plugin == "LoadAwareScheduling":
         return _load(written)
     if plugin == "Coscheduling":  # of a setting that there is none of the name is told
         found |= {name: None for name in written if name not in found and _SETTING.fullmatch(str(name))}
     if plugin == "DeviceShare":
-        strategy, models = written.get("scoringStrategy"), _list(written.get("gpuShareUnsupportedModels"))
-        found["scoringStrategy"] = _plain(strategy, ("type",)) if isinstance(strategy, dict) else {}
-        found["gpuShareUnsupportedModels"] = [
-            _plain(one, ("vendor", "model")) for one in models if isinstance(one, dict)
-        ]
+        strategy, models = written.get("scoringStrategy"), mappings(written.get("gpuShareUnsupportedModels"))
+        found["scoringStrategy"] = plain(strategy, ("type",)) if isinstance(strategy, dict) else {}
+        found["gpuShareUnsupportedModels"] = [plain(one, ("vendor", "model")) for one in models]
     if plugin == "ElasticQuota":
-        hooks = [one for one in _list(written.get("hookPlugins")) if isinstance(one, dict)]
-        found["hookPlugins"] = [_plain(one, ("key",)) for one in hooks]
+        found["hookPlugins"] = [plain(one, ("key",)) for one in mappings(written.get("hookPlugins"))]
         for name in ("defaultQuotaGroupMax", "systemQuotaGroupMax"):
             found |= _amounts(name, written.get(name))
     return found
@@ -143,9 +140,11 @@ def _amounts(name: str, written: Any) -> _Tree:  # noqa: ANN401
         return {}
 
 
-def _plain(written: _Tree, names: tuple[str, ...]) -> _Tree:
+def plain(written: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the entries of these names that are texts, numbers, true or false."""
     return {name: written[name] for name in names if isinstance(written.get(name), _PLAIN)}
 
 
-def _list(written: Any) -> list[Any]:  # noqa: ANN401
-    return written if isinstance(written, list) else []
+def mappings(written: object) -> list[dict[str, Any]]:
+    """Return the mappings that a list holds."""
+    return [one for one in written if isinstance(one, dict)] if isinstance(written, list) else []

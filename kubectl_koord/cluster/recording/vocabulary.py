@@ -1,10 +1,13 @@
 """Words that name nobody: of Kubernetes, Koordinator, and the scheduler's own messages."""
 
 _OF_NAMES = """
-api core config koord koordinator koordlet kube kubernetes scheduler system default root quota manager metadata name
-namespace app io sh com k8s v alpha beta lease mutating validating webhook configuration
+api core config koord koordinator koordlet kube kubernetes scheduler descheduler system default root quota manager
+metadata name namespace app io sh com k8s v alpha beta lease mutating validating webhook configuration
 SpineLayer BlockLayer RackLayer AcceleratorLayer SuperNodeLayer NodeTopologyLayer spineLayer blockLayer rackLayer
 Coscheduling ElasticQuota DeviceShare LoadAwareScheduling NodeNUMAResource Reservation
+MigrationController LowNodeLoad CustomPriority DefaultEvictor HighNodeUtilization LowNodeUtilization PodLifeTime
+RemoveDuplicates RemoveFailedPods RemovePodsHavingTooManyRestarts RemovePodsViolatingInterPodAntiAffinity
+RemovePodsViolatingNodeAffinity RemovePodsViolatingNodeTaints RemovePodsViolatingTopologySpreadConstraint
 """
 _OF_VALUES = """
 true false null True False Strict NonStrict once satisfied only waiting and running

@@ -4,16 +4,18 @@ The scheduler checks none of it. Mirrors pkg/webhook/elasticquota (`quota_topolo
 what is, and not of a change.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from kubectl_koord.engine.quota.amounts import add
 from kubectl_koord.engine.quota.revoking import over_used
 from kubectl_koord.engine.quota.state import QuotaState
-from kubectl_koord.engine.quota.sums import Alike, alike, everybody
+from kubectl_koord.engine.quota.sums import Pod, everybody, grouped
 from kubectl_koord.engine.quota.tree import QuotaTree
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota
+from kubectl_koord.model.quotas import BUILT_IN, ROOT, Quota, quota_labels
+from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.capacity.quota import QuotaFinding, Severity
 from kubectl_koord.reports.codes import QuotaFindingCode
 from kubectl_koord.wording.answers import quota_findings as sentences
@@ -147,15 +149,26 @@ def _by_pods(view: View, state: QuotaState) -> Iterator[QuotaFinding]:
         if tree.quotas[name].is_parent and name not in BUILT_IN:
             asked = tuple(sorted((resource, amount) for resource, amount in sums.request.items() if amount))
             yield _finding("warning", "quota-pods-in-parent", name, sentences.pods_in_parent(asked))
-    strangers: dict[str, list[Alike]] = defaultdict(list)
-    for each in (*everybody(view), *alike(view.snapshot.pending)):
-        meant = tree.meant(each.example)
+    strangers = Counter[str]()
+    for each in (*everybody(view), *grouped(view.snapshot.pending)):
+        meant = tree.meant_by(each.labels, each.namespace)
         if meant and meant not in tree.quotas:
-            strangers[meant].append(each)
-    for name, pods in strangers.items():
-        number, example = sum(each.number for each in pods), pods[0].example
-        message = sentences.unknown_quota(number, example.key, tree.name_of(example))
+            strangers[meant] += each.number
+    examples = _examples(view.snapshot, strangers) if strangers else {}
+    for name, number in strangers.items():
+        message = sentences.unknown_quota(number, examples[name].key, tree.name_of(examples[name]))
         yield _finding("warning", "quota-unknown", name, message)
+
+
+def _examples(snapshot: Snapshot, quotas: Collection[str]) -> Mapping[str, Pod]:
+    """Return by quota the first pod whose label names it; those on nodes go first."""
+    found: dict[str, Pod] = {}
+    pods: Iterable[Pod] = chain(*snapshot.running.values(), snapshot.pending)
+    for pod in pods:
+        name = quota_labels(pod.labels)[0] or ""
+        if name in quotas:
+            found.setdefault(name, pod)
+    return found
 
 
 def _by_amounts(state: QuotaState) -> Iterator[QuotaFinding]:

@@ -1,12 +1,13 @@
 """The pods of quotas: the biggest, those that lack something, and those that the over-use controller would evict."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 
 from kubectl_koord.diagnosis.quotas.holding import spelled
 from kubectl_koord.engine.quota.holding import Held
 from kubectl_koord.engine.quota.revoking import is_on, over_used, revoked
 from kubectl_koord.engine.quota.state import QuotaState
-from kubectl_koord.engine.quota.sums import Pod, is_fixed, requested
+from kubectl_koord.engine.quota.sums import Pod, is_fixed, requested, running_in
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.pods import PendingPod, RunningPod
 from kubectl_koord.model.snapshot import Snapshot
@@ -19,10 +20,14 @@ def pods_of(state: QuotaState, snapshot: Snapshot, name: str, held: Iterable[Hel
     """Return the pods that count against a quota itself: those that request most first."""
     lacking = {one.pod.key: refusal_sentence(one.refusal) for one in held}
     waiting = [pod for pod in snapshot.pending if state.tree.name_of(pod) == name]
-    pods: list[Pod] = [*_running(state, snapshot, {name}).get(name, ()), *waiting]
+    pods: list[Pod] = [*running_in({name}, _on_nodes(snapshot), state.tree).get(name, ()), *waiting]
     size = {pod.key: requested(pod, name, state.tree) for pod in pods}
     biggest = sorted(pods, key=lambda pod: (_rank(size[pod.key]), pod.key))
     return tuple(_pod(pod, size[pod.key], lacking) for pod in biggest)
+
+
+def _on_nodes(snapshot: Snapshot) -> Iterable[RunningPod]:
+    return chain.from_iterable(snapshot.running.values())
 
 
 def _rank(asked: Mapping[str, int]) -> tuple[int, int, int]:
@@ -42,20 +47,6 @@ def _pod(pod: Pod, asked: Mapping[str, int], lacking: Mapping[str, str]) -> Quot
     )
 
 
-def _running(state: QuotaState, snapshot: Snapshot, names: Collection[str]) -> Mapping[str, Sequence[RunningPod]]:
-    """Return the pods on nodes of these quotas, by quota; pods share their labels, and so what these say."""
-    quotas: dict[tuple[int, str], str] = {}
-    found: dict[str, list[RunningPod]] = {}
-    for pods in snapshot.running.values():
-        for pod in pods:
-            said = (id(pod.labels), pod.namespace)
-            if said not in quotas:
-                quotas[said] = state.tree.name_of(pod)
-            if quotas[said] in names:
-                found.setdefault(quotas[said], []).append(pod)
-    return found
-
-
 def over_use(state: QuotaState, snapshot: Snapshot, names: Collection[str]) -> OverUse:
     """Return whether the over-use controller runs, and whom of these quotas it evicts.
 
@@ -64,7 +55,7 @@ def over_use(state: QuotaState, snapshot: Snapshot, names: Collection[str]) -> O
     """
     told = names if is_on(state) or len(names) == 1 else ()
     over = {name: resources for name, resources in over_used(state).items() if name in told}
-    running = _running(state, snapshot, over) if over else {}
+    running = running_in(over, _on_nodes(snapshot), state.tree) if over else {}
     evicts = []
     for name, resources in over.items():
         gone = revoked(state, name, running.get(name, ()))

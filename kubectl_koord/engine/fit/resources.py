@@ -1,15 +1,16 @@
 """Resources and pod places (plugins/noderesources)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import floordiv
-from typing import ClassVar
+from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, at_least, numbers_of, singles, which
+from kubectl_koord.engine.columns import NodeSet, every_node, members, names_of, position_of, singles, which
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.numbers import Allocatable, Number, at_least, numbers_of
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
     Reason,
@@ -18,7 +19,9 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.reservations import NO_RESERVATIONS, Drawable, drawable, reserved_nodes, room_with, used_up
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
+from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, Resources
+
+Ts = TypeVarTuple("Ts")
 
 
 class NodeResources(Stateless, Struct, frozen=True):
@@ -86,12 +89,81 @@ def room_on(view: View, nodes: NodeSet, each: Resources) -> Iterator[int]:
     return counts
 
 
-def _free(state: NodeState, resource: str) -> int:
+def _free_on(state: NodeState, resource: str) -> int:
     return state.free.get(resource, 0)
 
 
-def _places(state: NodeState) -> int:
+def _free_everywhere(view: View, resource: str) -> Sequence[int]:
+    """Return what is free on each node, from the sums of what its pods request, where nothing is reserved there."""
+    trial = view.trial()
+    asked = _Requested(resource)
+    if trial is None:
+        return _where_reserved(view, _less(view, resource, asked), reserved_nodes(view), _free_on, resource)
+    before, removed = trial
+    free = list(numbers_of(before, every_node(before), _free, resource))
+    known = position_of(view)
+    for name, pods in removed.items():
+        if pods:
+            free[known[name]] += asked.of(pods)
+    return _where_reserved(view, free, reserved_nodes(before), _free_on, resource)
+
+
+def _less(view: View, resource: str, asked: "_Requested") -> list[int]:
+    """Return what each node has less what is requested of it."""
+    has = Allocatable(resource if resource != "pods" else "")
+    found = []
+    for name in names_of(view):
+        pods = view.occupants(name)
+        requested = pods.requested.get(resource, 0) if isinstance(pods, NodePods) else asked.of(pods)
+        found.append(has.of(view.node(name)) - requested)
+    return found
+
+
+def _where_reserved(
+    view: View, numbers: list[int], reserved: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts
+) -> Sequence[int]:
+    """Return the numbers with those of nodes on which anything is reserved, of which each is asked."""
+    known = position_of(view)
+    for name in members(view, reserved):
+        numbers[known[name]] = number(view.state(name), *args)
+    return numbers
+
+
+class _Requested:
+    """What pods request of a resource, read once of requirements that pods share."""
+
+    def __init__(self, resource: str) -> None:
+        self._resource = resource
+        self._known: dict[int, int] = {}
+
+    def of(self, pods: Iterable[Occupant]) -> int:
+        known = self._known
+        requested = 0
+        for pod in pods:
+            wanted = pod.requirements
+            amount = known.get(id(wanted))
+            if amount is None:
+                amount = known[id(wanted)] = sum(one for name, one in wanted.requests if name == self._resource)
+            requested += amount
+        return requested
+
+
+def _places_on(state: NodeState) -> int:
     return state.places
+
+
+def _places_everywhere(view: View) -> Sequence[int]:
+    trial = view.trial()
+    if trial is None:
+        has = Allocatable("pods")
+        return [has.of(view.node(name)) - len(view.occupants(name)) for name in names_of(view)]
+    before, removed = trial
+    places = numbers_of(before, every_node(before), _places)
+    return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]
+
+
+_free = Number(_free_on, _free_everywhere)
+_places = Number(_places_on, _places_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> NodeResources:

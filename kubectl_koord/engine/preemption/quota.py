@@ -4,7 +4,7 @@ It comes after job preemption, and only where that nominates nobody. Mirrors ela
 `SelectCandidate` in kube-scheduler's framework/preemption/preemption.go.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from kubectl_koord.engine.fit import rejection
 from kubectl_koord.engine.preemption.preempt import Preemption
 from kubectl_koord.engine.quota.amounts import add, exceeding
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.sums import is_fixed, requested
+from kubectl_koord.engine.quota.sums import is_fixed, requested, running_in
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Budget
 from kubectl_koord.model.pods import RunningPod
@@ -48,8 +48,8 @@ def preempt_within_quota(job: Job, view: View, failed: Attempt) -> Preemption | 
         return None
     found = [
         candidate
-        for node in _considered(now, failed)
-        if (candidate := _on_node(now, state, failed, node)) is not None and candidate.victims
+        for node, possible in _possible(now, state, failed, _considered(now, failed)).items()
+        if (candidate := _on_node(now, state, failed, node, possible)) is not None and candidate.victims
     ]
     if not found:
         return None
@@ -71,33 +71,31 @@ def _waits(view: View, state: QuotaState, failed: Attempt) -> bool:
     node = failed.trigger.nominated
     if node not in view.names():
         return False
-    return any(pod.terminating for pod in _possible(view, state, failed, node, fixed_too=True))
+    possible = _possible(view, state, failed, (node,), fixed_too=True)
+    return any(pod.terminating for pods in possible.values() for pod in pods)
 
 
 def _possible(
-    view: View, state: QuotaState, failed: Attempt, node: str, *, fixed_too: bool = False
-) -> list[RunningPod]:
-    """Return the pods of its quota on a node that the pod may preempt (`canPreempt`)."""
-    name = state.tree.name_of(failed.trigger)
-    return [
-        pod
-        for pod in view.occupants(node)
-        if isinstance(pod, RunningPod)
-        and pod.priority < failed.trigger.priority
-        and (fixed_too or not is_fixed(pod))
-        and state.tree.name_of(pod) == name
-    ]
+    view: View, state: QuotaState, failed: Attempt, nodes: Iterable[str], *, fixed_too: bool = False
+) -> Mapping[str, Sequence[RunningPod]]:
+    """Return by node the pods of its quota there that the pod may preempt (`canPreempt`)."""
+    name, least = state.tree.name_of(failed.trigger), failed.trigger.priority
+    lower = (pod for node in nodes for pod in view.occupants(node) if pod.priority < least)
+    found: dict[str, list[RunningPod]] = {}
+    for pod in running_in({name}, lower, state.tree).get(name, ()):
+        if fixed_too or not is_fixed(pod):
+            found.setdefault(pod.node, []).append(pod)
+    return found
 
 
-def _on_node(view: View, state: QuotaState, failed: Attempt, node: str) -> _Candidate | None:
+def _on_node(
+    view: View, state: QuotaState, failed: Attempt, node: str, possible: Sequence[RunningPod]
+) -> _Candidate | None:
     """Return whom the pod would take the place of on a node, None where it would not fit all the same.
 
     Pods are put back one by one, and stay where the pod still fits, and its quota still holds it. Both is checked for
     each, so that one who may stay for neither reason is removed twice, which is an error (`SelectVictimsOnNode`).
     """
-    possible = _possible(view, state, failed, node)
-    if not possible:
-        return None
     trigger, name = failed.trigger, state.tree.name_of(failed.trigger)
     asked, limit = dict(trigger.requirements.requests), state.limit(name)
     used = dict(state.used(name))

@@ -27,13 +27,12 @@ def held_back(state: QuotaState, pods: Iterable[PendingPod]) -> Mapping[str, tup
     for pod in pods:
         if state.tree.may_refuse(pod):
             waiting.setdefault(state.tree.name_of(pod), []).append(pod)
-    settings = state.tree.settings
-    if settings.check_parents or settings.guarantees:  # then what one quota takes may be missing in another
-        found: dict[str, list[Held]] = {name: [] for name in waiting}
+    if state.stand_alone:
+        found = {name: _refused(state.alone(name), some) for name, some in waiting.items()}
+    else:
+        found = {name: [] for name in waiting}
         for held in _refused(state, [pod for some in waiting.values() for pod in some]):
             found[state.tree.name_of(held.pod)].append(held)
-    else:
-        found = {name: _refused(state.alone(name), some) for name, some in waiting.items()}
     return {name: tuple(found[name]) for name in sorted(found) if found[name]}
 
 

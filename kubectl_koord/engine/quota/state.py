@@ -18,13 +18,14 @@ from kubectl_koord.engine.quota.sums import (
     on_nodes,
     requested,
     waiting,
+    waiting_instead,
 )
 from kubectl_koord.engine.quota.tree import QuotaTree, quota_tree, quotas_of
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import Rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.quotas import BUILT_IN
+from kubectl_koord.model.quotas import BUILT_IN, quota_labels
 from kubectl_koord.model.values.memo import Identity, recently
 
 _NONE = Sums()
@@ -93,10 +94,18 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
         None where all of them pass.
         """
-        if self._holds(pods):
+        runs = list(_runs(pods))
+        if not any(self.tree.may_refuse(run[0]) for run in runs):
             return None
-        state, position = self, 0
-        for run in _runs(pods):
+        names = {self.tree.name_of(run[0]) for run in runs}
+        state = self.alone(*names) if len(names) == 1 and self.stand_alone else self
+        in_the_end = state
+        for run in runs:
+            in_the_end = in_the_end.after(run[0], len(run))
+        if all(in_the_end.refusal(run[0]) is None for run in runs):  # then none is on the way there
+            return None
+        position = 0
+        for run in runs:
             fitting = state.fitting(run)
             if fitting < len(run):
                 refusal = state.after(run[0], fitting).refusal(run[fitting])
@@ -115,14 +124,10 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
             return next((number for number in numbers if refuses(number)), len(alike))
         return bisect_left(numbers, x=True, key=refuses)
 
-    def _holds(self, pods: Sequence[Pod]) -> bool:
-        """Tell whether all quotas of these pods surely hold them all: no limit is exceeded in the end."""
-        if not any(self.tree.may_refuse(pod) for pod in pods):
-            return True
-        state, runs = self, list(_runs(pods))
-        for run in runs:
-            state = state.after(run[0], len(run))
-        return all(state.refusal(run[0]) is None for run in runs)
+    @property
+    def stand_alone(self) -> bool:
+        """Whether what a pod takes of its quota is missed in no other one."""
+        return not (self.tree.settings.check_parents or self.tree.settings.guarantees)
 
     def after(self, placed: Pod, number: int = 1) -> "QuotaState":
         """Return the state once a pod that waits, and others that count alike, so many in all, are placed."""
@@ -182,7 +187,7 @@ class QuotaState(QuotaAmounts, frozen=True, dict=True):
 
 def _runs(pods: Sequence[Pod]) -> Iterator[tuple[Pod, ...]]:
     """Yield neighbours that count alike together."""
-    for _, run in groupby(pods, key=lambda pod: (pod.namespace, pod.labels, pod.requirements)):
+    for _, run in groupby(pods, key=lambda pod: (pod.namespace, quota_labels(pod.labels), pod.requirements)):
         yield tuple(run)
 
 
@@ -193,18 +198,28 @@ def quota_state(view: View, rules: Rules, pending: tuple[PendingPod, ...] | None
 
 @recently(_MOST_STATES)
 def _state(view: View, rules: Rules, pending: Identity[tuple[PendingPod, ...]] | None) -> QuotaState:
+    if pending is not None:
+        return _requested_by(_state(view, rules, None), view, pending.value)
     below, tree = view.layers()[0], quotas_of(view)
     if below is not None and tree.quotas.keys() == quotas_of(below).quotas.keys():
-        return _over(_state(below, rules, pending), view, below)
+        return _over(_state(below, rules, None), view, below)
     snapshot = view.snapshot
-    everyone = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
-    asked = everyone if pending is None else waiting(pending.value, tree)
-    if pending is not None and asked == everyone:
-        return _state(view, rules, None)
+    asked = all_waiting(snapshot) if tree is quota_tree(snapshot) else waiting(snapshot.pending, tree)
     own = on_nodes(view, tree)
     for name, sums in asked.items():
         own[name] = own[name].plus(sums) if name in own else sums
     return QuotaState(tree, own, capacity(view), rules)
+
+
+def _requested_by(state: QuotaState, view: View, pods: tuple[PendingPod, ...]) -> QuotaState:
+    """Return the state in which these pods wait, and not those of the snapshot."""
+    more, fewer = waiting_instead(view.snapshot, pods, state.tree)
+    changed = {
+        name: state.own.get(name, _NONE).plus(more.get(name, _NONE)).minus(fewer.get(name, _NONE))
+        for name in more.keys() | fewer.keys()
+        if more.get(name) != fewer.get(name)
+    }
+    return state.with_sums(changed) if changed else state
 
 
 def _over(state: QuotaState, view: View, below: View) -> QuotaState:

@@ -8,11 +8,19 @@ from msgspec import Struct
 
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, RunningPod
-from kubectl_koord.model.quotas import BUILT_IN, DEFAULT, NAME_LABEL, ROOT, SYSTEM, Quota, QuotaSettings
+from kubectl_koord.model.quotas import (
+    BUILT_IN,
+    DEFAULT,
+    ROOT,
+    SYSTEM,
+    Quota,
+    QuotaLabels,
+    QuotaSettings,
+    quota_labels,
+)
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.unevaluated import QuotaFault
 from kubectl_koord.model.values.memo import Identity, memoised
-from kubectl_koord.model.values.packed import picked
 
 
 class QuotaTree(Struct, frozen=True, dict=True):
@@ -117,19 +125,23 @@ class QuotaTree(Struct, frozen=True, dict=True):
 
         Mirrors `getPodAssociateQuotaName` in elasticquota/plugin_helper.go.
         """
-        written = self.meant(pod)
+        return self.name_by(quota_labels(pod.labels), pod.namespace)
+
+    def name_by(self, labels: QuotaLabels, namespace: str) -> str:
+        """Return the quota that pods with such labels count against; empty for none. A label that is set decides."""
+        written = self.meant_by(labels, namespace)
         if written in self.quotas:
             return written
         return "" if self.settings.no_default else DEFAULT
 
-    def meant(self, pod: PendingPod | RunningPod) -> str:
-        """Return the quota that a pod is meant to count against, which may not exist."""
-        labelled = picked(pod.labels, NAME_LABEL)[0] or ""
+    def meant_by(self, labels: QuotaLabels, namespace: str) -> str:
+        """Return the quota that such pods are meant to count against, which may not exist."""
+        labelled = labels[0] or ""
         if labelled or self.settings.no_default:
             return labelled
-        if (pod.namespace, pod.namespace) in self._homes:
-            return pod.namespace
-        return next(iter(self._by_namespace.get(pod.namespace, ())), DEFAULT)
+        if (namespace, namespace) in self._homes:
+            return namespace
+        return next(iter(self._by_namespace.get(namespace, ())), DEFAULT)
 
     def may_refuse(self, pod: PendingPod | RunningPod) -> bool:
         """Tell whether the quota of a pod can refuse any pod: built-in ones have no runtime, and usually no minimum."""
@@ -140,7 +152,7 @@ class QuotaTree(Struct, frozen=True, dict=True):
         """Return why it is open which quota a pod counts against, or what becomes of that; None where it is not."""
         name = self.name_of(pod)
         listing = self._by_namespace.get(pod.namespace, ())
-        if len(listing) > 1 and name == listing[0] and all(key != NAME_LABEL for key, _ in pod.labels):
+        if len(listing) > 1 and name == listing[0] and quota_labels(pod.labels)[0] is None:
             return "same-namespace"
         return self.faults.get(name)
 

@@ -16,7 +16,7 @@ from kubectl_koord.engine.rules import Rules, rules
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
 from kubectl_koord.model.objects import Node
-from kubectl_koord.model.pods import PendingPod, PodRequirements, ReservedRoom, Resources, RunningPod
+from kubectl_koord.model.pods import NodePods, PendingPod, PodRequirements, ReservedRoom, Resources, RunningPod
 from kubectl_koord.model.reservations import (
     Reservation,
     ReservationAffinity,
@@ -50,7 +50,9 @@ NO_RESERVATIONS = Drawable({}, frozenset())
 @memoised
 def reserved_nodes(view: View) -> NodeSet:
     """Return the nodes on which anything is reserved."""
-    base = view.layers()[0]
+    base, trial = view.layers()[0], view.trial()
+    if trial is not None:
+        return which(view, partial(_is_reserved, view), reserved_nodes(trial[0]))
     asked = every_node(view) if base is None else differing(view)
     others = 0 if base is None else reserved_nodes(base) & ~asked
     return others | which(view, partial(_is_reserved, view), asked)
@@ -58,7 +60,8 @@ def reserved_nodes(view: View) -> NodeSet:
 
 def _is_reserved(view: View, name: str) -> bool:
     """Tell whether anything is reserved on a node; what is free there is computed for few."""
-    return any(map(_may_reserve, view.occupants(name))) and bool(view.state(name).rooms)
+    there = view.occupants(name)
+    return not isinstance(there, NodePods) and any(map(_may_reserve, there)) and bool(view.state(name).rooms)
 
 
 def _may_reserve(occupant: Occupant) -> bool:
@@ -67,7 +70,7 @@ def _may_reserve(occupant: Occupant) -> bool:
 
 def drawable(view: View, pod: PendingPod) -> Drawable:
     """Return the reservations that match a pod, as the cluster is now."""
-    if not view.snapshot.reservations or pod.reserves is not None:
+    if not view.snapshot.reservations or pod.reserves is not None or not _in_reach(view.snapshot, pod):
         return NO_RESERVATIONS
     return _drawable(view, pod)
 
@@ -94,9 +97,14 @@ def _drawable(view: View, pod: PendingPod) -> Drawable:
 @memoised
 def _without_labels(snapshot: Snapshot, pod: PendingPod) -> tuple[Reservation, ...]:
     """Return what matches a pod that asks nothing of labels: all what-ifs of the snapshot share it."""
-    every, use, known = snapshot.reservations, pod.requirements.reservation, rules(snapshot.config.version)
-    in_reach = every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
-    return tuple(one for one in in_reach if is_match(pod, one, _ANY_NODE, known))
+    known = rules(snapshot.config.version)
+    return tuple(one for one in _in_reach(snapshot, pod) if is_match(pod, one, _ANY_NODE, known))
+
+
+def _in_reach(snapshot: Snapshot, pod: PendingPod) -> Collection[Reservation]:
+    """Return what alone may match a pod, by its labels."""
+    every, use = snapshot.reservations, pod.requirements.reservation
+    return every if use is not None and use.ignores else by_label(Identity(every)).in_reach(pod.labels)
 
 
 @memoised

@@ -123,14 +123,9 @@ def _span(running: Iterable[RunningPod], tree: Tree) -> Mapping[str, int]:
 
 def _outside(running: Iterable[RunningPod], tree: Tree, layer: str) -> int:
     """Return how many pods are not in the domain of that layer which has most of them."""
-    places = [_at(tree, pod.node, layer) for pod in running] if layer else []
+    places = [tree.domain_of(pod.node, layer) for pod in running] if layer else []
     used = Counter(place for place in places if place is not None)
     return len(places) - max(used.values(), default=0)
-
-
-def _at(tree: Tree, node: str, layer: str) -> int | None:
-    above = tree.ancestors(tree.leaf.get(node, -1))
-    return next((index for index in above if tree.domains[index].layer == layer), None)
 
 
 def _hops(running: Iterable[RunningPod], tree: Tree) -> Hops | None:

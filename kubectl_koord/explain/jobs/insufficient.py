@@ -101,15 +101,26 @@ def _best(plan: PlacementPlan) -> tuple[int, int]:
 
 def _never_fits(simulation: Simulation) -> bool:
     """Tell whether an empty cluster is too small, whatever else keeps pods from nodes out of the way."""
-    alone = wanting_room_alone(simulation)
-    if not any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending):
-        alone = structs.replace(alone, snapshot=simulation.snapshot)  # nobody sees a difference in who waits
+    return not _surely_fits(simulation) and not _fits_empty(simulation)
+
+
+def _surely_fits(simulation: Simulation) -> bool:
+    """Tell whether an empty cluster surely has room: no is no proof of the contrary.
+
+    Who else waits is placed nowhere in it, and keeps nobody away.
+    """
+    alone = wanting_room_alone(simulation, for_others=False)
     known = rules(simulation.snapshot.config.version)
     unlimited = evidence.unlimited_view(simulation.view)
-    if any(surely_placed(job, unlimited) for job in jobs(alone.subject, alone.snapshot, known, simulation.tree)):
-        return False
+    tried = jobs(alone.subject, simulation.snapshot, known, simulation.tree)
+    return any(surely_placed(structs.replace(job, pending=alone.subject.pending), unlimited) for job in tried)
+
+
+def _fits_empty(simulation: Simulation) -> bool:
+    repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
+    alone = wanting_room_alone(simulation, for_others=repels)  # else nobody sees a difference in who waits
     empty = alone.answered_alone(evidence.roomy_view(simulation.view))
-    return not any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
+    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:

@@ -1,17 +1,20 @@
 """What has changed between two answers, each change short enough for a line; and whether a wait is over."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from kubectl_koord.engine.subjects import PodSubject, Subject
+from kubectl_koord.explain.jobs import volcano
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.reports.common import Verdict
 from kubectl_koord.reports.jobs.pending import PendingGangsReport, WhyReport
+from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.simulation.subjects import again
 from kubectl_koord.wording.answers import progress as sentences
+from kubectl_koord.wording.answers import volcano as of_volcano
 
 
 class ProgressNote(Struct, frozen=True):
@@ -41,8 +44,11 @@ def is_scheduled(subject: Subject) -> bool:
 def changes(before: WhyReport, after: WhyReport) -> str:
     """Return what has changed for those who wait for a subject, empty where nothing has.
 
-    That is: the verdict and its cause, slots by domain, pods pending and on nodes, and ways out.
+    That is: the verdict and its cause, slots by domain, pods pending and on nodes, and ways out. Of a gang of Volcano
+    what that wrote.
     """
+    if before.volcano is not None and after.volcano is not None:
+        return "; ".join(volcano.changes(before.volcano, after.volcano))
     return "; ".join(_changes(before, after))
 
 
@@ -61,12 +67,32 @@ def listing_changes(
             found.append(ProgressNote(name_of(item), _state(item), item.verdict))
     if after.message not in {"", before.message}:
         found.append(ProgressNote(sentences.LISTING, sentences.list_incomplete(after.message), after.verdict))
-    return (*found, *(_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new))
+    gone = (_no_longer_listed(snapshot, item) for key, item in old.items() if key not in new)
+    return (*found, *gone, *_of_volcano(snapshot, before.volcano, after.volcano))
+
+
+def _of_volcano(
+    snapshot: Snapshot, before: Iterable[VolcanoGang], after: Iterable[VolcanoGang]
+) -> Iterator[ProgressNote]:
+    """Yield which gangs of Volcano have begun to wait, are in another phase or queue, or wait no more."""
+    old, new = ({gang.gang: gang for gang in some} for some in (before, after))
+    for key, gang in new.items():
+        earlier = old.get(key)
+        text = "; ".join(volcano.changes(earlier, gang)) if earlier else of_volcano.state(gang)
+        if text:
+            yield ProgressNote(key, text, "unknown")
+    for key in (key for key in old if key not in new):
+        now = volcano.again(snapshot, key)
+        yield ProgressNote(key, of_volcano.state(now) if now else sentences.GONE, "yes" if now else "unknown")
 
 
 def outcome(report: WhyReport, *, reached: bool, waited: str) -> str:
     """Return how waiting for a gang has ended, in one sentence; `waited` is the time limit as the user wrote it."""
     name = sentences.called(report.gang, lone_pod=report.lone_pod)
+    if report.volcano is not None:
+        if reached:
+            return sentences.ended_scheduled(name, of_volcano.scheduled(report.volcano))
+        return sentences.ended_pending(name, waited, f"{_reason(report)}.", certain=True)
     if reached:
         return sentences.ended_scheduled(name, _on_nodes(report))
     if not report.pending_pods:

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from kubectl_koord.diagnosis import coverage
+from kubectl_koord.diagnosis import coverage, visibility
 from kubectl_koord.engine.subjects import PodSubject, Subject
 from kubectl_koord.model.others.volcano import VolcanoGroup
 from kubectl_koord.model.pods import PendingPod
-from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.snapshot import Gap, Snapshot
 from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.volcano import VolcanoCondition, VolcanoGang
@@ -64,7 +64,7 @@ def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
     return WhyReport(
         verdict="unknown" if gang.is_waiting else "yes",
         basis=coverage.basis(snapshot),
-        warnings=tuple(coverage.general(snapshot)),
+        warnings=coverage.general(snapshot),
         gang=gang.gang,
         gang_group=(),
         pending_pods=gang.pending,
@@ -80,6 +80,31 @@ def why(snapshot: Snapshot, gang: VolcanoGang) -> WhyReport:
         scheduler_says=None,
         volcano=gang,
     )
+
+
+def again(snapshot: Snapshot, key: str) -> VolcanoGang | None:
+    """Return the gang of this name (`namespace/name`) as it is now, None where it is there no more."""
+    group = snapshot.volcano.groups.get(key)
+    return _gang(snapshot, group) if group else None
+
+
+def unread(snapshot: Snapshot, key: str) -> tuple[Gap, ...]:
+    """Return the gaps that leave open how far a gang is."""
+    return visibility.unread(snapshot, "volcano", key.partition("/")[0])
+
+
+def changes(before: VolcanoGang, after: VolcanoGang) -> Iterator[str]:
+    """Yield what has changed for those who wait for a gang: phase, queue and pods, and what Volcano says last."""
+    if _compared(before) != _compared(after):
+        yield sentences.state(after)
+    if before.queue_state != after.queue_state:
+        yield sentences.queue_changed(after)
+    if after.is_waiting and sentences.last_said(before) != (said := sentences.last_said(after)) and said:
+        yield said
+
+
+def _compared(gang: VolcanoGang) -> tuple[str, int, int]:
+    return gang.phase, len(gang.pending), gang.running
 
 
 def _gang(snapshot: Snapshot, group: VolcanoGroup) -> VolcanoGang:

@@ -145,7 +145,7 @@ def _tried(simulation: Simulation, warnings: tuple[Notice, ...], *, brief: bool)
         brief=brief,
         placement=placed,
         alternatives=others,
-        also_wrong=tuple(code for code in _also_wrong(simulation, verdict, unevaluated) if code != _code(cause)),
+        also_wrong=tuple(_also_wrong(simulation, _code(cause), unevaluated)) if verdict == "no" else (),
         unblock=found.ways,
         no_way_out=found.why_none,
     )
@@ -158,14 +158,14 @@ def _ways_out(simulation: Simulation, failed: Outcome) -> ways_out.Found:
     return ways_out.proven(simulation, failed)
 
 
-def _also_wrong(simulation: Simulation, verdict: Verdict, unevaluated: _Unevaluated) -> Iterator[CauseCode]:
+def _also_wrong(simulation: Simulation, cause: CauseCode | None, unevaluated: _Unevaluated) -> Iterator[CauseCode]:
     """Yield what a no has besides its root cause."""
     subject = simulation.subject
-    if verdict == "no" and isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
+    if isinstance(subject, GangSubject) and is_satisfied_by_earlier_pods(subject.group):
         yield "satisfied-by-earlier-pods"
-    if verdict == "no" and surplus.without(simulation):
+    if surplus.without(simulation):
         yield "surplus-pods"
-    if verdict == "no":
+    if cause != "quota":
         yield from _quota(simulation, unevaluated)
 
 

@@ -23,11 +23,13 @@ def _places(names: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[int | None
 class PackedLabels(Struct, frozen=True, gc=False):
     """Labels in the order of their names, as pairs for whoever iterates over them.
 
-    `values` is the list of their values as MessagePack.
+    `values` is the list of their values as MessagePack. `quota` are the values of those that quotas go by, None for
+    each that is missing: they are asked for of every pod, and few pods have others than the rest.
     """
 
     names: tuple[str, ...]
     values: bytes
+    quota: tuple[str | None, ...]
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
         """Yield names and values."""

@@ -1,16 +1,16 @@
 """Remedies for a quota that refuses: higher limits, room that others borrow, another quota."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
 from kubectl_koord.diagnosis import disruption
 from kubectl_koord.diagnosis.obstacles import quota
+from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.quota import trials
 from kubectl_koord.engine.quota.amounts import exceeding, plus
 from kubectl_koord.engine.quota.state import QuotaState, quota_state
-from kubectl_koord.engine.quota.sums import requested
+from kubectl_koord.engine.quota.sums import counted, requested, running_in, together
 from kubectl_koord.engine.reasons.prefilter import QuotaExceeded
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.model.pods import RunningPod
@@ -73,6 +73,7 @@ class _Refused:
         self.state = state
         self.refusal = refusal
         self.pods = quota.tried(search.simulation)
+        self._using: dict[str, Sequence[RunningPod]] = {}
 
     @classmethod
     def of(cls, search: Search) -> "_Refused | None":
@@ -104,21 +105,46 @@ class _Refused:
         """The quotas of the members."""
         return tuple(dict.fromkeys(self.state.tree.name_of(pod) for pod in self.pods))
 
+    def using(self, name: str) -> Sequence[RunningPod]:
+        """Return the running pods of a quota that use what is short, and could be ended for that."""
+        if name not in self._using:
+            self._using[name] = [pod for pod in self._running.get(name, ()) if self._could_end(pod)]
+        return self._using[name]
+
     @cached_property
-    def running(self) -> Mapping[str, Sequence[RunningPod]]:
-        """The running pods that use what is short, by their quotas."""
-        found: dict[str, list[RunningPod]] = defaultdict(list)
-        own, over = self.search.simulation.subject.gangs, self.refusal.over
-        every = (pod for name in self.search.view.names() for pod in self.search.view.occupants(name))
-        using = (
-            pod
-            for pod in every
-            if isinstance(pod, RunningPod) and any(need[0] in over for need in pod.requirements.requests)
+    def is_used(self) -> bool:
+        """Whether there is any such pod."""
+        return any(isinstance(pod, RunningPod) and self._could_end(pod) for pod in self._on_nodes())
+
+    @cached_property
+    def lenders(self) -> Sequence[str]:
+        """The other quotas that use more of what is short than is guaranteed to them: who borrows most nearby first."""
+        state, tree = self.state, self.state.tree
+        above = {quota.name for name in self.names if name for quota in tree.chain(name)}
+        found = []
+        for name in tree.quotas.keys() - set(self.names) - tree.faults.keys():
+            guaranteed, used = state.minimum(name), state.used(name)
+            borrowed = max(used.get(resource, 0) - guaranteed.get(resource, 0) for resource in self.refusal.over)
+            if borrowed > 0:
+                shared = sum(quota.name in above for quota in tree.chain(name))
+                found.append((-shared, -borrowed, name))
+        return [name for *_, name in sorted(found)]
+
+    @cached_property
+    def _running(self) -> Mapping[str, Sequence[RunningPod]]:
+        return running_in({*self.names, *self.lenders}, self._on_nodes(), self.state.tree)
+
+    def _on_nodes(self) -> Iterator[Occupant]:
+        view = self.search.view
+        return (pod for name in view.names() for pod in view.occupants(name))
+
+    def _could_end(self, pod: RunningPod) -> bool:
+        return (
+            any(resource in self.refusal.over for resource, _ in pod.requirements.requests)
+            and pod.gang not in self.search.simulation.subject.gangs
+            and not pod.terminating
+            and not disruption.comes_back_there(pod)
         )
-        ending = (pod for pod in using if pod.gang not in own and not pod.terminating)
-        for pod in [one for one in ending if not disruption.comes_back_there(one)]:
-            found[self.state.tree.name_of(pod)].append(pod)
-        return found
 
 
 def free_quota(search: Search) -> Iterator[WayOut]:
@@ -126,27 +152,18 @@ def free_quota(search: Search) -> Iterator[WayOut]:
     refused = _Refused.of(search)
     if refused is None:
         return
-    if refused.running:
+    if refused.is_used:
         search.budget.tried.add("free-pods")
     costs = PodCosts(search.simulation)
-    found = [(name, pods) for name in _lenders(refused) if (pods := _freed(refused, name, costs))]
+    found = [(name, pods) for name in _in_use(refused) if (pods := _freed(refused, name, costs))]
     found.sort(key=lambda item: (costs.together(item[1]), item[0]))
     yield from islice((_free(search, refused, name, pods) for name, pods in found), _MOST_NAMED)
 
 
-def _lenders(refused: _Refused) -> Iterator[str]:
-    """Yield the quotas whose pods use what the own quota may use, too: the own first, then who borrows most nearby."""
-    yield from (name for name in refused.names if name in refused.running)
-    state, tree = refused.state, refused.state.tree
-    above = {quota.name for name in refused.names if name for quota in tree.chain(name)}
-    found = []
-    for name in refused.running.keys() - {"", *refused.names} - tree.faults.keys():
-        guaranteed, used = state.minimum(name), state.used(name)
-        borrowed = [used.get(resource, 0) - guaranteed.get(resource, 0) for resource in refused.refusal.over]
-        if max(borrowed) > 0:
-            shared = sum(quota.name in above for quota in tree.chain(name))
-            found.append((-shared, -max(borrowed), name))
-    yield from (name for *_, name in sorted(found)[:_MOST_LENDERS])
+def _in_use(refused: _Refused) -> Iterator[str]:
+    """Yield the quotas whose pods use what the own quota may use, too: the own first."""
+    yield from (name for name in refused.names if refused.using(name))
+    yield from islice((name for name in refused.lenders if refused.using(name)), _MOST_LENDERS)
 
 
 def _freed(refused: _Refused, name: str, costs: PodCosts) -> tuple[RunningPod, ...]:
@@ -156,7 +173,7 @@ def _freed(refused: _Refused, name: str, costs: PodCosts) -> tuple[RunningPod, .
     def size(pod: RunningPod) -> int:
         return -sum(amount for resource, amount in pod.requirements.requests if resource in over)
 
-    pods = refused.running[name]
+    pods = refused.using(name)
     by_priority = sorted(pods, key=lambda pod: (costs.level(pod), pod.priority, size(pod), pod.key))
     by_size = sorted(pods, key=lambda pod: (costs.level(pod), size(pod), pod.priority, pod.key))
     found = [some for ranked in (by_priority, by_size) if (some := _fewest(refused, name, ranked))]
@@ -200,7 +217,8 @@ def _borrowing(refused: _Refused, name: str, ranked: Iterable[RunningPod]) -> It
 def _free(search: Search, refused: _Refused, name: str, pods: Sequence[RunningPod]) -> WayOut:
     freed, broken = harmed(search, pods)
     ranked = sorted(pods, key=lambda pod: (pod.priority, pod.key))
-    over = [item for item in _summed(pods) if item[0] in refused.refusal.over]
+    total = together(pod.requirements.requests for pod in pods)
+    over = [item for item in sorted(total.items()) if item[0] in refused.refusal.over]
     own = name in refused.names
     message = sentences.free_quota(name, over, [(pod.key, pod.node, pod.priority) for pod in ranked], is_own=own)
     owners = {pod.owner for pod in pods if pod.owner}
@@ -211,13 +229,6 @@ def _free(search: Search, refused: _Refused, name: str, pods: Sequence[RunningPo
     message += eviction_effects(freed, broken)
     command = eviction(freed) if len(pods) <= _MOST_IN_COMMAND else ""
     return WayOut("free-quota", message, command, deleted(pods), freed, broken)
-
-
-def _summed(pods: Iterable[RunningPod]) -> list[tuple[str, int]]:
-    total: dict[str, int] = {}
-    for pod in pods:
-        total = plus(total, dict(pod.requirements.requests))
-    return sorted(total.items())
 
 
 def other_quota(search: Search) -> Iterator[WayOut]:
@@ -246,14 +257,13 @@ def _with_room(refused: _Refused) -> Iterator[str]:
     tree, (name,) = refused.state.tree, refused.names
     own = tree.quotas[name]
     over = refused.refusal.over
+    all_ask = together(pod.requirements.requests for pod in refused.pods)
     found = []
     for other in tree.bottom_up.values():
         if not _takes_pods(refused.state, other) or other.name == name or tree.tree_of(other) != tree.tree_of(own):
             continue
         most, used = dict(other.max), refused.state.used(other.name)
-        asked: dict[str, int] = {}
-        for pod in refused.pods:
-            asked = plus(asked, requested(pod, other.name, tree))
+        asked = counted(all_ask.items(), other.name, tree)
         if not exceeding(plus(used, asked), most):
             left = sum(most.get(resource, 0) - used.get(resource, 0) for resource in over)
             found.append((other.parent != own.parent, -left, other.name))

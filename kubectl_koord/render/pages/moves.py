@@ -18,7 +18,7 @@ def migrations(every: Sequence[Migration], shown: Shown, *, of_one_gang: bool = 
     rows = [
         Row(
             (one.pod, one.node or "", "" if of_one_gang else one.gang or "", sentences.described(one)),
-            "warn" if one.breaks else "",
+            "warn" if one.breaks or one.leaves else "",
         )
         for one in every
     ]

@@ -105,3 +105,21 @@ def test_the_configuration_of_the_descheduler_is_taken_beside_that_of_the_schedu
     found = taken(*both)
     assert (found.config, found.descheduler) == ("read", Descheduler(dry_run=True))
     assert taken(*both[1:]).descheduler is None
+
+
+def test_one_of_another_name_is_found_by_what_it_says_it_is_where_the_deployment_names_its_file() -> None:
+    mounted = {"name": "c", "mountPath": "/c"}
+    spec = {
+        "containers": [
+            {"image": "koord-descheduler:v1.8.0", "args": ["--config=/c/d.yaml"], "volumeMounts": [mounted]}
+        ],
+        "volumes": [{"name": "c", "configMap": {"name": "evictions"}}],
+    }
+    deployment = named("Deployment", "koord-descheduler", spec={"template": {"spec": spec}})
+    text = "kind: DeschedulerConfiguration\ndryRun: true"
+    assert taken(deployment, named("ConfigMap", "evictions", data={"d.yaml": text})).descheduler == Descheduler(
+        dry_run=True
+    )
+    assert taken(
+        deployment, named("ConfigMap", "evictions", data={"e.yaml": text, "x": ""})
+    ).descheduler == Descheduler(dry_run=True)

@@ -80,6 +80,17 @@ def planted() -> list[Object]:
     text = settings["data"]["koord-scheduler-config"].replace("args: {", f"args: {{password: {SECRET}, ")
     more = f"  - name: Webhook\n    args: {{password: {SECRET}}}\nclientConnection: {{kubeconfig: {SECRET}}}\n"
     settings["data"] = {"koord-scheduler-config": text + more, "password": SECRET}
+    arguments = f"{{password: {SECRET}, namespaces: {{include: [a], x: {SECRET}}}}}"
+    evictions = {
+        "kind": "ConfigMap",
+        "metadata": {"name": "koord-descheduler-config", "annotations": {"a": SECRET}},
+        "data": {
+            "koord-descheduler-config": "kind: DeschedulerConfiguration\n"
+            f"x: {SECRET}\nprofiles: [{{x: {SECRET}, plugins: {{evict: {{enabled: [{{name: a, x: {SECRET}}}]}}}}, "
+            f"pluginConfig: [{{name: a, args: {arguments}}}, {{name: MigrationController, args: {arguments}}}]}}]",
+            "x": SECRET,
+        },
+    }
     event = {
         "kind": "Event",
         "metadata": {"name": "x", "namespace": "default"},
@@ -116,6 +127,7 @@ def planted() -> list[Object]:
         deployment,
         other,
         settings,
+        evictions,
         event,
         reservation,
         secret,
@@ -143,6 +155,27 @@ def test_a_configuration_that_cannot_be_read_stays_one_and_is_not_held() -> None
         _, found = json.loads(written(settings, anonymize=anonymize))["items"]
         assert scheduler_object.parsed(found["data"]["koord-scheduler-config"]) is None
         assert SECRET not in json.dumps(found)
+
+
+@pytest.mark.parametrize("text", ["[", "profiles: [{pluginConfig: [{name: MigrationController, args: %s}]}]"])
+def test_nor_is_one_of_the_descheduler_that_cannot_be_read(text: str) -> None:
+    meta = {"name": "koord-descheduler-config"}
+    bad = text.replace("%s", '{labelSelector: {matchLabels: "a"}}')
+    config = {"kind": "ConfigMap", "metadata": meta, "data": {meta["name"]: f"{bad} # {SECRET}"}}
+    for anonymize in (False, True):
+        _, found = json.loads(written(config, anonymize=anonymize))["items"]
+        assert found["data"] == {meta["name"]: "{DeschedulerConfiguration"}
+        assert scheduler_object.parsed(found["data"][meta["name"]]) is None
+
+
+def test_labels_that_the_descheduler_selects_by_are_kept() -> None:
+    labelled = pod("runs", on="a0")
+    labelled["metadata"]["labels"] = {"team": "vision", "other": "x"}
+    text = "profiles: [{pluginConfig: [{name: MigrationController, args: {labelSelector: {matchLabels: {team: a}}}}]}]"
+    meta = {"name": "koord-descheduler-config"}
+    config = {"kind": "ConfigMap", "metadata": meta, "data": {meta["name"]: text}}
+    found = json.loads(written(config, labelled))["items"]
+    assert [one["metadata"]["labels"] for one in found if one.get("kind") == "Pod"] == [{"team": "vision"}]
 
 
 def test_the_labels_by_which_a_topology_is_proposed_or_found_renamed_are_kept() -> None:

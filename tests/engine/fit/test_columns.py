@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from kubectl_koord.engine.columns import NodeSet, at_least, every_node, has, members, numbers_of, set_of
+from kubectl_koord.engine.columns import NodeSet, every_node, has, members, set_of
 from kubectl_koord.engine.fit import prepare, rejection_as_is
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.numbers import at_least, numbers_of
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import offer_slots
 from kubectl_koord.engine.view import View, of

@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kubectl_koord.cli.session import Session
-    from kubectl_koord.model.snapshot import Snapshot
     from kubectl_koord.reports.jobs.pending import PendingGangsReport
-    from kubectl_koord.reports.jobs.volcano import VolcanoGang
 
 EXAMPLES = """\b
 Examples:
@@ -96,14 +94,15 @@ def command(
 
 
 def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
+    from kubectl_koord.cli.followed import of_volcano
     from kubectl_koord.cluster import kinds, source
     from kubectl_koord.diagnosis.scheduler_says import with_texts
     from kubectl_koord.explain.jobs import volcano
     from kubectl_koord.explain.jobs.why import why, with_nodes
 
     snapshot = session.snapshot((*kinds.DISRUPTION_KINDS, *kinds.ELSEWHERE_KINDS), later=(kinds.EVENT.name,))
-    if snapshot.volcano.groups and (of_volcano := _of_volcano(session, snapshot, gang)):
-        session.show(volcano.why(snapshot, of_volcano))
+    if theirs := of_volcano(session, snapshot, gang):
+        session.show(volcano.why(snapshot, theirs))
         return
     subject = session.subject(snapshot, gang)
     if session.options.is_live and subject.pending:
@@ -112,20 +111,6 @@ def _show_one(session: "Session", gang: str, *, nodes: bool, raw: bool) -> None:
     report = why(snapshot, subject)
     report = with_nodes(report, snapshot, subject) if nodes else report
     session.show(with_texts(report, subject.pending) if raw else report)
-
-
-def _of_volcano(session: "Session", snapshot: "Snapshot", name: str) -> "VolcanoGang | None":
-    """Return the gang of Volcano that a name means, None where it means none."""
-    from kubectl_koord.engine.subjects import Subject
-    from kubectl_koord.explain.jobs import volcano
-    from kubectl_koord.simulation import subjects
-
-    found = subjects.find(snapshot, name, session.namespace())
-    homes = {session.namespace()}
-    if not session.options.is_live and not session.connection.namespace:
-        homes |= {group.namespace for group in snapshot.volcano.groups.values()}
-        found = found if isinstance(found, Subject) else subjects.find_anywhere(snapshot, name) or found
-    return volcano.meant(snapshot, name, homes, found if isinstance(found, Subject) else None)
 
 
 def _show_all(session: "Session", ask: "partial[PendingGangsReport]", *, every: bool) -> None:

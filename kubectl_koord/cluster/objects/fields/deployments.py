@@ -13,6 +13,7 @@ from kubectl_koord.cluster.objects.fields.meta import Int32, Meta
 from kubectl_koord.model import installation
 
 SCHEDULER, MANAGER, DESCHEDULER = "koord-scheduler", "koord-manager", "koord-descheduler"
+PARTS = (MANAGER, DESCHEDULER, SCHEDULER)
 LABEL = "koord-app"
 _CONFIG = "--config"
 

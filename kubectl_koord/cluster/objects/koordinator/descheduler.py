@@ -11,10 +11,10 @@ from kubectl_koord.model.others import descheduler
 from kubectl_koord.model.values.selectors import Selector
 
 CONFIG = "koord-descheduler-config"
-_EVICTOR = "MigrationController"
-_CHOOSING = ("deschedule", "balance")
-_OF_ALL = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
-_OF_EVICTOR: Mapping[str, object] = {
+EVICTOR = "MigrationController"
+CHOOSING = ("deschedule", "balance")
+OF_ALL = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
+OF_EVICTOR: Mapping[str, object] = {
     "maxMigratingGlobally": None,
     "maxMigratingPerNode": 2,
     "maxMigratingPerNamespace": None,
@@ -22,6 +22,20 @@ _OF_EVICTOR: Mapping[str, object] = {
     "maxUnavailablePerWorkload": None,
 }
 """Limits of MigrationController, and what each is where it is not set (`SetDefaults_MigrationControllerArgs`)."""
+
+
+UNREADABLE = descheduler.Descheduler("unreadable")
+
+
+def is_configuration(name: str, text: str) -> bool:
+    """Tell whether an entry of a ConfigMap configures koord-descheduler: by its name, or by what it says it is."""
+    return name == CONFIG or "DeschedulerConfiguration" in text
+
+
+def text_of(data: Mapping[str, str], key: str = CONFIG) -> str | None:
+    """Return the configuration that a ConfigMap holds: what is under the key, or else the one there is."""
+    known = (text for name, text in data.items() if is_configuration(name, text))
+    return data.get(key) or next(known, None)
 
 
 def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> descheduler.Descheduler | None:
@@ -35,11 +49,11 @@ def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> descheduler.
     if state == "absent":
         return None
     if state == "unreadable":
-        return descheduler.Descheduler("unreadable")
+        return UNREADABLE
     try:
         profiles = tuple(_profile(one, parsed) for one in _mappings(parsed.get("profiles")))
     except msgspec.ValidationError:  # of a label selector: koord-descheduler does not start with it
-        return descheduler.Descheduler("unreadable")
+        return UNREADABLE
     return descheduler.Descheduler(
         dry_run=parsed.get("dryRun") is True, interval=str(parsed.get("deschedulingInterval") or ""), profiles=profiles
     )
@@ -47,14 +61,14 @@ def configuration(state: ConfigState, parsed: Mapping[str, Any]) -> descheduler.
 
 def _profile(written: Mapping[str, Any], parsed: Mapping[str, Any]) -> descheduler.DeschedulerProfile:
     plugins = _mapping(written.get("plugins"))
-    of_evictor = _arguments(written, _EVICTOR)
+    of_evictor = _arguments(written, EVICTOR)
     gates = {str(gate) for gate in _list(of_evictor.get("skipEvictionGates"))}
-    evictors = _enabled(_mapping(plugins.get("evict")), (_EVICTOR,))
+    evictors = _enabled(_mapping(plugins.get("evict")), (EVICTOR,))
     return descheduler.DeschedulerProfile(
         name=str(written.get("name") or "koord-descheduler"),
         plugins=tuple(
             descheduler.DeschedulerPlugin(name, point, _own_namespaces(_arguments(written, name)))
-            for point in _CHOOSING
+            for point in CHOOSING
             for name in _enabled(_mapping(plugins.get(point)), ())
         ),
         evictors=() if of_evictor.get("dryRun") is True else evictors,
@@ -79,10 +93,10 @@ def _selector(written: object) -> Selector | None:
 
 
 def _limits(parsed: Mapping[str, Any], arguments: Mapping[str, Any], gates: set[str]) -> Iterator[tuple[str, str]]:
-    for name in _OF_ALL:
+    for name in OF_ALL:
         if parsed.get(name) is not None:
             yield name, str(parsed[name])
-    for name, usual in _OF_EVICTOR.items():
+    for name, usual in OF_EVICTOR.items():
         found = arguments.get(name)
         value = usual if found is None else found
         if value is not None and f"{name[0].upper()}{name[1:]}" not in gates:

@@ -13,6 +13,7 @@ from kubectl_koord.cluster.objects.pods.fields import Pod, PodSpec
 from kubectl_koord.cluster.objects.pods.requirements import Qos, other_fields, qos_of, requirements, tying_volumes
 from kubectl_koord.model import pods
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.quotas import QUOTA_LABELS, QuotaLabels
 from kubectl_koord.model.values.packed import PackedLabels
 
 _JOB_LABEL = "scheduling.koordinator.sh/questioned-object-key"
@@ -46,6 +47,7 @@ class PodPool(SharedValues):
         self._by_spec: dict[tuple[object, ...], pods.PodRequirements] = {}
         self._pod_labels: dict[tuple[str, ...], dict[bytes, PodLabels]] = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._quota_labels: dict[QuotaLabels, QuotaLabels] = {}
         self._unlabelled: dict[PodLabels, PodLabels] = {}
         self._qos: dict[Qos, Qos] = {}
         self._allocations: dict[Allocations, Allocations] = {}
@@ -88,14 +90,14 @@ class PodPool(SharedValues):
         labels = written or {}
         if not self.details:
             return self._said((), labels)
-        names, values = tuple(labels), list(labels.values())
+        names = tuple(labels)
         alike = self._pod_labels.get(names)
         if alike is None:
             alike = self._pod_labels[tuple(map(intern, names))] = {}
-        key = _encode(values)
+        key = _encode(list(labels.values()))
         found = alike.get(key)
         if found is None:
-            found = alike[key] = self._said(self._packed(names, key, values), labels)
+            found = alike[key] = self._said(self._packed(labels, key), labels)
         return found
 
     def _said(self, kept: pods.AnyLabels, labels: Mapping[str, str | None]) -> PodLabels:
@@ -104,14 +106,16 @@ class PodPool(SharedValues):
         new = PodLabels(kept, intern(labels.get(_JOB_LABEL) or ""), _is_protected(labels), qos)
         return new if kept else self._unlabelled.setdefault(new, new)
 
-    def _packed(self, names: tuple[str, ...], content: bytes, values: list[str | None]) -> pods.AnyLabels:
+    def _packed(self, labels: Mapping[str, str | None], content: bytes) -> pods.AnyLabels:
         """Return labels in the order of their names, in which API servers write them."""
-        if not names:
+        if not labels:
             return ()
-        if None in values or sorted(names) != list(names):
-            labels = dict(sorted(zip(names, values, strict=True)))
-            names, content = tuple(labels), _encode([value or "" for value in labels.values()])
-        return PackedLabels(self._names.setdefault(names, names), content)
+        names = tuple(labels)
+        if None in labels.values() or sorted(names) != list(names):
+            labels = {name: value or "" for name, value in sorted(labels.items())}
+            names, content = tuple(labels), _encode(list(labels.values()))
+        quota = tuple(map(labels.get, QUOTA_LABELS))
+        return PackedLabels(self._names.setdefault(names, names), content, self._quota_labels.setdefault(quota, quota))
 
 
 def _without_node(spec: PodSpec) -> bytes:

@@ -5,27 +5,27 @@ Mirrors pkg/scheduler/plugins/deviceshare. For NodeNUMAResource there are `reque
 ones a pod gets, of given NUMA nodes alone). Whatever NUMA nodes it decides on, it books as `Allocations.numa_nodes`.
 """
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, singles, state_classes
+from kubectl_koord.engine.columns import NodeSet, members, names_of, singles, state_classes
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.fit.device_share.hints import ZoneHint, topology_hints
 from kubectl_koord.engine.fit.device_share.request import PodDeviceRequest, request_of
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reasons.devices import (
     IsolationMissing,
     SharingUnsupported,
 )
 from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
-from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
+from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched, reserved_nodes
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.hardware.devices import DeviceLayout
@@ -221,27 +221,41 @@ class _Seen(Struct, frozen=True):
     snapshot: Identity[Snapshot]
 
     def __call__(self, state: NodeState) -> tuple[object, ...]:
-        node = state.node
+        alone = bool(state.rooms) or state.node.name in _with_others(self.snapshot.value)
+        return self._seen(state.node, _booked_ids(state.occupants), alone=alone)
+
+    def everywhere(self, view: View) -> Iterator[tuple[object, ...]]:
+        """Yield the same of all nodes."""
+        apart = _with_others(self.snapshot.value) | set(members(view, reserved_nodes(view)))
+        for name in names_of(view):
+            yield self._seen(view.node(name), _booked_ids(view.occupants(name)), alone=name in apart)
+
+    def _seen(self, node: Node, booked: tuple[int, ...], *, alone: bool) -> tuple[object, ...]:
         labels = dict(node.labels)
         layout = node.devices.layout if node.devices is not None else None
         policy = node.numa.policy if node.numa is not None else ""
-        alone = state.rooms or node.name in _with_others(self.snapshot.value)
-        own = node.name if alone else ""
-        return (own, policy, *map(labels.get, (_ISOLATION, VENDOR, MODEL)), _alike(state, layout)[0])
+        settings = map(labels.get, (_ISOLATION, VENDOR, MODEL))
+        return (node.name if alone else "", policy, *settings, _key(labels, layout, booked))
 
 
 @memoised
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    booked = ((node, pod.allocations) for node, pods in snapshot.running.items() for pod in pods)
-    reserved = ((room.node, room.allocations) for room in snapshot.reserved)
+    booked = ((node, pod.allocations.devices) for node, pods in snapshot.running.items() for pod in pods)
+    reserved = ((room.node, room.allocations.devices) for room in snapshot.reserved)
     found: set[str] = set()
-    for name, allocations in chain(booked, reserved):
-        if allocations.devices and name in snapshot.nodes:
-            devices = snapshot.nodes[name].devices
-            if devices is None or not all(devices.layout.of_type(one.type) for one in allocations.devices):
+    for name, devices in chain(booked, reserved):
+        if devices and name in snapshot.nodes:
+            own = snapshot.nodes[name].devices
+            if own is None or not all(own.layout.of_type(one.type) for one in devices):
                 found.add(name)
     return frozenset(found)
+
+
+def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
+    """Return which devices are booked, as the identities of what pods share of it, in their order."""
+    booked = [id(held) for one in occupants if (held := one.allocations) is not None and held.devices]
+    return tuple(sorted(booked))
 
 
 def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
@@ -249,15 +263,13 @@ def _alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, objec
 
     The latter must be kept with the key: it holds identities, which another object may have once these are gone.
     """
-    booked: list[int] = []
-    kept: list[object] = [layout]
-    for one in state.occupants:
-        allocations = one.allocations
-        if allocations is not None and allocations.devices:
-            booked.append(id(allocations))
-            kept.append(allocations)
-    table = () if layout is not None and layout.partitions is not None else labels_of_table(state.node)
-    return (id(layout), table, tuple(sorted(booked))), kept
+    kept = [layout, *(held for one in state.occupants if (held := one.allocations) is not None and held.devices)]
+    return _key(dict(state.node.labels), layout, _booked_ids(state.occupants)), kept
+
+
+def _key(labels: Mapping[str, str], layout: DeviceLayout | None, booked: tuple[int, ...]) -> tuple[object, ...]:
+    has_table = layout is not None and layout.partitions is not None
+    return id(layout), () if has_table else labels_of_table(labels), booked
 
 
 @memoised

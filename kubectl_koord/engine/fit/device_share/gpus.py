@@ -46,15 +46,14 @@ def by_partition(asked: GPURequest, cards: Cards, node: Node, layout: DeviceLayo
     return found
 
 
-def labels_of_table(node: Node) -> tuple[str, ...]:
+def labels_of_table(labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the labels that decide about partitions where the Device object has none: vendor, model, policy."""
-    labels = dict(node.labels)
     return tuple(labels.get(name, "") for name in (VENDOR, MODEL, _POLICY))
 
 
 def _table_of(node: Node) -> tuple[PartitionTable | None, bool]:
     """Return the table that the scheduler knows by the node's labels (`GetDesignatedGPUPartitionIndexer`)."""
-    vendor, model, policy = labels_of_table(node)
+    vendor, model, policy = labels_of_table(dict(node.labels))
     known = vendor in {"", "nvidia"} and model in _LINKED_IN_PAIRS
     return _PAIRED if known else None, policy == "Honor"
 

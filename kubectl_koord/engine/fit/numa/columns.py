@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-from kubectl_koord.engine.columns import NodeSet, at_least
+from kubectl_koord.engine.columns import NodeSet
 from kubectl_koord.engine.fit.numa.books import books, free_amounts
 from kubectl_koord.engine.fit.numa.hints import ZonesWith
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.numbers import at_least
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.numa import MOST_ZONES
 from kubectl_koord.model.pods import Resources

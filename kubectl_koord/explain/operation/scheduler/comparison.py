@@ -29,7 +29,7 @@ def report(snapshot: Snapshot, part: Part, asked: str, about: About, items: Iter
     return SchedulerReport(
         verdict="unknown" if unread else _verdict(compared),
         basis=coverage.basis(snapshot),
-        warnings=tuple(coverage.general(snapshot)),
+        warnings=coverage.general(snapshot),
         part=part,
         asked=asked,
         items=compared,

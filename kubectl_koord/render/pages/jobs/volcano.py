@@ -6,6 +6,7 @@ from kubectl_koord.render.document import Block, Column, EmptyLine, Line, Row, T
 from kubectl_koord.render.lines import more_line
 from kubectl_koord.render.shown import Shown, parted
 from kubectl_koord.reports.jobs.volcano import VolcanoGang
+from kubectl_koord.wording.answers import volcano as answers
 from kubectl_koord.wording.pages.common import more
 from kubectl_koord.wording.pages.jobs import volcano as sentences
 
@@ -34,7 +35,7 @@ def table(gangs: Sequence[VolcanoGang], shown: Shown) -> Iterator[Block]:
 
 def _row(gang: VolcanoGang) -> Row:
     numbers = map(str, (gang.min_member, len(gang.pending), gang.running))
-    policy, says = sentences.preempts(gang), sentences.last_said(gang)
+    policy, says = sentences.preempts(gang), answers.last_said(gang)
     return Row((gang.gang, gang.phase, sentences.queue(gang), *numbers, policy, says))
 
 
@@ -42,4 +43,4 @@ def details(gang: VolcanoGang) -> Iterator[Block]:
     """Yield what is known of a gang, and its conditions, a gap and a title before them."""
     yield from (EmptyLine(), Line(sentences.SAYS, "bold"))
     yield from (Line(fact, indent=2) for fact in sentences.facts(gang))
-    yield from (Line(sentences.said(one), indent=2, quoted=True) for one in gang.conditions)
+    yield from (Line(answers.said(one), indent=2, quoted=True) for one in gang.conditions)

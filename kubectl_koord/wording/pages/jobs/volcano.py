@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from kubectl_koord.reports.jobs.volcano import VolcanoCondition, VolcanoGang
+from kubectl_koord.reports.jobs.volcano import VolcanoGang
 from kubectl_koord.wording.words import count
 
 TITLE = "Gangs of Volcano"
@@ -36,15 +36,3 @@ def preempts(gang: VolcanoGang) -> str:
     if gang.never_preempting:
         return "Never"
     return gang.preemption_policy or ""
-
-
-def last_said(gang: VolcanoGang) -> str:
-    """Return the newest of its conditions in a line, empty without any."""
-    newest = max(gang.conditions, key=lambda one: one.since, default=None)
-    return said(newest) if newest is not None else ""
-
-
-def said(one: VolcanoCondition) -> str:
-    """Return a condition in a line: `Unschedulable: NotEnoughResources: 2/2 tasks in gang unschedulable`."""
-    head = one.type if one.status in {"True", ""} else f"{one.type}={one.status}"
-    return ": ".join(filter(None, (head, one.reason, one.message)))

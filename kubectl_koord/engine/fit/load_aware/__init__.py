@@ -4,16 +4,25 @@ Mirrors pkg/scheduler/plugins/loadaware. Its cache holds the pods that are bound
 are only put on a node to count slots add nothing, and victims that preemption takes away on trial stay in it.
 """
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
-from functools import lru_cache
-from typing import ClassVar, Literal, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, at_least
+from kubectl_koord.engine.columns import NodeSet, every_node, names_of, position_of
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
+from kubectl_koord.engine.fit.load_aware.use import (
+    Measure,
+    estimate,
+    expected_above,
+    expected_on,
+    measured,
+    of_placed,
+    time_of,
+)
 from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.numbers import Number, at_least, numbers_of
+from kubectl_koord.engine.occupants import placed_members
 from kubectl_koord.engine.reasons.nodes import (
     MetricExpired,
     Overloaded,
@@ -22,21 +31,19 @@ from kubectl_koord.engine.reasons.nodes import (
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
     AggregatedThresholds,
-    ExpectedUse,
     LoadSettings,
     NodeMetric,
     Percentages,
-    PodUsage,
     Thresholds,
 )
-from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources, RunningPod
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.pods import PendingPod, PodRequirements, Resources
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.model.values.memo import memoised
 
-_Sums: TypeAlias = dict[str, int]
+__all__ = ["LoadAware", "estimate", "prepare"]
+
 _ANY = 1 << 62
-_Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds
-"""What is held against thresholds: usage of the whole node, of its prod pods, or of the node over a time."""
 
 
 class LoadAware(Stateless, Struct, frozen=True):
@@ -64,7 +71,7 @@ class LoadAware(Stateless, Struct, frozen=True):
         if metric.used is None:
             return None
         for resource, threshold in percent:
-            total = _total(state, metric, resource)
+            total = _total(state.node, metric, resource)
             expected = self._held(state, measure, resource) + dict(self.incoming).get(resource, 0)
             rounded = _percent(expected, total) if total > 0 else 0
             if threshold > 0 and rounded > threshold:
@@ -80,32 +87,74 @@ class LoadAware(Stateless, Struct, frozen=True):
         passing = among
         for resource in _limited(view.snapshot):
             amount = incoming.get(resource, 0)
-            passing = at_least(view, passing, amount, _most_incoming, every, pod.requirements.is_prod, resource)
+            passing = at_least(view, passing, amount, _MOST_INCOMING, every, pod.requirements.is_prod, resource)
         return among & ~passing
 
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
         """Return how much of a resource one more pod may be expected to use, less than nothing for no pod at all."""
-        metric = state.node.metric
+        limit = self._limit(state.node, resource, is_prod=is_prod)
+        return limit if isinstance(limit, int) else limit[1] - self._held(state, limit[0], resource)
+
+    def most_everywhere(self, view: View, resource: str, *, is_prod: bool) -> Sequence[int]:
+        """Return the same of all nodes."""
+        trial, placed = view.trial(), placed_members(view)
+        if trial is not None:  # who is taken away stays in the cache
+            found = list(numbers_of(trial[0], every_node(view), _MOST_INCOMING, self, is_prod, resource))
+            placed = placed_members(trial[0])
+        else:
+            found = self._most_of_held(view, resource, is_prod=is_prod)
+        known = position_of(view)
+        for name in placed:
+            found[known[name]] = self.most_incoming(view.state(name), resource, is_prod=is_prod)
+        return found
+
+    def _most_of_held(self, view: View, resource: str, *, is_prod: bool) -> list[int]:
+        limits: dict[tuple[object, ...], tuple[Measure, int] | int] = {}
+        found = []
+        for name in names_of(view):
+            node = view.node(name)
+            metric = node.metric
+            if metric is None:
+                found.append(_ANY)
+                continue
+            updated = metric.updated if self.settings.filters_expired else ""
+            alike = (metric.thresholds, id(node.allocatable), metric.raw_allocatable, metric.used is None, updated)
+            limit = limits.get(alike)
+            if limit is None:
+                limit = limits[alike] = self._limit(node, resource, is_prod=is_prod)
+            if isinstance(limit, int):
+                found.append(limit)
+                continue
+            measure, most = limit
+            used = expected_above(view, self.settings, measure).get(name)
+            if used is None:
+                used = dict(measured(metric, measure) or ())
+            found.append(most - used.get(resource, 0))
+        return found
+
+    def _limit(self, node: Node, resource: str, *, is_prod: bool) -> tuple[Measure, int] | int:
+        """Return by which measure a node is limited, and how much it may use; a number where it takes any, or none."""
+        metric = node.metric
         thresholds = None if metric is None else metric.thresholds.over(self.settings.thresholds)
         measure, percent = (None, ()) if thresholds is None else _measure(thresholds, is_prod=is_prod)
         if metric is None or measure is None or not _is_set(percent):
             return _ANY
         threshold = dict(percent).get(resource, 0)
         expired = self.settings.filters_expired and self._is_expired(metric)
-        total = _total(state, metric, resource)
+        total = _total(node, metric, resource)
         if expired or metric.used is None or threshold <= 0 or total <= 0:
             return -1 if expired and not self.settings.passes_expired else _ANY
-        return _most_used(threshold, total) - self._held(state, measure, resource)
+        return measure, _most_used(threshold, total)
 
-    def _held(self, state: NodeState, measure: _Measure, resource: str) -> int:
+    def _held(self, state: NodeState, measure: Measure, resource: str) -> int:
         """Return what is used, and what is expected of members that were placed there."""
-        used = state.assigned(_expected_use, self.settings, measure)
-        placed = state.booked(_of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
+        used = state.assigned(expected_on, self.settings, measure)
+        placed = state.booked(of_placed, self.settings.factors)["prod" if measure == "prod" else "whole"]
         return used.get(resource, 0) + placed.get(resource, 0)
 
     def _is_expired(self, metric: NodeMetric) -> bool:
         """Tell whether the metric is too old (`isNodeMetricExpired`)."""
-        updated, now = _time(metric.updated), _time(self.moment)
+        updated, now = time_of(metric.updated), time_of(self.moment)
         if updated is None or now is None:
             return True
         return self.settings.expiration > 0 and (now - updated).total_seconds() >= self.settings.expiration
@@ -123,12 +172,19 @@ def _most_used(percent: int, total: int) -> int:
     return most + (_percent(most + 1, total) <= percent)
 
 
-def _total(state: NodeState, metric: NodeMetric, resource: str) -> int:
-    return dict(metric.raw_allocatable).get(resource) or dict(state.node.allocatable).get(resource, 0)
+def _total(node: Node, metric: NodeMetric, resource: str) -> int:
+    return dict(metric.raw_allocatable).get(resource) or dict(node.allocatable).get(resource, 0)
 
 
 def _most_incoming(state: NodeState, check: LoadAware, is_prod: bool, resource: str) -> int:  # noqa: FBT001 - of a column
     return check.most_incoming(state, resource, is_prod=is_prod)
+
+
+def _most_everywhere(view: View, check: LoadAware, is_prod: bool, resource: str) -> Sequence[int]:  # noqa: FBT001 - ditto
+    return check.most_everywhere(view, resource, is_prod=is_prod)
+
+
+_MOST_INCOMING = Number(_most_incoming, _most_everywhere)
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> LoadAware | None:
@@ -155,21 +211,7 @@ def _resources(thresholds: Thresholds) -> Iterable[str]:
     return (resource for group in groups for resource, threshold in group if threshold)
 
 
-@lru_cache(maxsize=1 << 12)
-def estimate(expected: tuple[ExpectedUse, ...], factors: Percentages) -> Resources:
-    """Return what a pod is expected to use: a percentage of what it asks for, its limit at most."""
-    percent = dict(factors)
-    return tuple((one.resource, _estimated(one, percent[one.resource])) for one in expected)
-
-
-def _estimated(one: ExpectedUse, factor: int) -> int:
-    if not one.amount:
-        return one.least
-    scaled = (one.amount * factor + 50) // 100
-    return min(scaled, one.limit) if one.limit else scaled
-
-
-def _measure(thresholds: Thresholds, *, is_prod: bool) -> tuple[_Measure, Percentages]:
+def _measure(thresholds: Thresholds, *, is_prod: bool) -> tuple[Measure, Percentages]:
     """Return which group of thresholds a pod is held against: the first of prod, aggregated and whole that is set.
 
     Aggregated ones count even where all of them are switched off.
@@ -183,103 +225,3 @@ def _measure(thresholds: Thresholds, *, is_prod: bool) -> tuple[_Measure, Percen
 
 def _is_set(percent: Percentages) -> bool:
     return any(threshold for _, threshold in percent)
-
-
-def _expected_use(state: NodeState, settings: LoadSettings, measure: _Measure) -> Mapping[str, int]:
-    """Return what a node uses, with what is expected of pods that the measuring missed; it has a metric.
-
-    Mirrors `GetNodeMetricAndEstimatedOfExisting` in plugins/loadaware/pod_assign_cache.go.
-    """
-    metric = state.node.metric or NodeMetric(None)
-    pods = [pod for pod in state.held if isinstance(pod, RunningPod)]
-    reported = {(one.namespace, one.name): one for one in metric.pods}
-    new = _New(metric, settings)
-    if measure == "prod":
-        return _of_prod(metric, settings, pods, reported, new)
-    base = metric.used if measure == "whole" else metric.used_over_time(measure)
-    used = dict(base or ())
-    for pod in pods:
-        known = reported.get((pod.namespace, pod.name))
-        if base is None:  # nothing was measured over that time: all that is expected counts
-            _add(used, estimate(pod.requirements.expected, settings.factors))
-        elif known is None or new.is_new(pod):
-            _add_above(used, pod, known, settings)
-    return used
-
-
-def _of_prod(
-    metric: NodeMetric,
-    settings: LoadSettings,
-    pods: Iterable[RunningPod],
-    reported: Mapping[tuple[str, str], PodUsage],
-    new: "_New",
-) -> Mapping[str, int]:
-    """Return the same for prod pods alone: usage counts of those that were reported as such, too."""
-    used = dict(metric.system) if settings.prod_includes_system else {}
-    for pod in pods:
-        if not pod.requirements.is_prod:
-            continue
-        known = reported.get((pod.namespace, pod.name))
-        if known is not None and known.is_prod:
-            _add(used, known.used)
-            if new.is_new(pod):
-                _add_above(used, pod, known, settings)
-        else:
-            _add_above(used, pod, None, settings)
-    return used
-
-
-class _New:
-    """Which pods are too new for what was measured of them; all of them where it is not told when that was."""
-
-    def __init__(self, metric: NodeMetric, settings: LoadSettings) -> None:
-        self._updated = _time(metric.updated)
-        missed = _before(self._updated, metric.interval)
-        expected = _before(self._updated, settings.after_scheduled) if settings.after_scheduled > 0 else None
-        self._since = min((since for since in (missed, expected) if since is not None), default=None)
-
-    def is_new(self, pod: RunningPod) -> bool:
-        scheduled = _time(pod.scheduled)
-        if self._updated is None or scheduled is None:  # the scheduler takes the time when it first saw the pod
-            return True
-        return self._since is not None and self._since < scheduled
-
-
-def _before(moment: datetime | None, seconds: int) -> datetime | None:
-    try:
-        return None if moment is None else moment - timedelta(seconds=seconds)
-    except OverflowError:
-        return None
-
-
-def _time(written: str) -> datetime | None:
-    """Return an RFC 3339 time, None where it is none."""
-    try:
-        found = datetime.fromisoformat(written)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None
-
-
-def _add(used: _Sums, more: Resources) -> None:
-    for resource, amount in more:
-        used[resource] = used.get(resource, 0) + amount
-
-
-def _add_above(used: _Sums, pod: RunningPod, known: PodUsage | None, settings: LoadSettings) -> None:
-    """Add what a pod is expected to use above what was measured of it."""
-    measured = dict(known.used) if known is not None else {}
-    expected = estimate(pod.requirements.expected, settings.factors)
-    _add(used, tuple((resource, max(0, amount - measured.get(resource, 0))) for resource, amount in expected))
-
-
-def _of_placed(state: NodeState, factors: Percentages) -> Mapping[str, Mapping[str, int]]:
-    """Return what is expected of the members that were placed on a node: `whole`, and of prod pods alone."""
-    found: dict[str, _Sums] = {"whole": {}, "prod": {}}
-    for pod in state.occupants:
-        if isinstance(pod, PendingPod) and pod.allocations is not None:
-            expected = estimate(pod.requirements.expected, factors)
-            _add(found["whole"], expected)
-            if pod.requirements.is_prod:
-                _add(found["prod"], expected)
-    return found

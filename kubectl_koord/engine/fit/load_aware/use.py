@@ -1,0 +1,178 @@
+"""What a node is expected to use: what was measured, and what is expected of pods that this missed."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Literal, TypeAlias
+
+from kubectl_koord.engine.node_state import NodeState, Occupant
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.load import (
+    AggregatedThresholds,
+    ExpectedUse,
+    LoadSettings,
+    NodeMetric,
+    Percentages,
+    PodUsage,
+    PodUsages,
+)
+from kubectl_koord.model.pods import PendingPod, Resources, RunningPod
+from kubectl_koord.model.values.memo import memoised
+
+_Sums: TypeAlias = dict[str, int]
+Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds
+"""What is held against thresholds: usage of the whole node, of its prod pods, or of the node over a time."""
+
+
+@lru_cache(maxsize=1 << 12)
+def estimate(expected: tuple[ExpectedUse, ...], factors: Percentages) -> Resources:
+    """Return what a pod is expected to use: a percentage of what it asks for, its limit at most."""
+    percent = dict(factors)
+    return tuple((one.resource, _estimated(one, percent[one.resource])) for one in expected)
+
+
+def _estimated(one: ExpectedUse, factor: int) -> int:
+    if not one.amount:
+        return one.least
+    scaled = (one.amount * factor + 50) // 100
+    return min(scaled, one.limit) if one.limit else scaled
+
+
+def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> Mapping[str, int]:
+    """Return what a node uses, with what is expected of pods that the measuring missed."""
+    return _expected_use(state.node.metric or NodeMetric(None), state.held, settings, measure)
+
+
+@memoised
+def expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
+    """Return the same by node, for nodes with a metric of which it is not just what was measured."""
+    found: dict[str, Mapping[str, int]] = {}
+    for name in view.names():
+        metric = view.node(name).metric
+        if metric is not None and not _is_measured(metric, view.held(name), settings, measure):
+            found[name] = _expected_use(metric, view.held(name), settings, measure)
+    return found
+
+
+def measured(metric: NodeMetric, measure: Measure) -> Resources | None:
+    """Return what a node uses as it was measured, None where it was not."""
+    return metric.used_over_time(measure) if isinstance(measure, AggregatedThresholds) else metric.used
+
+
+def _is_measured(metric: NodeMetric, held: tuple[Occupant, ...], settings: LoadSettings, measure: Measure) -> bool:
+    """Tell whether what was measured of a node is all: every pod was, and none is new. Some that are may be missed."""
+    if measure == "prod":
+        return False
+    if not held:
+        return True
+    since = _new(metric.updated, metric.interval, settings.after_scheduled).since
+    pods = [pod for pod in held if isinstance(pod, RunningPod)]
+    reported = metric.pods
+    try:
+        if since is None or max(map(datetime.fromisoformat, [pod.scheduled for pod in pods]), default=since) > since:
+            return False
+    except (TypeError, ValueError):  # of times that are none, or of an open zone
+        return False
+    every = reported.names() if isinstance(reported, PodUsages) else ((one.namespace, one.name) for one in reported)
+    return set(every).issuperset([(pod.namespace, pod.name) for pod in pods]) and measured(metric, measure) is not None
+
+
+def _expected_use(
+    metric: NodeMetric, held: Iterable[Occupant], settings: LoadSettings, measure: Measure
+) -> Mapping[str, int]:
+    """Mirrors `GetNodeMetricAndEstimatedOfExisting` in plugins/loadaware/pod_assign_cache.go."""
+    pods = [pod for pod in held if isinstance(pod, RunningPod)]
+    reported = {(one.namespace, one.name): one for one in metric.pods}
+    new = _new(metric.updated, metric.interval, settings.after_scheduled)
+    if measure == "prod":
+        return _of_prod(metric, settings, pods, reported, new)
+    base = measured(metric, measure)
+    used = dict(base or ())
+    for pod in pods:
+        known = reported.get((pod.namespace, pod.name))
+        if base is None:  # nothing was measured over that time: all that is expected counts
+            _add(used, estimate(pod.requirements.expected, settings.factors))
+        elif known is None or new.is_new(pod):
+            _add_above(used, pod, known, settings)
+    return used
+
+
+def _of_prod(
+    metric: NodeMetric,
+    settings: LoadSettings,
+    pods: Iterable[RunningPod],
+    reported: Mapping[tuple[str, str], PodUsage],
+    new: "_New",
+) -> Mapping[str, int]:
+    """Return the same for prod pods alone: usage counts of those that were reported as such, too."""
+    used = dict(metric.system) if settings.prod_includes_system else {}
+    for pod in pods:
+        if not pod.requirements.is_prod:
+            continue
+        known = reported.get((pod.namespace, pod.name))
+        if known is not None and known.is_prod:
+            _add(used, known.used)
+            if new.is_new(pod):
+                _add_above(used, pod, known, settings)
+        else:
+            _add_above(used, pod, None, settings)
+    return used
+
+
+class _New:
+    """Which pods are too new for what was measured of them; all of them where it is not told when that was."""
+
+    def __init__(self, updated: str, interval: int, after_scheduled: int) -> None:
+        self._updated = time_of(updated)
+        missed = _before(self._updated, interval)
+        expected = _before(self._updated, after_scheduled) if after_scheduled > 0 else None
+        self.since = min((since for since in (missed, expected) if since is not None), default=None)
+
+    def is_new(self, pod: RunningPod) -> bool:
+        scheduled = time_of(pod.scheduled)
+        if self._updated is None or scheduled is None:  # the scheduler takes the time when it first saw the pod
+            return True
+        return self.since is not None and self.since < scheduled
+
+
+_new = lru_cache(maxsize=1 << 12)(_New)
+
+
+def _before(moment: datetime | None, seconds: int) -> datetime | None:
+    try:
+        return None if moment is None else moment - timedelta(seconds=seconds)
+    except OverflowError:
+        return None
+
+
+def time_of(written: str) -> datetime | None:
+    """Return an RFC 3339 time, None where it is none."""
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else None
+
+
+def _add(used: _Sums, more: Resources) -> None:
+    for resource, amount in more:
+        used[resource] = used.get(resource, 0) + amount
+
+
+def _add_above(used: _Sums, pod: RunningPod, known: PodUsage | None, settings: LoadSettings) -> None:
+    """Add what a pod is expected to use above what was measured of it."""
+    measured = dict(known.used) if known is not None else {}
+    expected = estimate(pod.requirements.expected, settings.factors)
+    _add(used, tuple((resource, max(0, amount - measured.get(resource, 0))) for resource, amount in expected))
+
+
+def of_placed(state: NodeState, factors: Percentages) -> Mapping[str, Mapping[str, int]]:
+    """Return what is expected of the members that were placed on a node: `whole`, and of prod pods alone."""
+    found: dict[str, _Sums] = {"whole": {}, "prod": {}}
+    for pod in state.occupants:
+        if isinstance(pod, PendingPod) and pod.allocations is not None:
+            expected = estimate(pod.requirements.expected, factors)
+            _add(found["whole"], expected)
+            if pod.requirements.is_prod:
+                _add(found["prod"], expected)
+    return found

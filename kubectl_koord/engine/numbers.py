@@ -1,0 +1,155 @@
+"""Numbers of all nodes of a view at once, in columns."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property, partial
+from itertools import compress
+from typing import Generic, TypeVarTuple
+
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    differing,
+    members,
+    names_of,
+    places_touched,
+    selector,
+    set_of,
+    which,
+)
+from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.view import View
+from kubectl_koord.model.objects import Node
+from kubectl_koord.model.values.memo import memoised
+
+Ts = TypeVarTuple("Ts")
+
+_STEP = 128
+"""So many nodes apart are the sets that are kept of nodes by a number of theirs."""
+
+
+class Number(Generic[*Ts]):
+    """A number of a node that is computed of its state, and of all nodes of a view without any state of theirs."""
+
+    def __init__(
+        self, of_state: Callable[[NodeState, *Ts], int], everywhere: Callable[[View, *Ts], Sequence[int]]
+    ) -> None:
+        """Take both ways, which must come to the same."""
+        self.of_state = of_state
+        self.everywhere = everywhere
+
+    def __call__(self, state: NodeState, *args: *Ts) -> int:
+        """Return the number of one node."""
+        return self.of_state(state, *args)
+
+
+class Allocatable:
+    """How much nodes have of a resource, found once for those that are alike."""
+
+    def __init__(self, resource: str) -> None:
+        """Take the resource; no node is asked yet."""
+        self._resource = resource
+        self._known: dict[int, int] = {}
+
+    def of(self, node: Node) -> int:
+        """Return how much a node has."""
+        key = id(node.allocatable)
+        amount = self._known.get(key)
+        if amount is None:
+            amount = self._known[key] = dict(node.allocatable).get(self._resource, 0)
+        return amount
+
+
+def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:
+    """Return a number of each node of a set, in name order."""
+    return _column(view, number, *args).of(nodes)
+
+
+def at_least(view: View, among: NodeSet, amount: int, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> NodeSet:
+    """Return the nodes of a set whose number is at least so much."""
+    return _column(view, number, *args).at_least(amount, among)
+
+
+class _Column:
+    """A number of every node, by position.
+
+    Few nodes are asked one by one. Once they are many, all are, and ranked, so that nodes are found by an amount
+    without a look at each. A what-if in which few nodes differ asks only these anew.
+    """
+
+    def __init__(
+        self, view: View, below: "_Column | None", number: Callable[[NodeState, *Ts], int], *args: *Ts
+    ) -> None:
+        self._view, self._below = view, below
+        self._number: Callable[[NodeState], int] = lambda state: number(state, *args)
+        self._everywhere = partial(number.everywhere, view, *args) if isinstance(number, Number) else None
+        self._known: dict[str, int] = {}
+        self._every: tuple[int, ...] | None = None
+
+    def of(self, nodes: NodeSet) -> Iterable[int]:
+        if self._is_worth_it(nodes):
+            return compress(self.every(), selector(self._view, nodes))
+        return [self._one(name) for name in members(self._view, nodes)]
+
+    def at_least(self, amount: int, among: NodeSet) -> NodeSet:
+        if self._below is not None:
+            changed = differing(self._view)
+            found = self._below.at_least(amount, among & ~changed)
+            return found | which(self._view, lambda name: self._one(name) >= amount, among & changed)
+        if self._is_worth_it(among):
+            return among & self._ranked.at_least(amount)
+        return which(self._view, lambda name: self._one(name) >= amount, among)
+
+    def every(self) -> tuple[int, ...]:
+        """Return the number of every node."""
+        if self._every is None and self._below is not None:
+            numbers = list(self._below.every())
+            for name, position in places_touched(self._view).items():
+                numbers[position] = self._one(name)
+            self._every = tuple(numbers)
+        if self._every is None:
+            each = [self._one(name) for name in names_of(self._view)] if not self._everywhere else self._everywhere()
+            self._every = tuple(each)
+            self._known = {}
+        return self._every
+
+    @cached_property
+    def _ranked(self) -> "_Ranked":
+        return _Ranked(self._view, self.every())
+
+    def _is_worth_it(self, among: NodeSet) -> bool:
+        number = len(self._view.names())
+        return self._every is not None or 3 * among.bit_count() >= 2 * number or 2 * len(self._known) >= number
+
+    def _one(self, name: str) -> int:
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._number(self._view.state(name))
+        return known
+
+
+@memoised
+def _column(view: View, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> _Column:
+    base = base_with_most(view)
+    return _Column(view, _column(base, number, *args) if base is not None else None, number, *args)
+
+
+class _Ranked:
+    """The nodes by a number of theirs, so that those with enough of it are found without asking each."""
+
+    def __init__(self, view: View, numbers: Sequence[int]) -> None:
+        self._ranked = sorted(range(len(numbers)), key=numbers.__getitem__)
+        self._numbers = [numbers[position] for position in self._ranked]
+        self._last = len(numbers) - 1
+        self._from: list[NodeSet] = [0]
+        for start in reversed(range(0, len(numbers), _STEP)):
+            self._from.append(self._from[-1] | set_of(view, self._ranked[start : start + _STEP]))
+        self._from.reverse()
+
+    def at_least(self, amount: int) -> NodeSet:
+        first = bisect_left(self._numbers, amount)
+        step = -(-first // _STEP)
+        found = self._from[step]
+        for position in self._ranked[first : step * _STEP]:
+            found |= 1 << self._last - position
+        return found
