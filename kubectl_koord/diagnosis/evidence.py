@@ -1,11 +1,12 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Counts, Offer
 from kubectl_koord.engine.placement import PlacementPlan, domain_slots
 from kubectl_koord.engine.preemption.victims import without_victims
@@ -17,7 +18,7 @@ from kubectl_koord.engine.reasons.nodes import (
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
@@ -30,6 +31,7 @@ from kubectl_koord.wording import evidence as words
 from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
+_MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
 class _Room(Struct, frozen=True):
@@ -158,6 +160,14 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     """Return the slots by node for changed pods, with a changed trigger, as if no other pod were nominated."""
     alone = first.prepared.alone(trigger)
     return offer_slots(view, view.names(), in_index_order(pods), alone).counts
+
+
+def slots_among(view: View, names: Sequence[str], pods: Sequence[PendingPod], prepared: Prepared) -> Mapping[str, int]:
+    """Return the slots of some nodes for pods in index order, in any variant of the cluster: no more than it takes."""
+    if len(names) > _MOST_ASKED:
+        return offer_slots(view, names, pods, prepared).counts
+    runs = runs_of(pods)
+    return {name: slots_on(view.state(name), runs, prepared) for name in names}
 
 
 def _in_the_way(
