@@ -230,23 +230,29 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     That is before any member is placed: the places that members take themselves are not lost.
     """
     names = simulation.view.names()
-    reasons = tuple(_refused(simulation, first).values())
-    lost = Counter(obstacle(reason) for reason in reasons)
+    refused = tuple(_refused(simulation, first))
+    lost: Counter[str] = Counter()
+    for one in refused:
+        lost[obstacle(one.reason)] += one.nodes
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
-    return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
+    return Funnel(len(names), ranked, len(names) - lost.total(), tuple(_stages(len(names), refused, first)))
 
 
-def _refused(simulation: Simulation, first: Attempt) -> Mapping[str, Reason]:
-    """Return why nodes take not even one pod, those left out that take some."""
+def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:
+    """Return why nodes take not even one pod, and how many."""
     if first.plan is None:
-        return asked(simulation, first.trigger).refusals
-    counts = first.plan.nodes.counts
-    return {name: reason for name, reason in first.rejections.items() if not counts[name]}
+        return asked(simulation, first.trigger).reasons
+    slots = first.plan.nodes
+    if first.node_answers is slots and slots.refused is not None:
+        return slots.refused()
+    return (Refused(reason, 1) for name, reason in first.rejections.items() if not slots.counts[name])
 
 
-def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
+def _stages(total: int, refused: Iterable[Refused], first: Attempt) -> Iterator[tuple[str, int]]:
     """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
-    lost = Counter(stage(reason, first.trigger.requirements.requests) for reason in reasons)
+    lost: Counter[tuple[int, str]] = Counter()
+    for one in refused:
+        lost[stage(one.reason, first.trigger.requirements.requests)] += one.nodes
     left = total
     for (_, passed), number in sorted(lost.items()):
         left -= number
