@@ -1,8 +1,9 @@
-"""The recipes: an image without an invented registry, and plugins of k9s that call what there is."""
+"""The recipes: an image without an invented registry, plugins of k9s that call what there is, a quiet bundle."""
 
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,12 @@ def test_keys_of_k9s_plugins_do_not_meet_in_one_view() -> None:
     keys = [(scope, plugin["shortCut"]) for plugin in K9S.values() for scope in plugin["scopes"]]
     assert len(set(keys)) == len(keys)
     assert all(shlex.split(plugin["args"][1])[0] == "kubectl" for plugin in K9S.values())
+
+
+def test_the_bundle_takes_care_of_signals_before_pyinstaller_prepares_anything() -> None:
+    """PyInstaller runs the hooks that a recipe names before those of its own."""
+    recipe = (ROOT / "packaging" / "kubectl-koord.spec").read_text("utf-8")
+    (hook,) = re.findall(r'runtime_hooks=\[str\(root / "packaging" / "(\S+)"\)\]', recipe)
+    code = f"import os, runpy; runpy.run_path({str(ROOT / 'packaging' / hook)!r}); os.kill(os.getpid(), 2)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
