@@ -133,9 +133,7 @@ def _others(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
 
 def _fits(simulation: Simulation, pods: int, view: View) -> bool:
     subject = simulation.subject
-    if not isinstance(subject, GangSubject):
-        return False
-    more = sized(subject, pods)
+    more = sized(subject, pods) if isinstance(subject, GangSubject) else subject
     return _after(simulation, more, view, more.pending) is not None
 
 
