@@ -19,7 +19,8 @@ from kubectl_koord.changes.values import WantedSettings
 from kubectl_koord.cli.commands.explain import shipped_manual
 from kubectl_koord.cli.verbs import reading
 from kubectl_koord.cluster import rbac
-from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+from kubectl_koord.cluster.manifests.completed import Overrides
+from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.cluster.objects.koordinator import summaries
 from kubectl_koord.cluster.stored import offline
 from kubectl_koord.diagnosis.scheduler_says import with_texts

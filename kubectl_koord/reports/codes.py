@@ -95,6 +95,8 @@ _Odd: TypeAlias = Literal[
     "kind-not-in-input",
     "kinds-skipped",
     "podgroup-assumed",
+    "other-scheduler",
+    "suspended",
 ]
 WarningCode: TypeAlias = _Odd | TreeFaultCode | ReadingCode
 """What is odd, or what an answer rests on, though it stops nobody."""

@@ -1,6 +1,6 @@
 """Pods that do not exist yet, as they stand in a snapshot beside those that do."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct, structs
 
@@ -17,13 +17,16 @@ class Submitted(Struct, frozen=True):
     """Which pods of a snapshot were put there from manifests, or as a shape.
 
     `is_filled` tells whether the API server would fill in what is missing of them. `skipped` are the kinds in
-    manifests that make no pods, `assumed` the PodGroups that an operator is taken to make.
+    manifests that make no pods, `assumed` the PodGroups that an operator is taken to make, `of_others` those that
+    stand for the PodGroups of another scheduler. No pods of `suspended` workloads are made yet.
     """
 
     pods: frozenset[str]
     skipped: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
     is_filled: bool = False
+    of_others: tuple[str, ...] = ()
+    suspended: tuple[str, ...] = ()
 
 
 def subjects_of(snapshot: Snapshot, submitted: Submitted) -> tuple[Subject, ...]:
@@ -42,10 +45,31 @@ def _is_of(subject: Subject, submitted: Submitted) -> bool:
 
 def of_profile(snapshot: Snapshot, submitted: Submitted) -> Snapshot:
     """Return the snapshot with the submitted pods given to the first profile of the scheduler."""
-    profile = next(iter(snapshot.config.profiles))
-    pending = (
-        structs.replace(pod, scheduler=profile) if pod.key in submitted.pods else pod for pod in snapshot.pending
-    )
+    return _given(snapshot, submitted.pods)
+
+
+def of_other_schedulers(snapshot: Snapshot, submitted: Submitted) -> Mapping[str, PendingPod]:
+    """Return the submitted pods that another scheduler would place, by name, as it would.
+
+    Those that say that they are in a gang of Koordinator are not among them: they would wait for ever.
+    """
+    stand_ins = {"", *submitted.assumed, *submitted.of_others}
+    return {
+        pod.key: pod
+        for pod in snapshot.pending
+        if pod.key in submitted.pods and pod.gang in stand_ins and pod.scheduler not in snapshot.config.profiles
+    }
+
+
+def taken_over(snapshot: Snapshot, submitted: Submitted) -> Snapshot:
+    """Return the snapshot with those pods, too, given to the first profile of the scheduler."""
+    others = of_other_schedulers(snapshot, submitted)
+    return _given(snapshot, others.keys()) if others else snapshot
+
+
+def _given(snapshot: Snapshot, pods: Collection[str]) -> Snapshot:
+    profile = snapshot.config.profiles[0]
+    pending = (structs.replace(pod, scheduler=profile) if pod.key in pods else pod for pod in snapshot.pending)
     return structs.replace(snapshot, pending=tuple(pending))
 
 

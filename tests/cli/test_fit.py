@@ -74,6 +74,11 @@ def test_a_mistake_is_one_line(koord: Run, words: tuple[str, ...], expected: str
 
 def test_manifests_without_pods_are_a_mistake(koord: Run, tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    told = "error: the manifests make no pods: ConfigMap left out, as no pods are known of them\n"
+    assert koord("fit", "--demo", "-f", str(tmp_path)) == (2, "", told)
+    (tmp_path / "a.yaml").write_text(
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: a}\nspec: {pytorchReplicaSpecs: {}}\n"
+    )
     assert koord("fit", "--demo", "-f", str(tmp_path)).err == "error: the manifests make no pods\n"
 
 

@@ -12,6 +12,7 @@ from kubectl_koord.model.pods import GangAnnotations, HostPort
 from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.model.unevaluated import PodSetting
 from kubectl_koord.render.show import text
+from kubectl_koord.reports.common import Notice
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport
 from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
@@ -93,12 +94,44 @@ def test_what_waiting_does_not_end_is_never(fields: dict[str, object], code: str
     assert page(report).startswith("default/job never fits: ")
 
 
-def test_a_pod_without_a_gang_is_asked_about_whatever_its_scheduler_is() -> None:
-    drawn = cluster(TREE).with_pod("job-0", cpu=8).with_pod("job-1", scheduler="other")
-    assert [(one.gang, one.fits) for one in asked(drawn).gangs] == [
-        ("default/job-0", "now"),
-        ("default/job-1", "never"),
+def test_pods_of_another_scheduler_are_asked_about_as_if_they_were_koordinators_and_that_is_told() -> None:
+    drawn = cluster(TREE).with_pod("job-0", cpu=8)
+    drawn = drawn.with_pod("job-1", cpu=8, scheduler="other").with_pod("job-2", cpu=9, scheduler="other", owner="Job/x")
+    report = asked(drawn)
+    assert [(one.gang, one.fits, one.other_scheduler) for one in report.gangs] == [
+        ("default/job-0", "now", ""),
+        ("default/job-1", "now", "other"),
+        ("default/job-2", "never", "other"),
     ]
+    assert report.warnings[0] == Notice(
+        "other-scheduler",
+        "Pod/job-1 and Job/x have schedulerName other: computed as if it were koord-scheduler, as no decision is"
+        " computed for another scheduler. Set schedulerName koord-scheduler to make it so.",
+    )
+    assert "As if koord-scheduler placed its pods: they have schedulerName other.\n" in page(report)
+
+
+@pytest.mark.parametrize("made_by", ["assumed", "of_others"])
+def test_so_are_those_of_a_gang_that_their_operator_makes(made_by: str) -> None:
+    drawn = cluster(TREE).with_gang("job", 2, cpu=8, scheduler="volcano", owner="Job/job")
+    pods = frozenset(pod.key for pod in drawn.pending)
+    report = fit(drawn, Submitted(pods, **{made_by: ("default/job",)}))  # type: ignore[arg-type]
+    found = only(report)
+    assert (found.fits, found.other_scheduler, found.min_member) == ("now", "volcano", 2)
+    assert report.warnings[0].message.startswith("Job/job has schedulerName volcano: ")
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("Job/a",), "Job/a is suspended, and makes no pods before somebody resumes it."),
+        (("Job/a", "Job/b"), "Job/a and Job/b are suspended, and make no pods before somebody resumes them."),
+    ],
+)
+def test_workloads_that_are_suspended_are_told(names: tuple[str, ...], expected: str) -> None:
+    drawn = cluster(TREE).with_pod("job-0", cpu=8)
+    report = fit(drawn, Submitted(frozenset({"default/job-0"}), suspended=names))
+    assert (report.verdict, report.warnings[0]) == ("yes", Notice("suspended", expected))
 
 
 def test_pods_of_a_workload_without_a_gang_are_one_answer_for_all_of_them() -> None:
@@ -309,3 +342,14 @@ def test_a_shape_goes_to_the_first_profile() -> None:
     drawn = cluster(TREE).with_gang("job", 1).with_pod("other", scheduler="x").configured(profiles=("mine",))
     found = of_profile(drawn, submitted(drawn))
     assert {pod.name: pod.scheduler for pod in found.pending} == {"job-0": "mine", "other": "x"}
+
+
+def test_pods_that_request_different_amounts_are_told_apart() -> None:
+    drawn = cluster(TREE).with_group("job", 4).with_members(["job-0", "job-1"], "job", cpu=2)
+    report = asked(drawn.with_members(["job-2"], "job", cpu=1).with_members(["job-3"], "job", cpu=0))
+    assert [(one.pods, one.requests, dict(one.resources)) for one in only(report).shapes] == [
+        (2, "2 CPU", {"cpu": "2"}),
+        (1, "1 CPU", {"cpu": "1"}),
+        (1, "no resources", {}),
+    ]
+    assert "Its pods request 2 CPU (2 pods), 1 CPU (1 pod) or no resources (1 pod). " in page(report)

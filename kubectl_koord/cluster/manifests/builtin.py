@@ -2,8 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 
 
@@ -11,8 +10,9 @@ class JobSpec(Struct, gc=False, rename="camel"):
     """spec of a Job."""
 
     template: Template
-    parallelism: Int32 | None = None
-    completions: Int32 | None = None
+    parallelism: Count | None = None
+    completions: Count | None = None
+    suspend: bool | None = None
 
 
 class Job(AnyWorkload):
@@ -25,7 +25,7 @@ class ReplicaSpec(Struct, gc=False):
     """spec of a Deployment or ReplicaSet."""
 
     template: Template
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class Replicas(AnyWorkload):
@@ -37,7 +37,7 @@ class Replicas(AnyWorkload):
 class Ordinals(Struct, gc=False):
     """spec.ordinals."""
 
-    start: Int32 = 0
+    start: Count = 0
 
 
 class StatefulSetSpec(ReplicaSpec, rename="camel"):
@@ -61,7 +61,9 @@ def pods_of_job(spec: JobSpec) -> int:
 
 def _job(name: str, written: Job) -> Made:
     labels = {"job-name": name, "batch.kubernetes.io/job-name": name}
-    return Made((Set(written.spec.template, name, pods_of_job(written.spec), labels=labels),))
+    spec = written.spec
+    pods = Set(spec.template, name, pods_of_job(spec), labels=labels)
+    return Made((pods,), is_suspended=bool(spec.suspend))
 
 
 def _replicas(name: str, written: Replicas) -> Made:

@@ -1,6 +1,6 @@
 """What the API server fills in when a pod is made: its priority, requests from limits, the defaults of LimitRanges."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from msgspec import structs
@@ -73,3 +73,12 @@ def _container(written: Container, items: Iterable[LimitItem]) -> Container:
         limits = {**default, **limits}
         requests = {**(item.min or {}), **default, **(item.default_request or {}), **requests}
     return structs.replace(written, resources=structs.replace(own, limits=limits or None, requests=requests or None))
+
+
+def below_zero(spec: PodSpec) -> Iterator[tuple[str, str]]:
+    """Yield the requests and limits that are negative, which the API server refuses: the resource, and how much."""
+    for container in (*(spec.containers or ()), *(spec.init_containers or ())):
+        own = container.resources or ResourceRequirements()
+        for resource, amount in (*(own.requests or {}).items(), *(own.limits or {}).items()):
+            if str(amount).startswith("-"):
+                yield resource, str(amount)

@@ -2,8 +2,7 @@
 
 from msgspec import Struct, field
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 _PREFIX = "training.kubeflow.org"
 
@@ -11,20 +10,21 @@ _PREFIX = "training.kubeflow.org"
 class SchedulingPolicy(Struct, gc=False, rename="camel"):
     """runPolicy.schedulingPolicy."""
 
-    min_available: Int32 | None = None
+    min_available: Count | None = None
 
 
 class RunPolicy(Struct, gc=False, rename="camel"):
     """spec.runPolicy."""
 
     scheduling_policy: SchedulingPolicy | None = None
+    suspend: bool | None = None
 
 
 class ReplicaSpec(Struct, gc=False):
     """One of the replica specs."""
 
     template: Template
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class Spec(Struct, gc=False, rename="camel"):
@@ -49,7 +49,7 @@ def _made(name: str, written: TrainingJob) -> Made:
     """Return its pods: `NAME-TYPE-INDEX`, with the labels of the operator.
 
     Mirrors `createNewPod` and `SyncPodGroup` of the training operator: the PodGroup has the job's name and asks for
-    minAvailable pods, or for all of them.
+    minAvailable pods, or for all of them. Without a number there is one pod of a type, but no worker of an MPIJob.
     """
     spec = written.spec
     by_type = (
@@ -65,15 +65,16 @@ def _made(name: str, written: TrainingJob) -> Made:
         Set(
             one.template,
             f"{name}-{kind.lower()}",
-            number(one.replicas),
+            number(one.replicas, 0 if kind.lower() == "worker" and spec.mpi_replica_specs else 1),
             labels={f"{_PREFIX}/job-name": name, f"{_PREFIX}/replica-type": kind.lower()},
         )
         for kind, one in by_type.items()
     )
-    policy = spec.run_policy.scheduling_policy
+    policy, is_suspended = spec.run_policy.scheduling_policy, bool(spec.run_policy.suspend)
     if policy is None:
-        return Made(sets)
-    return Made(sets, number(policy.min_available, sum(one.count for one in sets)))
+        return Made(sets, is_suspended=is_suspended)
+    minimum = number(policy.min_available, sum(one.count for one in sets))
+    return Made(sets, minimum, is_suspended=is_suspended)
 
 
 FAMILIES = tuple(

@@ -2,10 +2,9 @@
 
 from collections.abc import Container as Contained
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
-from msgspec import structs
+from msgspec import Struct, field, structs
 
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
 from kubectl_koord.cluster.objects.kubernetes.storage import ClaimSpec, PersistentVolumeClaim
@@ -14,6 +13,12 @@ from kubectl_koord.cluster.objects.pods.fields import ClaimSource, Pod, Volume
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.unevaluated import PodSetting, PodUnevaluated
+
+
+class _ClaimTemplate(Struct, gc=False):
+    """volumeClaimTemplate of an ephemeral volume."""
+
+    spec: ClaimSpec = field(default_factory=ClaimSpec)
 
 
 def own_volumes(
@@ -58,11 +63,10 @@ def _ephemeral(pod: Pod) -> Iterator[PersistentVolumeClaim]:
     meta = pod.metadata
     for volume in pod.spec.volumes or ():
         if volume.ephemeral is not None:
-            template: Any = volume.ephemeral.get("volumeClaimTemplate") or {}
-            spec = msgspec.convert(template.get("spec") or {}, ClaimSpec)
+            template = msgspec.convert(volume.ephemeral.get("volumeClaimTemplate") or {}, _ClaimTemplate)
             owner = Owner("Pod", meta.name, meta.uid or "", controller=True)
             own = Meta(name=f"{meta.name}-{volume.name}", namespace=meta.namespace, owner_references=[owner])
-            yield PersistentVolumeClaim(own, spec)
+            yield PersistentVolumeClaim(own, template.spec)
 
 
 def _claim_of(volume: Volume, pod: str) -> str:

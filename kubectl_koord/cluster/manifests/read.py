@@ -11,13 +11,14 @@ from kubectl_koord.cluster import kinds
 from kubectl_koord.cluster.collecting.collect import Collector
 from kubectl_koord.cluster.kind import Kind, whole_name
 from kubectl_koord.cluster.manifests import documents
-from kubectl_koord.cluster.manifests.defaults import NoSuchClassError, filled, prioritised
+from kubectl_koord.cluster.manifests.completed import Overrides, completed
 from kubectl_koord.cluster.manifests.documents import Document
 from kubectl_koord.cluster.manifests.families import FAMILIES
+from kubectl_koord.cluster.manifests.names import Names
 from kubectl_koord.cluster.manifests.pods import is_classless, own_volumes, pending_pod
 from kubectl_koord.cluster.manifests.workload import Made, Set, TemplateSpec, WorkloadKind
 from kubectl_koord.cluster.objects.fields.meta import Meta, Owner
-from kubectl_koord.cluster.objects.koordinator import gangs
+from kubectl_koord.cluster.objects.koordinator import gangs, scheduler
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import Container, Pod, ResourceRequirements
 from kubectl_koord.cluster.objects.pods.pool import PodPool
@@ -80,13 +81,6 @@ class _Workload(Struct, frozen=True):
     spec: TemplateSpec | None = None
 
 
-class Overrides(Struct, frozen=True):
-    """A priority, or a class, that all pods get in place of their own."""
-
-    priority: int | None = None
-    priority_class: str = ""
-
-
 class Manifests:
     """What was submitted, to be joined with a cluster."""
 
@@ -106,10 +100,14 @@ class Manifests:
         self._workloads: list[_Workload] = []
         self._skipped: dict[str, None] = {}
         self._assumed: list[str] = []
+        self._of_others: list[str] = []
+        self._suspended: list[str] = []
         self._pods: dict[str, None] = {}
         self._pool = PodPool()
         self._count = 0
         self._classless: set[str] = set()
+        self._names = Names()
+        self._profiles: tuple[str, ...] = ()
 
     def read(self, names: Iterable[str]) -> None:
         """Take the objects of files.
@@ -140,7 +138,14 @@ class Manifests:
 
     def submitted(self) -> Submitted:
         """Return which pods were submitted; there are none before they were joined with a cluster."""
-        return Submitted(frozenset(self._pods), tuple(sorted(self._skipped)), tuple(self._assumed), is_filled=True)
+        return Submitted(
+            frozenset(self._pods),
+            tuple(sorted(self._skipped)),
+            tuple(self._assumed),
+            is_filled=True,
+            of_others=tuple(self._of_others),
+            suspended=tuple(self._suspended),
+        )
 
     def join(self, collector: Collector, moment: str) -> None:
         """Add everything to a cluster, in place of objects of the same name and of pods that workloads have there.
@@ -154,10 +159,11 @@ class Manifests:
                 collector.add(kind.name, written)
             except KoordError as problem:
                 raise KoordError(f"{title}: {problem.message.removeprefix('error: ')}") from None
+        self._profiles = scheduler.profiles(collector.scheduler().parsed or {})
         collector.forget_pods_of(
             {(one.meta.namespace or "", f"{one.kind}/{one.meta.name}") for one in self._workloads if one.made}
         )
-        for workload in self._workloads:
+        for workload in sorted(self._workloads, key=lambda one: one.spec is None):  # pods keep their names
             if workload.spec is not None:
                 self._join_pod(collector, workload, workload.spec, moment)
             elif workload.made is not None:
@@ -200,13 +206,13 @@ class Manifests:
 
     def _placed(self, title: str, head: _Head, meta: Meta) -> Meta:
         """Return the metadata with the name and the namespace that the object would have."""
-        name = head.metadata.name or head.metadata.generate_name.rstrip("-")
-        if not name:
-            raise KoordError(f"{title} has no metadata.name")
         if self._fixed and head.metadata.namespace not in {None, self._fixed}:
             named = f"the namespace from the provided object {head.metadata.namespace!r} does not match"
             raise KoordError(f"{title}: {named} the namespace {self._fixed!r}")
-        return structs.replace(meta, name=name, namespace=head.metadata.namespace or self._namespace())
+        namespace = head.metadata.namespace or self._namespace()
+        kind = (head.api_version.rpartition("/")[0], head.kind, namespace)
+        name = self._names.take(title, kind, head.metadata.name, head.metadata.generate_name)
+        return structs.replace(meta, name=name, namespace=namespace)
 
     def _counted(self, title: str, pods: int) -> int:
         self._count += pods
@@ -216,7 +222,7 @@ class Manifests:
 
     def _join_pod(self, collector: Collector, workload: _Workload, written: TemplateSpec, moment: str) -> None:
         meta = workload.meta
-        spec = self._completed(collector, workload, written)
+        spec = completed(collector, self._overrides, workload.title, meta, written)
         own = structs.replace(
             meta, deletion_timestamp=None, creation_timestamp=meta.creation_timestamp or moment, resource_version=None
         )
@@ -225,17 +231,18 @@ class Manifests:
     def _join_made(self, collector: Collector, workload: _Workload, made: Made, moment: str) -> None:
         in_operators_group = False
         for one in made.sets:
-            in_operators_group |= self._join_set(collector, workload, one, moment, named=made.minimum is not None)
+            in_operators_group |= self._join_set(collector, workload, one, moment, made)
         meta = workload.meta
         key = whole_name(meta)
+        if made.is_suspended:
+            self._suspended.append(f"{workload.kind}/{meta.name}")
         if in_operators_group and key not in collector.values(kinds.POD_GROUP):
             own = Meta(name=meta.name, namespace=meta.namespace, annotations=meta.annotations)
             collector.add(kinds.POD_GROUP.name, gangs.PodGroup(own, gangs.PodGroupSpec(min_member=made.minimum)))
-            self._assumed.append(key)
+            (self._of_others if made.of_another else self._assumed).append(key)
 
-    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, *, named: bool) -> bool:
+    def _join_set(self, collector: Collector, workload: _Workload, one: Set, moment: str, made: Made) -> bool:
         """Add the pods of a set; return whether they are in the PodGroup that the operator makes."""
-        spec = self._completed(collector, workload, one.template.spec, one.scheduler)
         labels = {**(one.template.metadata.labels or {}), **one.labels}
         meta = Meta(
             name=one.stem,
@@ -245,39 +252,20 @@ class Manifests:
             creation_timestamp=moment,
             owner_references=[Owner(workload.kind, workload.meta.name, controller=True)],
         )
-        joins = named and not gangs.gang_of(meta)[0]
+        named = one.template.spec.scheduler_name or one.scheduler
+        is_made = made.minimum is not None and not (made.of_another and named in self._profiles)
+        joins = is_made and not gangs.gang_of(meta)[0]
         if joins:
             meta = structs.replace(meta, labels={**labels, _GANG: workload.meta.name})
-        for name in one.names():
-            self._keep(collector, workload, Pod(structs.replace(meta, name=name), spec), one.claims)
-        return joins and one.count > 0
-
-    def _completed(
-        self, collector: Collector, workload: _Workload, written: TemplateSpec, scheduler: str = ""
-    ) -> TemplateSpec:
-        """Return a spec with what the API server fills in, on no node yet."""
-        chosen = self._overrides
-        name = chosen.priority_class or written.priority_class_name or ""
-        spec = structs.replace(
-            written,
-            node_name=None,
-            scheduler_name=written.scheduler_name or scheduler or None,
-            priority_class_name=name,
+        filler = one.scheduler or (self._profiles[0] if joins else "")  # an operator that makes PodGroups fills in both
+        spec = completed(
+            collector, self._overrides, workload.title, meta, one.template.spec, filler, one.priority_class
         )
-        if chosen.priority is not None:
-            spec = structs.replace(spec, priority=chosen.priority, priority_class_name=None)
-            name = ""
-        elif chosen.priority_class:
-            spec = structs.replace(spec, priority=None)
-        ranges = collector.values(kinds.LIMIT_RANGE).items()
-        home = workload.meta.namespace
-        own = [one for (namespace, _), one in sorted(ranges, key=lambda item: item[0]) if namespace == home]
-        try:
-            classes = collector.values(kinds.PRIORITY_CLASS).values()
-            return filled(prioritised(spec, name, classes), own)
-        except NoSuchClassError as problem:
-            hint = "none such was read; --priority N stands in for it"
-            raise KoordError(f"{workload.title}: PriorityClass {str(problem)!r}: {hint}") from None
+        for name in one.names():
+            is_taken = f"{meta.namespace}/{name}" in self._pods  # by a pod of another workload
+            own = f"{name}-{workload.kind.lower()}" if is_taken else name
+            self._keep(collector, workload, Pod(structs.replace(meta, name=own), spec), one.claims)
+        return joins and one.count > 0
 
     def _keep(self, collector: Collector, workload: _Workload, pod: Pod, claims: Iterable[Any]) -> None:
         try:

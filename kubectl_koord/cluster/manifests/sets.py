@@ -5,8 +5,7 @@ from itertools import chain
 from msgspec import Struct
 
 from kubectl_koord.cluster.manifests.builtin import JobSpec, pods_of_job
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 
 class JobTemplate(Struct, gc=False):
@@ -20,13 +19,14 @@ class ReplicatedJob(Struct, gc=False):
 
     name: str
     template: JobTemplate
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class JobSetSpec(Struct, gc=False, rename="camel"):
     """spec of a JobSet."""
 
     replicated_jobs: list[ReplicatedJob] | None = None
+    suspend: bool | None = None
 
 
 class JobSet(AnyWorkload):
@@ -40,14 +40,14 @@ class LeaderWorkerTemplate(Struct, gc=False, rename="camel"):
 
     worker_template: Template
     leader_template: Template | None = None
-    size: Int32 | None = None
+    size: Count | None = None
 
 
 class LeaderWorkerSetSpec(Struct, gc=False, rename="camel"):
     """spec of a LeaderWorkerSet."""
 
     leader_worker_template: LeaderWorkerTemplate
-    replicas: Int32 | None = None
+    replicas: Count | None = None
 
 
 class LeaderWorkerSet(AnyWorkload):
@@ -58,7 +58,7 @@ class LeaderWorkerSet(AnyWorkload):
 
 def _job_set(name: str, written: JobSet) -> Made:
     """Return its pods: `NAME-REPLICATEDJOB-JOB-INDEX`."""
-    return Made(
+    sets = (
         Set(
             one.template.spec.template,
             job,
@@ -73,6 +73,7 @@ def _job_set(name: str, written: JobSet) -> Made:
         for one in written.spec.replicated_jobs or ()
         for job in (f"{name}-{one.name}-{at}" for at in range(number(one.replicas)))
     )
+    return Made(sets, is_suspended=bool(written.spec.suspend))
 
 
 def _leader_worker_set(name: str, written: LeaderWorkerSet) -> Made:

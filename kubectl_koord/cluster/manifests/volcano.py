@@ -2,16 +2,16 @@
 
 from msgspec import Struct
 
-from kubectl_koord.cluster.manifests.workload import AnyWorkload, Made, Set, Template, WorkloadKind, number
-from kubectl_koord.cluster.objects.fields.meta import Int32
+from kubectl_koord.cluster.manifests.workload import AnyWorkload, Count, Made, Set, Template, WorkloadKind, number
 
 
-class Task(Struct, gc=False):
+class Task(Struct, gc=False, rename="camel"):
     """spec.tasks[]."""
 
     template: Template
     name: str = ""
-    replicas: Int32 | None = None
+    replicas: Count | None = None
+    min_available: Count | None = None
 
 
 class JobSpec(Struct, gc=False, rename="camel"):
@@ -19,6 +19,8 @@ class JobSpec(Struct, gc=False, rename="camel"):
 
     tasks: list[Task] | None = None
     scheduler_name: str | None = None
+    min_available: Count | None = None
+    priority_class_name: str | None = None
 
 
 class Job(AnyWorkload):
@@ -28,17 +30,28 @@ class Job(AnyWorkload):
 
 
 def _job(name: str, written: Job) -> Made:
-    """Return its pods: `NAME-TASK-INDEX` (`createJobPod`), with Volcano's scheduler unless another is named."""
+    """Return its pods: `NAME-TASK-INDEX`, with Volcano's scheduler unless another is named, and its PodGroup.
+
+    Mirrors `createJobPod`, `patchDefaultScheduler` and `patchDefaultMinAvailable`: a task without replicas has no pods,
+    and all of a task's pods are needed unless it, or the job, has a minAvailable.
+    """
     spec = written.spec
+    tasks = spec.tasks or []
+    needed = (number(task.min_available, number(task.replicas, 0)) for task in tasks)
     return Made(
-        Set(
-            task.template,
-            f"{name}-{task.name or f'default{at}'}",
-            number(task.replicas),
-            labels={"volcano.sh/job-name": name},
-            scheduler=spec.scheduler_name or "volcano",
-        )
-        for at, task in enumerate(spec.tasks or ())
+        (
+            Set(
+                task.template,
+                f"{name}-{task.name or f'default{at}'}",
+                number(task.replicas, 0),
+                labels={"volcano.sh/job-name": name},
+                scheduler=spec.scheduler_name or "volcano",
+                priority_class=spec.priority_class_name or "",
+            )
+            for at, task in enumerate(tasks)
+        ),
+        number(spec.min_available, 0) or sum(needed),
+        of_another=True,
     )
 
 

@@ -1,13 +1,17 @@
 """What a workload is to the scheduler: the pods that its controller would make, and their PodGroup."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+from msgspec import Meta as Bounds
 from msgspec import Struct, field
 
 from kubectl_koord.cluster.objects.fields.meta import Meta
 from kubectl_koord.cluster.objects.kubernetes.storage import PersistentVolumeClaim
 from kubectl_koord.cluster.objects.pods.fields import PodSpec
+
+Count: TypeAlias = Annotated[int, Bounds(ge=0, le=2**31 - 1)]
+"""An int32 that the API server refuses when it is negative."""
 
 
 class TemplateSpec(PodSpec, omit_defaults=True, rename="camel"):
@@ -39,8 +43,8 @@ class AnyWorkload(Struct):
 class Set(Struct, frozen=True):
     """Pods of one template: so many, `STEM-NUMBER` each, and what they have besides the template.
 
-    `scheduler` is what their controller fills in where the template names none. `claims` are templates of volume
-    claims, of which each pod gets its own.
+    `scheduler` and `priority_class` are what their controller fills in where the template names none. `claims` are
+    templates of volume claims, of which each pod gets its own.
     """
 
     template: Template
@@ -49,6 +53,7 @@ class Set(Struct, frozen=True):
     first: int = 0
     labels: Mapping[str, str] = {}
     scheduler: str = ""
+    priority_class: str = ""
     claims: tuple[PersistentVolumeClaim, ...] = ()
 
     def names(self) -> Iterator[str]:
@@ -60,16 +65,19 @@ class Made(Struct, frozen=True):
     """The pods of a workload, perhaps very many: `sets` are to be gone through once.
 
     `minimum` is the minMember of the PodGroup that the workload's operator makes and names like it, for pods that are
-    in no other; None where it makes none.
+    in no other; None where it makes none. One that is `of_another` scheduler counts for pods of that alone. While a
+    workload `is_suspended`, its controller makes no pods.
     """
 
     sets: Iterable[Set]
     minimum: int | None = None
+    of_another: bool = False
+    is_suspended: bool = False
 
 
 def number(written: int | None, default: int = 1) -> int:
-    """Return a replica count: negative ones, which the API server refuses, are none."""
-    return default if written is None else max(written, 0)
+    """Return a number of replicas, or what it is where none is written."""
+    return default if written is None else written
 
 
 Expand: TypeAlias = Callable[[str, Any], Made]

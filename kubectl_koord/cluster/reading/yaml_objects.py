@@ -14,6 +14,7 @@ from kubectl_koord.cluster.bounds import Meter, TooLargeError, too_large_object
 from kubectl_koord.cluster.reading.list_head import Source
 
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_MERGE = "tag:yaml.org,2002:merge"
 _BASES: tuple[Any, ...] = (_BASE,) if issubclass(_BASE, Composer) else (Composer, _BASE)
 
 
@@ -31,11 +32,14 @@ def read_objects(source: Source, meter: Meter) -> Iterator[Any]:
 
 
 class NumberedObjects:
-    """The same, with the number of the document that is being read; a document that is empty yields None."""
+    """The same, with the number of the document that is being read; a document that is empty yields None.
+
+    A mapping that has a key twice is no YAML: nobody can tell which of them is meant.
+    """
 
     def __init__(self, source: Source, meter: Meter) -> None:
         """Begin to read."""
-        self._loader = _Loader(_Metered(source, meter), meter)
+        self._loader = _StrictLoader(_Metered(source, meter), meter)
 
     @property
     def document(self) -> int:
@@ -197,3 +201,16 @@ class _Loader(*_BASES):  # type: ignore[misc]
 
 
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: loader.construct_scalar(node))
+
+
+class _StrictLoader(_Loader):
+    """Refuses a key that stands twice in a mapping; one that overrides what is merged (`<<`) does not."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as the base has it
+        written = [key for key, _ in node.value]
+        found = super().construct_mapping(node, deep)
+        if len(found) < len(written) and not any(key.tag == _MERGE for key in written):
+            values = [key.value for key in written]
+            twice = next(key for at, key in enumerate(written) if key.value in values[:at])
+            raise ComposerError(None, None, f"the key {twice.value!r} stands there twice", twice.start_mark)
+        return found

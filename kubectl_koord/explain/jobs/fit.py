@@ -1,5 +1,6 @@
 """Whether pods that do not exist yet would be placed: what `why-pending` and `preempt` answer once they do."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
@@ -11,17 +12,19 @@ from kubectl_koord.explain.jobs.preempt import preempt
 from kubectl_koord.explain.jobs.why import why
 from kubectl_koord.model.pods import PendingPod
 from kubectl_koord.model.snapshot import Snapshot
+from kubectl_koord.model.values.quantity import spell
 from kubectl_koord.reports.codes import ActionCode, CauseCode
 from kubectl_koord.reports.common import Notice, Verdict
-from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
+from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits, PodShape
 from kubectl_koord.reports.jobs.pending import Cause, WhyReport
 from kubectl_koord.reports.jobs.preemption import PreemptReport, Victim
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import Scenario, cluster_of
-from kubectl_koord.simulation.submitted import Submitted, subjects_of
+from kubectl_koord.simulation.submitted import Submitted, of_other_schedulers, subjects_of, taken_over
 from kubectl_koord.wording.answers import fit as sentences
 from kubectl_koord.wording.basis import could_not_be_read
+from kubectl_koord.wording.words import requests
 
 _OF_ADMISSION = ("PriorityClass", "LimitRange")
 _NEVER: frozenset[CauseCode] = frozenset(
@@ -66,6 +69,8 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
         count: whether to find out how many such gangs fit, and how large one may be.
 
     """
+    theirs = of_other_schedulers(snapshot, submitted)
+    snapshot = taken_over(snapshot, submitted)
     cluster = cluster_of(snapshot)
     asked = [_as_one(subjects) for subjects in _together(subjects_of(snapshot, submitted))]
     found = [why(snapshot, subject, sharing=cluster) for subject in asked]
@@ -77,10 +82,14 @@ def fit(snapshot: Snapshot, submitted: Submitted, *, count: bool = False) -> Fit
             _in_doubt(snapshot, report) if submitted.is_filled else report,
             crowded.get(subject.key, ()),
             count=count,
+            scheduler=next((theirs[pod.key].scheduler for pod in subject.pending if pod.key in theirs), ""),
         )
         for subject, report in zip(asked, found, strict=True)
     )
-    warnings = (*_warnings(snapshot, submitted), *(notice for report in found for notice in report.warnings))
+    warnings = (
+        *_warnings(snapshot, submitted, theirs.values()),
+        *(notice for report in found for notice in report.warnings),
+    )
     return FitReport(
         verdict=_verdict(items),
         basis=coverage.basis(snapshot),
@@ -140,7 +149,9 @@ def _in_doubt(snapshot: Snapshot, report: WhyReport) -> WhyReport:
     return structs.replace(report, verdict="unknown", cause=cause, placement=None)
 
 
-def _gang(cluster: Scenario, subject: Subject, report: WhyReport, others: Sequence[str], *, count: bool) -> FitGang:
+def _gang(
+    cluster: Scenario, subject: Subject, report: WhyReport, others: Sequence[str], *, count: bool, scheduler: str
+) -> FitGang:
     if others and report.verdict == "yes":
         code: CauseCode = "insufficient-slots" if report.desired_offer_slot is not None else "insufficient-capacity"
         cause = Cause(code, sentences.not_beside(others), report.pending_pods)
@@ -175,6 +186,16 @@ def _gang(cluster: Scenario, subject: Subject, report: WhyReport, others: Sequen
         broken_gangs=room.broken_gangs if preempted and room is not None else (),
         alternatives=report.alternatives,
         counted_to=copies.MOST_COPIES if count else 0,
+        other_scheduler=scheduler,
+        shapes=_shapes(subject),
+    )
+
+
+def _shapes(subject: Subject) -> tuple[PodShape, ...]:
+    found = Counter(pod.requirements.requests for pod in subject.pending)
+    return tuple(
+        PodShape(pods, requests(needs), {name: spell(name, amount) for name, amount in needs})
+        for needs, pods in found.most_common()
     )
 
 
@@ -212,7 +233,16 @@ def _verdict(items: Sequence[FitGang]) -> Verdict:
     return "no" if "no" in found else "unknown" if "unknown" in found else "yes"
 
 
-def _warnings(snapshot: Snapshot, submitted: Submitted) -> Iterator[Notice]:
+def _warnings(snapshot: Snapshot, submitted: Submitted, theirs: Iterable[PendingPod]) -> Iterator[Notice]:
+    by_scheduler: dict[str, dict[str, None]] = {}
+    for pod in theirs:
+        by_scheduler.setdefault(pod.scheduler, {})[pod.owner or f"Pod/{pod.name}"] = None
+    for scheduler, workloads in by_scheduler.items():
+        yield Notice(
+            "other-scheduler", sentences.other_scheduler(tuple(workloads), scheduler, snapshot.config.profiles[0])
+        )
+    if submitted.suspended:
+        yield Notice("suspended", sentences.suspended(submitted.suspended))
     if submitted.skipped:
         yield Notice("kinds-skipped", sentences.skipped(submitted.skipped))
     if submitted.assumed:

@@ -16,13 +16,23 @@ Fits: TypeAlias = Literal["now", "by-preemption", "not-now", "never", "unknown"]
 """`never`: waiting does not help, as the gang or the cluster has to be changed first."""
 
 
+class PodShape(Struct, frozen=True, rename="camel"):
+    """Pods that request the same: how many, and what each requests, in words and as exact quantities."""
+
+    pods: int
+    requests: str
+    resources: Mapping[str, str]
+
+
 class FitGang(Struct, frozen=True, rename="camel"):
     """One gang (or gang group, or the pods of a workload without a gang) that is not there yet.
 
     The verdict, and what belongs to it, is what `why-pending` would answer once it is there; `victims` are those of
     all attempts where preemption would let it run. `how_many` such gangs fit one after the other, or more
     where that is `counted_to`, and with `largest` pods it fits at most: None where that was not asked for, or is not
-    known. `alone` is set for pods without a gang.
+    known. `alone` is set for pods without a gang. `other_scheduler` is the schedulerName of pods that another
+    scheduler would place: the answer is what koord-scheduler would do in its place, empty without any. `shapes` are its
+    pods by what they request, the most first; `requests` is that of one.
     """
 
     gang: str
@@ -48,6 +58,8 @@ class FitGang(Struct, frozen=True, rename="camel"):
     broken_gangs: tuple[BrokenGang, ...] = ()
     alternatives: tuple[WhyAlternative, ...] = ()
     counted_to: int = 0
+    other_scheduler: str = ""
+    shapes: tuple[PodShape, ...] = ()
 
 
 class FitReport(Struct, frozen=True, rename="camel"):

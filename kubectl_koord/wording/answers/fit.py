@@ -20,3 +20,18 @@ def assumed(groups: Sequence[str]) -> str:
     """Return which PodGroups operators are taken to make."""
     noun = "PodGroup" if len(groups) == 1 else "PodGroups"
     return f"{noun} {listed(groups)}: made by the job's operator, if gang scheduling is enabled there."
+
+
+def other_scheduler(workloads: Sequence[str], scheduler: str, profile: str) -> str:
+    """Return that another scheduler would place what was submitted, and what was computed in its place."""
+    have = "has" if len(workloads) == 1 else "have"
+    instead = f"computed as if it were {profile}, as no decision is computed for another scheduler"
+    return (
+        f"{listed(workloads)} {have} schedulerName {scheduler}: {instead}. Set schedulerName {profile} to make it so."
+    )
+
+
+def suspended(workloads: Sequence[str]) -> str:
+    """Return which workloads make no pods before they are resumed."""
+    told = "is suspended, and makes no pods" if len(workloads) == 1 else "are suspended, and make no pods"
+    return f"{listed(workloads)} {told} before somebody resumes {'it' if len(workloads) == 1 else 'them'}."

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from kubectl_koord.cluster.collecting.collect import Collector
-from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+from kubectl_koord.cluster.manifests.completed import Overrides
+from kubectl_koord.cluster.manifests.read import Manifests
 from kubectl_koord.model.snapshot import Snapshot
 from kubectl_koord.simulation.submitted import Submitted
 

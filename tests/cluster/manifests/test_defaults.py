@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kubectl_koord.cluster.manifests.read import Overrides
+from kubectl_koord.cluster.manifests.completed import Overrides
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.pods import PendingPod
 from tests.cluster.manifests.conftest import Submit

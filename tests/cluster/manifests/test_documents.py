@@ -82,6 +82,17 @@ UNREADABLE: list[tuple[str | bytes, str]] = [
         JOB_SET,
         "error: F: document 1: JobSet j: more than 50,000 pods in all",
     ),
+    (JOB.replace("COUNT", "-3"), "error: F: document 1: Job j: Expected `int` >= 0 - at `$.spec.parallelism`"),
+    (
+        POD + "---\n" + POD.replace("kind: Pod", "kind: Pod\nkind: Job"),
+        "error: F: document 2: line 8: not YAML: the key 'kind' stands there twice",
+    ),
+    (POD + "---\n" + POD, "error: F: document 2: Pod p: metadata.name: the same as F: document 1: Pod p"),
+    (
+        POD.replace("name: p", "name: My_Pod"),
+        "error: F: document 1: Pod My_Pod: metadata.name 'My_Pod' is no name: lower case letters, .*",
+    ),
+    (POD.replace("name: p", f"name: {'p' * 300}"), "error: F: document 1: Pod p{253}: metadata.name 'p{253}' is .*"),
 ]
 
 
@@ -128,6 +139,15 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
 
     for content, expected in (
         (POD.replace("[]", "[{resources: {requests: {cpu: much}}}]"), "document 1: Pod p: cpu: .*much.*"),
+        (POD.replace("[]", "[{resources: {requests: {cpu: -1}}}]"), "document 1: Pod p: cpu: '-1' is negative"),
+        (
+            POD.replace("containers", "initContainers").replace("[]", "[{resources: {limits: {x/y: -2Gi}}}]"),
+            "document 1: Pod p: x/y: '-2Gi' is negative",
+        ),
+        (
+            POD.replace("containers: []", "volumes: [{name: v, ephemeral: {volumeClaimTemplate: 5}}]"),
+            "document 1: Pod p: the claim template of an ephemeral volume: Expected `object`, got `int`",
+        ),
         (
             LIMITS,
             "document 1: LimitRange l: LimitRange team/l: cpu: .*much.*",
@@ -142,3 +162,10 @@ def test_an_amount_that_is_none_is_told_with_the_document(tmp_path: Path) -> Non
         read.read([str(tmp_path / "m")])
         with pytest.raises(KoordError, match=expected):
             read.join(Collector(), "2026-11-20T10:00:00Z")
+
+
+def test_a_key_that_overrides_a_merged_one_stands_there_once(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    path.write_text("a: &a {kind: Job, x: 1}\nb: {<<: *a, kind: Pod}\n")
+    (one,) = documents.read([str(path)])
+    assert one.value["b"] == {"kind": "Pod", "x": 1}

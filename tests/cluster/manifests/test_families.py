@@ -52,6 +52,30 @@ ALL = [
     ),
     (
         workload(
+            "kubeflow.org/v2beta1",
+            "MPIJob",
+            kubeflow("mpiReplicaSpecs", Launcher=replicas(None, cpu=1, gpu=0), Worker=replicas(None)),
+        ),
+        {"x-launcher-0": LAUNCHER},
+    ),
+    (
+        workload(
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            {"elasticPolicy": {"minReplicas": 1, "maxReplicas": 4}, "pytorchReplicaSpecs": {"Worker": replicas(2)}},
+        ),
+        {"x-worker-0": TORCH, "x-worker-1": TORCH},
+    ),
+    (
+        workload(
+            "kubeflow.org/v1",
+            "TFJob",
+            kubeflow("tfReplicaSpecs", Chief=replicas(None), Evaluator=replicas(1, cpu=1, gpu=0)),
+        ),
+        {"x-chief-0": TORCH, "x-evaluator-0": LAUNCHER},
+    ),
+    (
+        workload(
             "kubeflow.org/v1",
             "TFJob",
             kubeflow("tfReplicaSpecs", Chief=replicas(1), PS=replicas(1, cpu=1, gpu=0), Worker=replicas(1)),
@@ -67,11 +91,18 @@ ALL = [
                 "workerGroupSpecs": [
                     {"groupName": "gpu", "numOfHosts": 2, **replicas(1)},
                     {"groupName": "least", "minReplicas": 1, **replicas(0)},
+                    {"groupName": "most", "maxReplicas": 1, **replicas(3)},
+                    {"groupName": "both", "minReplicas": 2, "maxReplicas": 1, **replicas(None)},
                     {"groupName": "off", "suspend": True, **replicas(3)},
                 ],
             },
         ),
-        {"x-gpu-worker-0": TORCH, "x-gpu-worker-1": TORCH, "x-head-0": LAUNCHER, "x-least-worker-0": TORCH},
+        {
+            **dict.fromkeys(("x-both-worker-0", "x-both-worker-1", "x-gpu-worker-0", "x-gpu-worker-1"), TORCH),
+            "x-head-0": LAUNCHER,
+            "x-least-worker-0": TORCH,
+            "x-most-worker-0": TORCH,
+        },
     ),
     (
         workload(
@@ -81,6 +112,7 @@ ALL = [
                 "replicatedJobs": [
                     {"name": "driver", "template": {"spec": {"template": template(1, 0)}}},
                     {"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 2, "template": template()}}},
+                    {"name": "off", "replicas": 0, "template": {"spec": {"template": template()}}},
                 ]
             },
         ),
@@ -105,7 +137,14 @@ ALL = [
         workload(
             "batch.volcano.sh/v1alpha1",
             "Job",
-            {"tasks": [{"name": "ps", **replicas(1, cpu=1, gpu=0)}, {"name": "worker", **replicas(2)}, replicas(None)]},
+            {
+                "tasks": [
+                    {"name": "ps", **replicas(1, cpu=1, gpu=0)},
+                    {"name": "worker", **replicas(2)},
+                    replicas(1),
+                    replicas(None),
+                ]
+            },
         ),
         {"x-default2-0": TORCH, "x-ps-0": LAUNCHER, "x-worker-0": TORCH, "x-worker-1": TORCH},
     ),
@@ -172,11 +211,104 @@ def test_a_training_job_without_policy_and_labels_has_no_gang(submit: Submit) ->
     assert [pod.gang for pod in snapshot.pending] == [""]
 
 
-def test_volcano_fills_in_its_scheduler_or_the_one_that_the_job_names(submit: Submit) -> None:
-    task = {"replicas": 1, "template": {"spec": {"containers": []}}}
-    for own, expected in (({}, "volcano"), ({"schedulerName": "koord-scheduler"}, "koord-scheduler")):
-        job = workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [task], **own})
-        assert [pod.scheduler for pod in submit(job)[0].pending] == [expected]
+def vcjob(*tasks: dict[str, Any], **spec: Any) -> dict[str, Any]:  # noqa: ANN401
+    bare = {"replicas": 2, "template": {"spec": {"containers": []}}}
+    every = [{"name": f"t{at}", **bare, **task} for at, task in enumerate(tasks or ({},))]
+    return workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": every, **spec})
+
+
+def test_volcano_fills_in_its_scheduler_and_the_class_that_the_job_names(submit: Submit) -> None:
+    high = existing("PriorityClass", "high", value=7)
+    low = existing("PriorityClass", "low", value=3)
+    own = {"template": {"spec": {"containers": [], "priorityClassName": "low"}}}
+    snapshot, _ = submit(vcjob({}, own, priorityClassName="high"), high, low)
+    assert [(pod.scheduler, pod.priority) for pod in snapshot.pending] == [("volcano", 7)] * 2 + [("volcano", 3)] * 2
+
+
+@pytest.mark.parametrize(
+    ("job", "minimum"),
+    [
+        (vcjob({}, {"replicas": 1}), 3),
+        (vcjob({"minAvailable": 1}, {"replicas": 1}), 2),
+        (vcjob({"minAvailable": 1}, minAvailable=2), 2),
+    ],
+)
+def test_a_gang_of_minavailable_pods_stands_for_the_podgroup_of_volcano(
+    submit: Submit, job: dict[str, Any], minimum: int
+) -> None:
+    snapshot, submitted = submit(job)
+    assert snapshot.pod_groups["team/x"].min_member == minimum
+    assert {pod.gang for pod in snapshot.pending} == {"team/x"}
+    assert (submitted.of_others, submitted.assumed) == (("team/x",), ())
+
+
+def test_koordinator_does_not_know_the_podgroup_of_a_volcano_job_that_names_its_scheduler(submit: Submit) -> None:
+    snapshot, submitted = submit(vcjob(schedulerName="koord-scheduler"))
+    assert {(pod.scheduler, pod.gang) for pod in snapshot.pending} == {("koord-scheduler", "")}
+    assert (snapshot.pod_groups, submitted.of_others) == ({}, ())
+
+
+@pytest.mark.parametrize(("named", "expected"), [("", "own"), ("mine", "mine")])
+def test_an_operator_that_makes_the_podgroup_fills_in_the_scheduler_too(
+    submit: Submit, named: str, expected: str
+) -> None:
+    spec: dict[str, Any] = {"spec": {"containers": [], "schedulerName": named}}
+    job = workload("kubeflow.org/v1", "PyTorchJob", kubeflow("pytorchReplicaSpecs", {}, Master={"template": spec}))
+    config = {"koord-scheduler-config": "profiles: [{schedulerName: own}]"}
+    there = {**existing("ConfigMap", "koord-scheduler-config", data=config)}
+    there["metadata"]["namespace"] = "koordinator-system"
+    assert [pod.scheduler for pod in submit(job, there)[0].pending] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        ({}, (("cpu", 1000),)),
+        ({"enableInTreeAutoscaling": True}, (("cpu", 1500), ("memory", 512 << 20))),
+        (
+            {"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {"requests": {"cpu": "1"}}}},
+            (("cpu", 2000),),
+        ),
+    ],
+)
+def test_rays_autoscaler_runs_beside_the_head(submit: Submit, beside: dict[str, Any], expected: Resources) -> None:
+    spec = {"headGroupSpec": {"template": template(1, 0)}, **beside}
+    assert seen(submit(workload("ray.io/v1", "RayCluster", spec))[0].pending) == {"x-head-0": expected}
+
+
+RAY = {"headGroupSpec": {"template": template(1, 0)}}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        workload("batch/v1", "Job", {"suspend": True, **replicas(None)}),
+        workload(
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            {"runPolicy": {"suspend": True}, "pytorchReplicaSpecs": {"Master": replicas(1)}},
+        ),
+        workload(
+            "kubeflow.org/v1",
+            "PyTorchJob",
+            {"runPolicy": {"suspend": True, "schedulingPolicy": {}}, "pytorchReplicaSpecs": {"Master": replicas(1)}},
+        ),
+        workload(
+            "jobset.x-k8s.io/v1alpha2",
+            "JobSet",
+            {"suspend": True, "replicatedJobs": [{"name": "w", "template": {"spec": {"template": template()}}}]},
+        ),
+        workload("ray.io/v1", "RayCluster", {"suspend": True, **RAY}),
+        workload("ray.io/v1", "RayJob", {"suspend": True, "rayClusterSpec": RAY}),
+    ],
+    ids=range(6),
+)
+def test_of_a_suspended_workload_the_pods_are_those_that_it_makes_when_it_is_resumed(
+    submit: Submit, manifest: dict[str, Any]
+) -> None:
+    snapshot, submitted = submit(manifest)
+    assert len(snapshot.pending) == 1
+    assert submitted.suspended == (f"{manifest['kind']}/x",)
 
 
 def test_a_schedulername_that_is_left_out_is_that_of_kubernetes(submit: Submit) -> None:
@@ -249,3 +381,16 @@ def test_claims_of_a_resource_claim_template_are_not_evaluated(submit: Submit) -
 def test_a_name_that_is_generated_stands_for_itself_and_a_namespace_left_out_is_the_current_one(submit: Submit) -> None:
     manifest = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"generateName": "x-"}, "spec": replicas(1)}
     assert [pod.key for pod in submit(json.dumps(manifest))[0].pending] == ["team/x-0"]
+
+
+def test_names_that_are_generated_are_not_the_same(submit: Submit) -> None:
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "x-"}, "spec": replicas(None)}
+    snapshot, _ = submit({"kind": "List", "apiVersion": "v1", "items": [job, job, job]})
+    assert [pod.name for pod in snapshot.pending] == ["x-0", "x-2-0", "x-3-0"]
+
+
+def test_workloads_of_different_kinds_and_one_name_have_pods_of_their_own(submit: Submit) -> None:
+    both = [workload("batch/v1", "Job", replicas(None)), workload("apps/v1", "ReplicaSet", replicas(1))]
+    snapshot, submitted = submit({"kind": "List", "apiVersion": "v1", "items": both})
+    assert [(pod.name, pod.owner) for pod in snapshot.pending] == [("x-0", "Job/x"), ("x-0-replicaset", "ReplicaSet/x")]
+    assert len(submitted.pods) == 2

@@ -70,7 +70,8 @@ def command(
     RayClusters, JobSets, LeaderWorkerSets and Volcano Jobs, as their controllers would make them. They take the
     place of objects of the same name; status and nodeName do not count.
     """
-    from kubectl_koord.cluster.manifests.read import Manifests, Overrides
+    from kubectl_koord.cluster.manifests.completed import Overrides
+    from kubectl_koord.cluster.manifests.read import Manifests
     from kubectl_koord.explain.jobs.fit import fit
 
     session: Session = context.obj
@@ -93,7 +94,10 @@ def command(
             manifests.read(_files(session, files or ()))
             snapshot, submitted = _read(session, manifests.join), manifests.submitted()
     if not submitted.pods:
-        raise KoordError("error: the manifests make no pods")
+        left_out = (
+            f": {', '.join(submitted.skipped)} left out, as no pods are known of them" if submitted.skipped else ""
+        )
+        raise KoordError(f"error: the manifests make no pods{left_out}")
     report = fit(snapshot, submitted, count=count)
     session.show(report)
     if detailed and report.verdict == "no":

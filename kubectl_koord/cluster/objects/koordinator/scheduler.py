@@ -125,7 +125,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
     """Return the configuration: the one that was found and could be read, the Helm chart's otherwise."""
     elects = _elects_leader(found or {}) and "--leader-elect=false" not in flags
     gates = _feature_gates(flags)
-    profiles = [p for p in _items(found or {}, "profiles") if isinstance(p, dict)]
+    profiles = _profiles(found or {})
     if not profiles:
         return SchedulerConfig(
             version=version,
@@ -140,7 +140,7 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
     return SchedulerConfig(
         version=version,
         version_from=version_from,
-        profiles=tuple(str(p.get("schedulerName") or "default-scheduler") for p in profiles),
+        profiles=_names_of(profiles),
         preemption=bool(arguments.get("enablePreemption", False)),
         aware_of_topology=bool(arguments.get("awareNetworkTopology", False)),
         default_match_policy=str(arguments.get("defaultMatchPolicy") or "once-satisfied"),
@@ -153,6 +153,19 @@ def config(version: str, version_from: str, found: dict[str, Any] | None, flags:
         claims=_claims(profiles[0], gates),
         assumed=False,
     )
+
+
+def profiles(found: dict[str, Any]) -> tuple[str, ...]:
+    """Return the schedulerNames that a configuration serves; those of the Helm chart for one without profiles."""
+    return _names_of(_profiles(found)) or SchedulerConfig().profiles
+
+
+def _profiles(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in _items(found, "profiles") if isinstance(one, dict)]
+
+
+def _names_of(profiles: Iterable[dict[str, Any]]) -> tuple[str, ...]:
+    return tuple(str(one.get("schedulerName") or "default-scheduler") for one in profiles)
 
 
 def _claims(profile: dict[str, Any], gates: dict[str, bool]) -> ClaimSettings:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from kubectl_koord.reports.jobs.fit import FitGang, FitReport, Fits
 from kubectl_koord.wording.pages.jobs.why import where
-from kubectl_koord.wording.words import count, layer_noun
+from kubectl_koord.wording.words import count, layer_noun, listed
 
 _TOTALS: Mapping[Fits, tuple[str, str]] = {
     "now": ("fits now", "fit now"),
@@ -43,6 +43,8 @@ def verdict(gang: FitGang) -> str:
 
 def remarks(gang: FitGang) -> Iterator[str]:
     """Yield what is to be read below the verdict."""
+    if gang.other_scheduler:
+        yield f"As if koord-scheduler placed its pods: they have schedulerName {gang.other_scheduler}."
     if gang.alone and gang.pods > 1:
         yield "Its pods are in no gang: the scheduler places each alone."
     others = [name for name in gang.gang_group if name != gang.gang]
@@ -68,6 +70,10 @@ def victims(gang: FitGang) -> str:
 
 def facts(gang: FitGang) -> Iterator[str]:
     """Yield what was asked for, to stand in the last line."""
-    yield f"Each pod requests {gang.requests}"
+    if len(gang.shapes) > 1:
+        each = [f"{one.requests} ({count(one.pods, 'pod')})" for one in gang.shapes]
+        yield f"Its pods request {listed(each, 'or')}"
+    else:
+        yield f"Each pod requests {gang.requests}"
     if gang.must_gather:
         yield f"MustGather {gang.must_gather} (all pods in one {layer_noun(gang.must_gather)})"
