@@ -1,11 +1,12 @@
 """Evidence for a no: slots by domain with what is in the way, and the funnel of lost nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from kubectl_koord.engine.attempts.attempt import Attempt
+from kubectl_koord.engine.fit import Prepared
 from kubectl_koord.engine.offer import Counts, Offer
 from kubectl_koord.engine.placement import PlacementPlan, domain_slots
 from kubectl_koord.engine.preemption.victims import without_victims
@@ -17,7 +18,7 @@ from kubectl_koord.engine.reasons.nodes import (
     TooManyPods,
 )
 from kubectl_koord.engine.reasons.prefilter import PreFilterRefusal
-from kubectl_koord.engine.slots import in_index_order, offer_slots
+from kubectl_koord.engine.slots import in_index_order, offer_slots, runs_of, slots_on
 from kubectl_koord.engine.tree import Tree
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
@@ -30,6 +31,7 @@ from kubectl_koord.wording import evidence as words
 from kubectl_koord.wording.refusals.nodes import obstacle, stage
 
 _MOST_NODES, _FEW_NODES = 2, 4
+_MOST_ASKED = 1000  # nodes that are asked by themselves
 
 
 class _Room(Struct, frozen=True):
@@ -65,9 +67,10 @@ def uncordoned(view: View) -> View:
     return view.with_nodes(opened(node) for node in cordoned(view))
 
 
+@memoised
 def cordoned(view: View) -> tuple[Node, ...]:
     """Return the nodes that are cordoned, by the field or by the taint alone, in name order."""
-    nodes = map(view.node, view.names())
+    nodes = [node for node in map(view.node, view.names()) if node.unschedulable or node.taints]
     return tuple(node for node in nodes if node.unschedulable or any(taint.key == CORDON for taint in node.taints))
 
 
@@ -77,10 +80,11 @@ def without_terminating(view: View) -> View:
     return view.without(terminating(view))
 
 
+@memoised
 def terminating(view: View) -> tuple[RunningPod, ...]:
     """Return the running pods that terminate."""
-    occupants = (pod for name in view.names() for pod in view.occupants(name))
-    return tuple(pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating)
+    occupants = [pod for name in view.names() for pod in view.occupants(name)]
+    return tuple([pod for pod in occupants if isinstance(pod, RunningPod) and pod.terminating])
 
 
 def offered(first: Attempt) -> tuple[int, ...]:
@@ -158,6 +162,14 @@ def slots_of(view: View, pods: Iterable[PendingPod], trigger: PendingPod, first:
     return offer_slots(view, view.names(), in_index_order(pods), alone).counts
 
 
+def slots_among(view: View, names: Sequence[str], pods: Sequence[PendingPod], prepared: Prepared) -> Mapping[str, int]:
+    """Return the slots of some nodes for pods in index order, in any variant of the cluster: no more than it takes."""
+    if len(names) > _MOST_ASKED:
+        return offer_slots(view, names, pods, prepared).counts
+    runs = runs_of(pods)
+    return {name: slots_on(view.state(name), runs, prepared) for name in names}
+
+
 def _in_the_way(
     simulation: Simulation, first: Attempt, plan: PlacementPlan, index: int, rooms: tuple[_Room, ...]
 ) -> tuple[str, ...]:
@@ -218,23 +230,29 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     That is before any member is placed: the places that members take themselves are not lost.
     """
     names = simulation.view.names()
-    reasons = tuple(_refused(simulation, first).values())
-    lost = Counter(obstacle(reason) for reason in reasons)
+    refused = tuple(_refused(simulation, first))
+    lost: Counter[str] = Counter()
+    for one in refused:
+        lost[obstacle(one.reason)] += one.nodes
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
-    return Funnel(len(names), ranked, len(names) - len(reasons), tuple(_stages(len(names), reasons, first)))
+    return Funnel(len(names), ranked, len(names) - lost.total(), tuple(_stages(len(names), refused, first)))
 
 
-def _refused(simulation: Simulation, first: Attempt) -> Mapping[str, Reason]:
-    """Return why nodes take not even one pod, those left out that take some."""
+def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:
+    """Return why nodes take not even one pod, and how many."""
     if first.plan is None:
-        return asked(simulation, first.trigger).refusals
-    counts = first.plan.nodes.counts
-    return {name: reason for name, reason in first.rejections.items() if not counts[name]}
+        return asked(simulation, first.trigger).reasons
+    slots = first.plan.nodes
+    if first.node_answers is slots and slots.refused is not None:
+        return slots.refused()
+    return (Refused(reason, 1) for name, reason in first.rejections.items() if not slots.counts[name])
 
 
-def _stages(total: int, reasons: Iterable[Reason], first: Attempt) -> Iterator[tuple[str, int]]:
+def _stages(total: int, refused: Iterable[Refused], first: Attempt) -> Iterator[tuple[str, int]]:
     """Yield how many nodes pass each filter and all before it; filters that lose none are left out."""
-    lost = Counter(stage(reason, first.trigger.requirements.requests) for reason in reasons)
+    lost: Counter[tuple[int, str]] = Counter()
+    for one in refused:
+        lost[stage(one.reason, first.trigger.requirements.requests)] += one.nodes
     left = total
     for (_, passed), number in sorted(lost.items()):
         left -= number

@@ -48,21 +48,25 @@ class PodCosts:
 
     def ranked(self, pods: Iterable[RunningPod]) -> Iterator[RunningPod]:
         """Yield pods by what each costs alone, then by name; whom their end harms is asked only as far as they go."""
-        alike: dict[tuple[bool, bool, int, bool], list[RunningPod]] = {}
+        alike: dict[tuple[bool, int, bool], list[RunningPod]] = {}
         for pod in pods:
-            alike.setdefault((pod.protected, self.comes_back(pod), pod.priority, bool(pod.owner)), []).append(pod)
+            alike.setdefault((pod.protected, pod.priority, bool(pod.owner)), []).append(pod)
         harmful: list[RunningPod] = []
-        for kind in sorted(alike):
-            is_protected = kind[0]
+        for one in sorted(alike.values(), key=lambda some: self._alone(some[0])):
+            is_protected = one[0].protected
             if is_protected:
                 yield from harmful
                 harmful = []
-            for pod in sorted(alike[kind], key=lambda pod: pod.key):
+            for pod in sorted(one, key=lambda pod: pod.key):
                 if is_protected or self.level(pod) == disruption.HARMLESS:
                     yield pod
                 else:
                     harmful.append(pod)
         yield from harmful
+
+    def _alone(self, pod: RunningPod) -> tuple[bool, bool, int, bool]:
+        """Return what a pod costs by itself, whomever its end harms."""
+        return pod.protected, self.comes_back(pod), pod.priority, bool(pod.owner)
 
     def level(self, pod: RunningPod) -> int:
         """Return how harmful it is to end one pod alone, as `disruption.harm` has it."""

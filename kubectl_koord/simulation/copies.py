@@ -15,6 +15,7 @@ from kubectl_koord.engine.quota.tree import quotas_of
 from kubectl_koord.engine.subjects import GangSubject, Subject, never_tried
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod
+from kubectl_koord.model.values.memo import Identity, recently
 from kubectl_koord.simulation.simulation import Scenario, Simulation, open_outcomes, seats
 
 MOST_COPIES = 256
@@ -24,37 +25,45 @@ _MOST_PODS = 1 << 12
 
 def how_many(simulation: Simulation, view: View) -> int:
     """Return how many copies of the subject find a place one after the other in a variant of the cluster."""
-    at_once = _at_once(simulation, view)
+    at_once = _at_once(view, Identity(simulation))
     if at_once is not None:
-        return at_once
+        return min(at_once // len(simulation.subject.pending), MOST_COPIES)
+    waiting: tuple[PendingPod, ...] = ()
     for number in range(MOST_COPIES):
-        after = _after(simulation, renamed(simulation.subject, number), view)
+        copy = renamed(simulation.subject, number)
+        waiting += copy.pending
+        after = _after(simulation, copy, view, waiting)
         if after is None:
             return number
         view = after
     return MOST_COPIES
 
 
-def _at_once(simulation: Simulation, view: View) -> int | None:
-    """Return the same by one attempt at the pods of all copies; None where that may come to another number.
+@recently(1)
+def _at_once(view: View, asked: Identity[Simulation]) -> int | None:
+    """Return how many pods find a place, of as many as are counted, by one attempt; None where more may find others.
 
     Members of a gang without topology that are alike, and change nothing but the room and the books of their own nodes,
     find as many places in one gang as in several: so many go on a node, whoever comes first.
     """
-    subject, snapshot = simulation.subject, simulation.snapshot
+    simulation, subject = asked.value, asked.value.subject
     if not isinstance(subject, GangSubject) or not _is_plain(simulation, subject):
         return None
     prepared = simulation.prepared(subject.pending[0], view)
     is_open = prepared.may_fail_to_reserve or prepared.follows_members or prepared.nominated or prepared.reservations
     if prepared.refusal is not None or not prepared.counts_only_room or is_open:
         return None
-    if any(quotas_of(view).may_refuse(pod) for pod in subject.pending):
+    if _may_refuse(subject.pending, view):
         return None
-    members = len(subject.pending)
-    every = Scenario(snapshot, view, simulation.tree).simulation(sized(subject, members * MOST_COPIES))
+    pods = max(len(subject.pending) * MOST_COPIES, _MOST_PODS)
+    every = Scenario(simulation.snapshot, view, simulation.tree).simulation(sized(subject, pods))
     outcome = open_outcomes(every, preemption=False)[0]
-    placed = sum(map(len, outcome.first.waiting.values()))
-    return MOST_COPIES if outcome.placed_at_once else placed // members
+    return pods if outcome.placed_at_once else sum(map(len, outcome.first.waiting.values()))
+
+
+def _may_refuse(pods: Iterable[PendingPod], view: View) -> bool:
+    quotas = quotas_of(view)
+    return any(quotas.may_refuse(pod) for pod in pods)
 
 
 def _is_plain(simulation: Simulation, subject: GangSubject) -> bool:
@@ -84,6 +93,9 @@ def largest(simulation: Simulation, view: View) -> int:
     The number of the pods that there are most of changes, the others stay. Twice as many are tried until they find no
     place, then the border is searched: the number returned was tried and fits, the next was tried and does not.
     """
+    at_once = _at_once(view, Identity(simulation))
+    if at_once is not None:
+        return min(at_once, _MOST_PODS)
     least = len(_others(simulation.subject.pending))
     step = lcm(*simulation.multiples.values())
     low, high = least // step, least // step + 1
@@ -121,11 +133,20 @@ def _others(pods: Iterable[PendingPod]) -> tuple[PendingPod, ...]:
 
 def _fits(simulation: Simulation, pods: int, view: View) -> bool:
     subject = simulation.subject
-    return isinstance(subject, GangSubject) and _after(simulation, sized(subject, pods), view) is not None
+    more = sized(subject, pods) if isinstance(subject, GangSubject) else subject
+    return _after(simulation, more, view, more.pending) is not None
 
 
-def _after(simulation: Simulation, subject: Subject, view: View) -> View | None:
-    """Return the view once a subject is placed, None where it finds no place."""
-    found = Scenario(simulation.snapshot, view, simulation.tree).simulation(subject)
+def _after(simulation: Simulation, subject: Subject, view: View, waiting: tuple[PendingPod, ...]) -> View | None:
+    """Return the view once a subject is placed, None where it finds no place.
+
+    `waiting` are the pods that request of their quotas in place of the subject's own, placed ones included.
+    """
+    snapshot = simulation.snapshot
+    if _may_refuse(subject.pending, view):
+        own = {pod.key for pod in simulation.subject.pending}
+        others = (pod for pod in snapshot.pending if pod.key not in own)
+        snapshot = structs.replace(snapshot, pending=(*others, *waiting))
+    found = Scenario(snapshot, view, simulation.tree).simulation(subject)
     outcome = open_outcomes(found, preemption=False)[0]
     return view.with_pods(seats(found, outcome)) if outcome.placed_at_once else None

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kubectl_koord.diagnosis import evidence
 from kubectl_koord.diagnosis.evidence import by_node
 from kubectl_koord.engine.reasons import nodes
 from kubectl_koord.engine.reasons.nodes import Reason
@@ -19,6 +20,20 @@ THREE = cluster("s0: b0[n1:8 n2:8 n3:8 n4:8]")
 def way(drawing: Drawing, pods: int = 4, cpu: float = 8, **fields: Any) -> str:  # noqa: ANN401
     (row,) = why_of(drawing.with_gang("job", pods, cpu, must_gather=SPINE, **fields)).domains
     return row.in_the_way
+
+
+def test_many_nodes_that_are_asked_at_once_answer_as_each_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = THREE.with_running("low", on="n1", cpu=5).change("n2", unschedulable=True).with_gang("job", 4, 3)
+    simulation = simulate(drawing, drawing.subject("job"))
+    members, prepared = simulation.subject.pending, simulation.prepared(simulation.subject.pending[0])
+
+    def slots() -> list[int]:
+        found = evidence.slots_among(simulation.view, ("n1", "n2", "n3"), members, prepared)
+        return [found[name] for name in ("n1", "n2", "n3")]
+
+    assert slots() == [1, 0, 2]
+    monkeypatch.setattr(evidence, "_MOST_ASKED", 2)
+    assert slots() == [1, 0, 2]
 
 
 def test_pods_in_the_way_are_named_the_largest_first() -> None:

@@ -18,7 +18,7 @@ from kubectl_koord.simulation import copies
 from kubectl_koord.simulation.simulation import cluster_of, open_outcomes
 from kubectl_koord.simulation.subjects import pending_subjects
 from kubectl_koord.simulation.submitted import Submitted, of_profile, with_copy
-from tests.build import BLOCK, SPINE, Drawing, cluster, rules
+from tests.build import BLOCK, SPINE, Drawing, cluster, cpus, rules
 from tests.render.samples import PIPE
 
 TREE = "s0: b0[n1:8 n2:8] b1[n3:8]; s1: b2[n4:8]"
@@ -256,10 +256,26 @@ def test_copies_count_against_quotas_and_keep_each_other_away() -> None:
     assert only(asked(cluster(TREE).with_gang("job", 1, ports=(HostPort(80),)), count=True)).how_many == 4
 
 
+def runtime_quotas() -> Iterator[tuple[Drawing, int, int]]:
+    """Yield a gang whose quota may use more the more it requests, how often it fits, and how large it may be."""
+    drawn = cluster(TREE).with_quota("a", "default", min=cpus(4), max=cpus(20), weight=cpus(20))
+    beside = drawn.with_quota("b", "other", min=cpus(8), max=cpus(32), weight=cpus(12))
+    yield beside.with_gang("job", 2, cpu=2), 5, 10
+    yield beside.with_gang("other/x", 4, cpu=8, priority=-1).with_gang("job", 2, cpu=2), 4, 8
+    yield beside.with_gang("job", 2, cpu=2, must_gather=SPINE), 5, 10
+
+
+@pytest.mark.parametrize(("drawn", "many", "largest"), list(runtime_quotas()), ids=range(3))
+def test_all_copies_request_of_their_quota(drawn: Drawing, many: int, largest: int) -> None:
+    found = only(asked(drawn, count=True))
+    assert (found.how_many, found.largest) == (many, largest)
+    assert placed_again_and_again(drawn) == many
+
+
 def placed_again_and_again(drawn: Drawing) -> int:
     """Return how often `why-pending` says yes, each time with the pods of the last time running where it put them."""
     for number in range(100):
-        (subject,) = pending_subjects(drawn)
+        subject = drawn.subject("job")
         if why(drawn, subject).verdict != "yes":
             return number
         simulation = cluster_of(drawn).simulation(subject)

@@ -2,12 +2,13 @@
 
 import pytest
 
+from kubectl_koord.model.quotas import QuotaSettings
 from kubectl_koord.remedies import search as search_module
 from kubectl_koord.remedies import ways_out
 from kubectl_koord.remedies.search import Search, SearchBudget, largest
 from kubectl_koord.remedies.ways import cluster as cluster_remedies
 from kubectl_koord.remedies.ways import gang, moves, pods
-from kubectl_koord.reports.edits import DeletePod, Tolerate, Uncordon
+from kubectl_koord.reports.edits import AddNode, DeletePod, Tolerate, Uncordon
 from kubectl_koord.reports.ways_out import WayOut
 from kubectl_koord.simulation.simulation import next_attempt, simulate
 from tests.build import BLOCK, SPINE, Drawing, cluster, node, rules, why_of
@@ -87,6 +88,14 @@ def test_where_no_single_change_is_enough_the_cheapest_pair_is_offered_with_no_m
     assert way.edits == (Uncordon("n1"), Tolerate(("default/job-0",), "gpu", "", "NoSchedule"))
     assert way.command.startswith("kubectl uncordon n1 && kubectl patch pod job-0 ")
     assert why_of(drawing).no_way_out == ""
+
+
+def test_a_pair_may_raise_a_quota_and_add_nodes() -> None:
+    drawing = cluster("s0: b0[n1]").configured(quotas=QuotaSettings(by_runtime=False)).with_gang("job", 1, 8)
+    drawing = drawing.with_running("system/daemon", on="n1", cpu=7.5, of_daemon_set=True)
+    (way,) = why_of(drawing.with_quota("a", "default", cpu=0.5)).unblock
+    message = "Raise max of quota a (CPU from 500m to 8), and add 1 node like n1"
+    assert (way.action, way.message, way.edits[1:]) == ("pair", message, (AddNode("n1-new-1", "n1"),))
 
 
 def test_a_pair_may_begin_with_waiting() -> None:

@@ -44,10 +44,12 @@ def _wants_devices(subject: Subject) -> bool:
 
 def _cpus_held_twice(snapshot: Snapshot) -> Iterator[words.HeldTwice]:
     for node in sorted(snapshot.running):
-        booked = [(pod, pod.allocations.cpus) for pod in snapshot.running[node]]
-        bound = [(pod, cpus.cpus) for pod, cpus in booked if cpus is not None]
+        bound = [(pod, cpus.cpus) for pod in snapshot.running[node] if (cpus := pod.allocations.cpus) is not None]
+        every = [numbers for _, numbers in bound]
+        if len(bound) < _FEWEST or len(set().union(*every)) == sum(map(len, every)):
+            continue
         holders: dict[int, list[str]] = {}
-        for pod, numbers in bound if len(bound) >= _FEWEST else ():
+        for pod, numbers in bound:
             for cpu in numbers:
                 holders.setdefault(cpu, []).append(pod.key)
         shared: dict[tuple[str, ...], list[int]] = {}

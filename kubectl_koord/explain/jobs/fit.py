@@ -159,7 +159,7 @@ def _gang(
     own = set(report.pending_pods)
     alone = not any(pod.gang for pod in cluster.snapshot.pending if pod.key in own)
     is_tried = report.verdict == "no" and not others and not (alone and len(subject.pending) > 1)
-    room = preempt(cluster.snapshot, subject) if is_tried else None
+    room = preempt(cluster.snapshot, subject, sharing=cluster) if is_tried else None
     preempted = room is not None and room.verdict == "yes" and bool(room.victims)
     many = _counted(cluster, subject, report) if count else (None, None)
     return FitGang(

@@ -15,7 +15,7 @@ from kubectl_koord.model.values.moments import between
 from kubectl_koord.reports.codes import CauseCode, ReasonCode
 from kubectl_koord.reports.common import Notice, Verdict
 from kubectl_koord.reports.jobs.preemption import PreemptAlternative, PreemptReport, Round, Victim
-from kubectl_koord.simulation.simulation import Simulation, open_outcomes, simulate
+from kubectl_koord.simulation.simulation import Scenario, Simulation, cluster_of, open_outcomes
 from kubectl_koord.wording.answers import preemption as sentences
 from kubectl_koord.wording.answers.pending import depends_on
 from kubectl_koord.wording.basis import could_not_be_read
@@ -24,9 +24,16 @@ from kubectl_koord.wording.reservations import once_placed
 _FOR_EACH = {"policy-never", "no-victims"}  # what keeps all pods that are alike from preempting keeps each of them
 
 
-def preempt(snapshot: Snapshot, subject: Subject) -> PreemptReport:
-    """Return what job preemption would do for the subject in its next attempts."""
-    simulation = simulate(snapshot, subject)
+def preempt(snapshot: Snapshot, subject: Subject, *, sharing: Scenario | None = None) -> PreemptReport:
+    """Return what job preemption would do for the subject in its next attempts.
+
+    Args:
+        snapshot: the cluster.
+        subject: the gang or pod.
+        sharing: the cluster of the snapshot where there is one already, to share what was computed for it.
+
+    """
+    simulation = (sharing or cluster_of(snapshot)).simulation(subject)
     missing = coverage.absent(snapshot, (*coverage.kinds_needed(subject, snapshot), "PodDisruptionBudget"))
     warnings = (*coverage.general(snapshot), *missing, *admission.warnings(subject, snapshot, simulation.tree))
     if not subject.pending:

@@ -8,11 +8,15 @@ from itertools import islice
 from msgspec import structs
 
 from kubectl_koord.diagnosis import evidence
+from kubectl_koord.engine.columns import every_node, members
+from kubectl_koord.engine.fit.resources import room_on
 from kubectl_koord.engine.gang_settings import GatherRule
 from kubectl_koord.engine.gangs import Gang
 from kubectl_koord.engine.reasons.nodes import Insufficient
+from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.slots import in_index_order
 from kubectl_koord.engine.subjects import PodSubject
+from kubectl_koord.engine.view import View
 from kubectl_koord.model import accelerators
 from kubectl_koord.model.values import quantity
 from kubectl_koord.remedies import next_steps, surplus
@@ -239,15 +243,16 @@ def _largest_request(search: Search, resource: str, now: int) -> int:
 
 def _divided(search: Search, resource: str, now: int) -> int:
     """Return the largest request by which what is free holds enough pods, by division alone."""
-    simulation = search.simulation
-    pods = simulation.subject.pending
+    pods, view = search.simulation.subject.pending, search.view
     spared = structs.replace(search.first.prepared.trigger, requirements=asking(pods[0], resource, 0).requirements)
-    limits = evidence.slots_of(search.view, [asking(pod, resource, 0) for pod in pods], spared, search.first)
-    free = {name: search.view.state(name).free.get(resource, 0) for name in limits}
+    without = in_index_order(asking(pod, resource, 0) for pod in pods)
+    having = tuple(_having(view, resource))
+    limits = evidence.slots_among(view, having, without, search.first.prepared.alone(spared))
+    free = {name: view.state(name).free[resource] for name in having if limits[name]}
     best = 0
     slot_count = search.slot_counts[0]
     for short in slot_count.shorts():
-        nodes = [(limits[name], free[name]) for name in short.nodes if limits[name] and free[name] > 0]
+        nodes = [(limits[name], free[name]) for name in short.nodes if name in free]
         wanted = len(pods) if short.domain is not None else slot_count.wanted
 
         def holds(each: int, nodes: Sequence[tuple[int, int]] = nodes, wanted: int = wanted) -> bool:
@@ -255,3 +260,11 @@ def _divided(search: Search, resource: str, now: int) -> int:
 
         best = max(best, largest(now - 1, holds))
     return best
+
+
+def _having(view: View, resource: str) -> Iterator[str]:
+    """Yield the nodes with some of a resource free, and a place for a pod there, be it reserved."""
+    reserved = set(members(view, reserved_nodes(view)))
+    for name, room in zip(view.names(), room_on(view, every_node(view), ((resource, 1),)), strict=True):
+        if room > 0 or (name in reserved and view.state(name).free.get(resource, 0) > 0):
+            yield name

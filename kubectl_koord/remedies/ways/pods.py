@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubectl_koord.engine.slots import offer_slots
+from kubectl_koord.diagnosis import evidence
 from kubectl_koord.model.pods import RunningPod
 from kubectl_koord.remedies.costs import NOTHING, Cost, PodCosts, plus
 from kubectl_koord.remedies.running_pods import described, eviction, harmed, in_the_way, lower_priority, removable
@@ -95,7 +95,8 @@ def _single(
     if search.counts_exactly:
         return
     holding = in_the_way(search, by_node)
-    others = (pod for pods in by_node.values() for pod in pods if not holding or pod.key not in holding)
+    every = chain.from_iterable(by_node.values())
+    others = (pod for pod in every if pod.key not in holding) if holding else every
     few = islice(chain(costs.ranked(holding.values()), costs.ranked(others)), _MOST_TRIED)
     places: dict[str, Shortage] = {}
     for slot_count in search.slot_counts:
@@ -125,7 +126,7 @@ def _gains(slot_count: SlotCount, short: Shortage, by_node: Mapping[str, Sequenc
     view, now = slot_count.view, slot_count.slots(slot_count.view)
     there = [name for name in short.nodes if name in by_node]
     emptied = view.without([pod for name in there for pod in by_node[name]])
-    then = offer_slots(emptied, there, slot_count.members, slot_count.first.prepared).counts
+    then = evidence.slots_among(emptied, there, slot_count.members, slot_count.first.prepared)
     return {name: then[name] - now[name] for name in there if then[name] > now[name]}
 
 

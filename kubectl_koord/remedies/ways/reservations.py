@@ -7,8 +7,8 @@ from kubectl_koord.engine.reservations import is_match
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.pods import PendingPod, ReservedRoom, RunningPod
-from kubectl_koord.model.reservations import Reservation
+from kubectl_koord.model.pods import ReservedRoom, RunningPod
+from kubectl_koord.model.reservations import ByLabel, Reservation
 from kubectl_koord.remedies.search import Search
 from kubectl_koord.remedies.slot_count import SlotCount, in_domain
 from kubectl_koord.reports.edits import Edit, ReleaseReservation
@@ -40,13 +40,15 @@ def release(search: Search) -> Iterator[WayOut]:
                 found.append(search.fewest(pieces, short.missing))
     if not search.counts_exactly:
         alone += [one for one in held.values() if one not in alone]
-    others = _others(search)
-    few = sorted(alone[:_MOST_TRIED], key=lambda one: bool(_waiting(search, one, others)))
+    few = alone[:_MOST_TRIED]
+    waiting = _waiting(search, few)
+    few.sort(key=lambda one: bool(waiting[one.name]))
     working = (one.name for one in few if search.works((ReleaseReservation(one.name),)))
     singles: list[tuple[Edit, ...]] = [(ReleaseReservation(name),) for name in islice(working, _MOST_NAMED)]
     for edits in singles or sorted(filter(None, found), key=len)[:1]:
         names = sorted(edit.reservation for edit in edits if isinstance(edit, ReleaseReservation))
-        released = tuple(_released(search, held[name], others) for name in names)
+        waiting = _waiting(search, [held[name] for name in names])
+        released = tuple(_released(search, held[name], waiting[name]) for name in names)
         message, command = sentences.release(released), commands.release(names)
         yield WayOut("release-reservation", message, command, edits, released=released)
 
@@ -66,7 +68,7 @@ def _gain(slot_count: SlotCount, reservation: Reservation) -> int:
     return slot_count.slots_without(name, rooms) - slot_count.slots(slot_count.view)[name]
 
 
-def _released(search: Search, reservation: Reservation, others: Sequence[PendingPod]) -> ReleasedReservation:
+def _released(search: Search, reservation: Reservation, waiting: tuple[str, ...]) -> ReleasedReservation:
     state = search.view.state(reservation.node)
     left = {resource: amount for resource, amount in state.rest(reservation.uid).items() if amount > 0}
     drawing = [
@@ -81,19 +83,19 @@ def _released(search: Search, reservation: Reservation, others: Sequence[Pending
         unused=sentences.spelled(left),
         expires=reservation.expires or None,
         drawing=tuple(sorted(drawing)),
-        waiting=_waiting(search, reservation, others),
+        waiting=waiting,
     )
 
 
-def _others(search: Search) -> Sequence[PendingPod]:
-    own = {pod.key for pod in search.members}
-    return [pod for pod in search.simulation.snapshot.pending if pod.key not in own and pod.reserves is None]
-
-
-def _waiting(search: Search, reservation: Reservation, others: Sequence[PendingPod]) -> tuple[str, ...]:
-    """Return who of the pods that wait may draw on a reservation as its owner."""
-    node = search.view.node(reservation.node)
+def _waiting(search: Search, reservations: Sequence[Reservation]) -> Mapping[str, tuple[str, ...]]:
+    """Return by Reservation who of the pods that wait, the subject's own left out, may draw on it as its owner."""
     known = rules(search.simulation.snapshot.config.version)
-    owners = (pod for pod in others if is_owner(pod, reservation.owners))
-    mine = (pod for pod in owners if is_match(pod, reservation, node, known))
-    return tuple(sorted(pod.key for pod in mine))
+    own = {pod.key for pod in search.members}
+    by_owner = ByLabel(tuple(reservations))
+    found: dict[str, list[str]] = {one.name: [] for one in reservations}
+    for pod in search.simulation.snapshot.pending:
+        for one in by_owner.in_reach(pod.labels):
+            is_other = pod.key not in own and pod.reserves is None
+            if is_other and is_owner(pod, one.owners) and is_match(pod, one, search.view.node(one.node), known):
+                found[one.name].append(pod.key)
+    return {name: tuple(sorted(keys)) for name, keys in found.items()}
