@@ -1,9 +1,10 @@
 import signal
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
+from coverage import Coverage
 
 from tests.browser import CHROMIUM
 
@@ -30,6 +31,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if blind:
         config.hook.pytest_deselected(items=blind)
         items[:] = [item for item in items if item not in blind]
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Trace nothing where nothing counts: beneath what pytest-cov pauses in its workers another coverage traces on."""
+    beneath = Coverage.current() if item.get_closest_marker("no_cover") else None
+    if beneath is None:
+        return (yield)
+    beneath.stop()
+    try:
+        return (yield)
+    finally:
+        beneath.start()
 
 
 @pytest.fixture(autouse=True, scope="session")
