@@ -11,6 +11,13 @@ READ_LIMIT = 1 / 8  # of the table of all pods, at the smallest size
 PREEMPT = f"preempt {BIG_GANG} -n train --dry-run"
 OURS = ("topo", "why-pending -A", PREEMPT)
 BOTH = ("topo", "why-pending -A")
+GANG = f"why-pending {BIG_GANG} -n train"
+SHAPE = "topo --shape 8gpu"
+FIT = "fit --pods 4 --request nvidia.com/gpu=8 --must-gather SpineLayer"
+COUNT = "fit --pods 4 --request nvidia.com/gpu=1 --count"
+NODE = "node node-00007"
+QUESTIONS = (GANG, PREEMPT, SHAPE, FIT, COUNT, NODE)
+"""Each is to be answered within a second once all is read."""
 TABLE, JSON = "kubectl get pods -A", "kubectl get pods -A -o json"
 
 

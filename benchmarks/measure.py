@@ -124,12 +124,20 @@ def discarding(words: str) -> str:
     return DISCARD if verb == "topo" else f"{DISCARD} for {verb}"
 
 
-def after_last_byte(words: str, times: int, env: Mapping[str, str]) -> float:
-    """Return the median of the seconds from the last byte read to the answer printed."""
+class Answered(NamedTuple):
+    """How long after the last byte read an answer was printed, the median, and the most memory of any run."""
+
+    seconds: float
+    mib: float
+
+
+def after_last_byte(words: str, times: int, env: Mapping[str, str]) -> Answered:
+    """Run a command so many times."""
     command = [sys.executable, "-m", "benchmarks.inside", *words.split()]
     name = f"{words}, inside"
     runs = in_turn({name: (command, times)}, env)[name]
-    return statistics.median(float(run.errors.split()[-1]) for run in runs)
+    seconds = statistics.median(float(run.errors.split()[-1]) for run in runs)
+    return Answered(seconds, max(run.mib for run in runs))
 
 
 @contextmanager

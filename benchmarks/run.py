@@ -26,6 +26,7 @@ from benchmarks.figures import (
     LARGE_LIMITS,
     OURS,
     PREEMPT,
+    QUESTIONS,
     SMALL_LIMITS,
     TABLE,
     Figure,
@@ -40,6 +41,7 @@ from benchmarks.generate import BIG_SIZE, Size
 from benchmarks.measure import (
     KOORD,
     ROOT,
+    Answered,
     after_last_byte,
     environment,
     folder,
@@ -93,9 +95,9 @@ def sections(kubectl: str, home: Path, *, quick: bool) -> Iterator[Section]:
     yield (
         "From the last byte read to the answer printed, at 15,000 nodes and 300,000 pods",
         [
-            figure("topo", after["topo"], "ms", Limit(0.1, 0.04)),
-            figure("why-pending -A", after["why-pending -A"], "ms"),
-            figure(f"preempt --dry-run of a gang of {BIG_SIZE} pods", after[PREEMPT], "ms", Limit(2, 0.5)),
+            figure("topo", after["topo"].seconds, "ms", Limit(0.1, 0.04)),
+            figure("why-pending -A", after["why-pending -A"].seconds, "ms"),
+            figure(f"preempt --dry-run of a gang of {BIG_SIZE} pods", after[PREEMPT].seconds, "ms", Limit(2, 0.5)),
         ],
     )
     yield (
@@ -119,17 +121,22 @@ def diverse_sections(kubectl: str, home: Path, pairs: int = PAIRS) -> Iterator[S
     with folder() as place, serving(HUGE, place, "--diverse") as kubeconfig:
         env = environment(home, kubeconfig)
         yield f"{_title(HUGE)}, diverse", list(of_size(measure(ours, {}, kubectl, env, ours), DIVERSE_HUGE_LIMITS))
-        after = {name: after_last_byte(name, pairs, env) for name in OURS}
-    every_kind = after["why-pending -A"] / scale_of(HUGE).kinds
+        after = {name: after_last_byte(name, min(pairs, 3), env) for name in (*BOTH, *QUESTIONS)}
+    every_kind = after["why-pending -A"].seconds / scale_of(HUGE).kinds
     yield (
         "From the last byte read to the answer printed, at 15,000 nodes and 300,000 pods, diverse",
         [
-            figure("topo", after["topo"], "ms"),
-            figure("why-pending -A", after["why-pending -A"], "ms"),
+            figure("topo", after["topo"].seconds, "ms"),
+            figure("why-pending -A", after["why-pending -A"].seconds, "ms"),
             figure("why-pending -A, for each kind of pod that waits", every_kind, "ms", Limit(0.006, 0.002)),
-            figure(f"preempt --dry-run of a gang of {BIG_SIZE} pods", after[PREEMPT], "ms", Limit(1, 0.5)),
+            *chain.from_iterable(_answered(name, after[name]) for name in QUESTIONS),
         ],
     )
+
+
+def _answered(name: str, after: Answered) -> Iterator[Figure]:
+    yield figure(name, after.seconds, "ms", Limit(1, 0.5))
+    yield figure(f"{name}: peak memory", after.mib, "MiB", Limit(350, 250))
 
 
 def _start(kubectl: str, home: Path, times: int) -> Section:
