@@ -1,103 +1,111 @@
-"""The scripts for zsh and fish, run by these shells as somebody types; skipped by name where there is none of them."""
+"""`completion`: the scripts are printed, and installed where the shell of the user looks for them."""
 
-import os
-import pty
-import select
-import shutil
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+import stat
 from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.soak
+from kubectl_koord.cli.options import SHELLS
+from tests.cli.conftest import Run
 
-LIMIT = 30.0
 SHIPPED = Path(__file__).parents[2] / "completions"
-BIN = Path(sys.executable).parent
-Complete = Callable[[str], str]
-TYPED = [
-    ("kubectl-koord anno", ["annotate"]),
-    ("kubectl-koord --demo domain spine-", ["spine-0", "spine-1", "spine-2"]),
-    ("kubectl-koord --demo why-pending train/o", ["train/one-short"]),
-    ("kubectl-koord --demo topo --for=train/o", ["--for=train/one-short"]),
-    ("kubectl-koord topo --output=w", ["--output=wide"]),
-    ("kubectl-koord topo --snapshot ./clus", ["./cluster-a.json", "./cluster-b.json"]),
-    ("kubectl-koord topo --snapshot=./clus", ["--snapshot=./cluster-a.json", "--snapshot=./cluster-b.json"]),
+FILES = {"bash": "kubectl-koord.bash", "zsh": "_kubectl-koord", "fish": "kubectl-koord.fish"}
+
+
+@pytest.fixture
+def where(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let a user have a home with nothing in it, and the two programs of the plugin on the path."""
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "ZDOTDIR", "BASH_COMPLETION_USER_DIR", "SHELL"):
+        monkeypatch.delenv(name, raising=False)
+    programs = home / "bin"
+    programs.mkdir()
+    for name in ("kubectl-koord", "kubectl_complete-koord"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs))
+    return home
+
+
+PLACES = [
+    ("bash", {}, ".local/share/bash-completion/completions/kubectl-koord"),
+    ("bash", {"XDG_DATA_HOME": "data"}, "data/bash-completion/completions/kubectl-koord"),
+    ("bash", {"BASH_COMPLETION_USER_DIR": "own"}, "own/completions/kubectl-koord"),
+    ("zsh", {}, ".zfunc/_kubectl-koord"),
+    ("zsh", {"ZDOTDIR": "z"}, "z/.zfunc/_kubectl-koord"),
+    ("fish", {}, ".config/fish/completions/kubectl-koord.fish"),
+    ("fish", {"XDG_CONFIG_HOME": "config"}, "config/fish/completions/kubectl-koord.fish"),
 ]
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    for name in ("cluster-a.json", "cluster-b.json"):
-        (tmp_path / name).touch()
-    return tmp_path
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_is_printed_as_it_is_shipped(koord: Run, shell: str) -> None:
+    assert koord("completion", shell) == (0, (SHIPPED / FILES[shell]).read_text("utf-8"), "")
 
 
-@pytest.fixture
-def env(place: Path) -> dict[str, str]:
-    path = os.pathsep.join([str(BIN), os.environ["PATH"]])
-    return {"PATH": path, "HOME": str(place), "TERM": "dumb", "PS1": "ready> "}
+@pytest.mark.parametrize(("shell", "environment", "place"), PLACES)
+def test_a_script_is_written_where_the_shell_looks_and_the_place_is_told(
+    koord: Run, where: Path, monkeypatch: pytest.MonkeyPatch, shell: str, environment: dict[str, str], place: str
+) -> None:
+    for name, folder in environment.items():
+        monkeypatch.setenv(name, str(where / folder))
+    path = where / place
+    first = koord("completion", "install", shell)
+    assert (first.code, first.err) == (0, "")
+    assert first.out.partition(" (")[0].strip() == f"wrote {path}"
+    assert path.read_text("utf-8") == (SHIPPED / FILES[shell]).read_text("utf-8")
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+    again = koord("completion", "install", shell)
+    assert again == (0, first.out.replace("wrote", "unchanged"), "")
 
 
-def found(shell: str) -> str:
-    return shutil.which(shell) or pytest.skip(f"no {shell} here")
+def test_zsh_needs_a_line_more_which_is_told(koord: Run, where: Path) -> None:
+    told = f"wrote {where}/.zfunc/_kubectl-koord (~/.zshrc needs, before compinit: fpath=({where}/.zfunc $fpath))\n"
+    assert koord("completion", "install", "zsh").out == told
 
 
-@pytest.mark.parametrize(("line", "expected"), TYPED)
-def test_fish_offers_what_the_program_tells(place: Path, env: dict[str, str], line: str, expected: list[str]) -> None:
-    script = f'source "{SHIPPED}/kubectl-koord.fish"; complete -C "{line}"'
-    done = subprocess.run(
-        [found("fish"), "--no-config", "-c", script], capture_output=True, text=True, check=True, env=env, cwd=place
-    )
-    assert ([row.partition("\t")[0] for row in done.stdout.splitlines()], done.stderr) == (expected, "")
+def test_the_shell_is_that_of_the_login_unless_it_is_named(
+    koord: Run, where: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHELL", "/usr/bin/fish")
+    assert koord("completion", "install").out == f"wrote {where}/.config/fish/completions/kubectl-koord.fish\n"
+    monkeypatch.setenv("SHELL", "/usr/bin/tcsh")
+    message = "error: the shell cannot be told from SHELL='tcsh': name bash, zsh or fish\n"
+    assert koord("completion", "install") == (2, "", message)
 
 
-class Typing:
-    """An interactive zsh at the other end of a terminal."""
-
-    def __init__(self, zsh: str, place: Path, env: dict[str, str]) -> None:
-        self._child, self._terminal = pty.fork()
-        if not self._child:  # pragma: no cover - the shell takes its place
-            os.chdir(place)
-            os.execve(zsh, ["zsh", "-f", "-i"], env)  # noqa: S606 - the shell itself is what is tested
-        self._seen = ""
-
-    def send(self, text: str) -> None:
-        os.write(self._terminal, text.encode())
-
-    def until(self, mark: str) -> str:
-        """Return what was shown up to a mark, and forget it."""
-        end = time.monotonic() + LIMIT
-        while mark not in self._seen:
-            ready, _, _ = select.select([self._terminal], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"{mark!r} did not appear in {self._seen!r}"
-            self._seen += os.read(self._terminal, 65536).decode()
-        before, _, self._seen = self._seen.partition(mark)
-        return before
-
-    def close(self) -> None:
-        os.close(self._terminal)
-        os.waitpid(self._child, 0)
+def test_an_older_script_of_ours_is_replaced_and_no_file_of_others(koord: Run, where: Path) -> None:
+    path = where / ".config/fish/completions/kubectl-koord.fish"
+    path.parent.mkdir(parents=True)
+    path.write_text("# Completion, as kubectl koord completion fish prints it: an older one\n")
+    assert koord("completion", "install", "fish") == (0, f"wrote {path}\n", "")
+    refused = (2, "", f"error: {path} exists and is not ours: nothing was written there\n")
+    path.write_text("# my own\n")
+    assert koord("completion", "install", "fish") == refused
+    assert path.read_text() == "# my own\n"
+    path.unlink()
+    (where / "mine").write_text((SHIPPED / FILES["fish"]).read_text("utf-8"))
+    for target in ("mine", "nowhere"):
+        path.symlink_to(where / target)
+        assert koord("completion", "install", "fish") == refused
+        path.unlink()
 
 
-@pytest.fixture
-def zsh(place: Path, env: dict[str, str]) -> Iterator[Typing]:
-    typing = Typing(found("zsh"), place, env)
-    typing.send(f'autoload -U compinit; compinit -u -D; source "{SHIPPED}/_kubectl-koord"; echo set"-"up\n')
-    typing.until("set-up\r\n")
-    yield typing
-    typing.close()
+def test_a_folder_that_cannot_be_written_is_named(koord: Run, where: Path) -> None:
+    (where / ".config").write_text("a file\n")
+    path = where / ".config/fish/completions/kubectl-koord.fish"
+    assert koord("completion", "install", "fish") == (2, "", f"error: unable to write {path}: Not a directory\n")
 
 
-@pytest.mark.parametrize(("line", "expected"), TYPED)
-def test_zsh_offers_what_the_program_tells(zsh: Typing, line: str, expected: list[str]) -> None:
-    zsh.send(f"{line}\t")
-    if len(expected) == 1:
-        zsh.until(expected[0].removeprefix(line.rpartition(" ")[2]) + " ")
-    else:
-        zsh.send("\t")  # once for what they begin with, twice for the list
-        for name in expected:
-            zsh.until(Path(name).name)
+def test_what_kubectl_asks_is_written_beside_the_program_where_it_is_missing(koord: Run, where: Path) -> None:
+    asked = where / "bin" / "kubectl_complete-koord"
+    asked.unlink()
+    fish = where / ".config/fish/completions/kubectl-koord.fish"
+    assert koord("completion", "install", "fish") == (0, f"wrote {fish}\nwrote {asked}\n", "")
+    assert asked.read_text() == (SHIPPED / "kubectl_complete-koord").read_text()
+    assert stat.S_IMODE(asked.stat().st_mode) == 0o755
+
+
+def test_an_unknown_shell_and_formats_are_refused(koord: Run, where: Path) -> None:
+    assert koord("completion", "install", "tcsh") == (2, "", "error: no shell 'tcsh': bash, zsh or fish\n")
+    assert koord("completion", "bash", "-o", "json") == (2, "", "error: completion does not support -o\n")
+    assert not [path for path in where.iterdir() if path.name != "bin"]
