@@ -39,6 +39,25 @@ Exit code: 0 yes, 1 no, 2 unknown or failure.
 
 def tree(only: str = "") -> typer.Typer:
     """Return the verbs as Typer wants them: all, or the only one that is needed. Only their modules are imported."""
+    app = _root()
+    for name, verb in VERBS.items():
+        if verb.module and only in {"", name}:
+            _add(app, name, verb)
+    return app
+
+
+def _listing() -> typer.Typer:
+    """Return the verbs as they are listed where none is named: no module is imported."""
+    app = _root()
+    for name, verb in VERBS.items():
+        if verb.module and has_more(name):
+            app.add_typer(typer.Typer(), name=name, short_help=_short(verb))
+        elif verb.module:
+            app.command(name, short_help=_short(verb))(_no_verb)
+    return app
+
+
+def _root() -> typer.Typer:
     app = typer.Typer(
         name="kubectl koord",
         help="Show why a gang on Koordinator is pending, which pods it would preempt, and what to do next.",
@@ -51,9 +70,6 @@ def tree(only: str = "") -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_no_verb)
-    for name, verb in VERBS.items():
-        if verb.module and only in {"", name}:
-            _add(app, name, verb)
     return app
 
 
@@ -63,11 +79,14 @@ def _no_verb() -> None:
 
 def _add(app: typer.Typer, name: str, verb: Verb) -> None:
     module = import_module(f"kubectl_koord.cli.commands.{verb.module}")
-    short = f"{verb.about[0].upper()}{verb.about[1:]}."
     if has_more(name):
-        app.add_typer(module.app, name=name, short_help=short)
+        app.add_typer(module.app, name=name, short_help=_short(verb))
     else:
-        app.command(name, short_help=short, epilog=getattr(module, "EXAMPLES", None))(module.command)
+        app.command(name, short_help=_short(verb), epilog=getattr(module, "EXAMPLES", None))(module.command)
+
+
+def _short(verb: Verb) -> str:
+    return f"{verb.about[0].upper()}{verb.about[1:]}."
 
 
 def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transport: "Transport | None") -> int:
@@ -78,11 +97,12 @@ def invoke(words: Sequence[str], chosen: Globals, connection: Connection, transp
 
     """
     session = Session(chosen, connection, transport)
+    words = _verb_first(words)
     verb = named(words)
-    command = typer.main.get_command(tree(verb if verb in VERBS else ""))
+    command = typer.main.get_command(tree(verb) if verb in VERBS else _listing())
     try:
         # Not main(): that turns Ctrl-C and a closed pipe into exit codes of its own.
-        with command.make_context("kubectl koord", _verb_first(words), obj=session) as typed:
+        with command.make_context("kubectl koord", words, obj=session) as typed:
             command.invoke(typed)
     except typer.Exit as left:
         return left.exit_code
