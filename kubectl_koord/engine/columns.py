@@ -5,8 +5,9 @@ What is asked of one node in a thousand nanoseconds is asked here of all in a fe
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from itertools import chain, compress
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
@@ -15,6 +16,8 @@ from kubectl_koord.model.values.memo import memoised
 from kubectl_koord.model.values.packed import picked
 from kubectl_koord.model.values.selectors import Requirement, holds
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T", bound=Hashable)
 
 NodeSet: TypeAlias = int
@@ -41,6 +44,18 @@ def _base_of_same_nodes(view: View) -> View | None:
     return view.layers()[0] if not view.changed_nodes() else None
 
 
+def _of_nodes(compute: Callable[Concatenate[View, P], R]) -> Callable[Concatenate[View, P], R]:
+    """Memoise what is computed of nodes alone: views share it where their nodes are the same."""
+
+    @wraps(compute)
+    def shared(view: View, /, *args: P.args, **named: P.kwargs) -> R:
+        base = _base_of_same_nodes(view)
+        return kept(base, *args, **named) if base is not None else compute(view, *args, **named)
+
+    kept = memoised(shared)
+    return kept
+
+
 @memoised
 def names_of(view: View) -> tuple[str, ...]:
     """Return the names of the nodes by position; views over each other share them."""
@@ -53,11 +68,10 @@ def _with_same_names(view: View) -> View | None:
     return trial[0] if trial is not None else view.layers()[0]
 
 
-@memoised
+@_of_nodes
 def nodes_of(view: View) -> Sequence[Node]:
-    """Return the nodes by position; views share them where they are the same."""
-    base = _base_of_same_nodes(view)
-    return nodes_of(base) if base is not None else tuple(map(view.node, names_of(view)))
+    """Return the nodes by position."""
+    return tuple(map(view.node, names_of(view)))
 
 
 def every_node(view: View) -> NodeSet:
@@ -144,12 +158,9 @@ def differing(view: View) -> NodeSet:
     return set_of(view, places_touched(view).values())
 
 
-@memoised
+@_of_nodes
 def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
-    """Return what is seen of each node, in name order; views share it where their nodes are the same."""
-    base = _base_of_same_nodes(view)
-    if base is not None:
-        return seen_of_nodes(base, sees)
+    """Return what is seen of each node, in name order."""
     base = base_with_most(view)
     if base is None:
         known: dict[T, T] = {}
@@ -160,12 +171,9 @@ def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
     return found
 
 
-@memoised
+@_of_nodes
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
-    base = _base_of_same_nodes(view)
-    if base is not None:
-        return classes(base, sees)
     base = base_with_most(view)
     if base is None:
         return _grouped(view, map(sees, nodes_of(view)))
@@ -216,31 +224,27 @@ def grouped(view: View, nodes: NodeSet, sees: Callable[[NodeState], Hashable]) -
 
 
 def _grouped(view: View, seen: Iterable[Hashable]) -> Mapping[Hashable, NodeSet]:
-    positions: dict[Hashable, list[int]] = {}
+    return {one: set_of(view, held) for one, held in _positions(seen).items()}
+
+
+def _positions(seen: Iterable[T]) -> Mapping[T, list[int]]:
+    """Return the positions of nodes by what is seen of each, in name order."""
+    positions: dict[T, list[int]] = {}
     for position, one in enumerate(seen):
         positions.setdefault(one, []).append(position)
-    return {one: set_of(view, held) for one, held in positions.items()}
+    return positions
 
 
-@memoised
+@_of_nodes
 def label_column(view: View, key: str) -> tuple[str | None, ...]:
     """Return the value of a label of every node, by position; None for a node without it."""
-    base = _base_of_same_nodes(view)
-    if base is not None:
-        return label_column(base, key)
-    return tuple([picked(view.node(name).labels, key)[0] for name in names_of(view)])
+    return tuple([picked(node.labels, key)[0] for node in nodes_of(view)])
 
 
-@memoised
+@_of_nodes
 def labelled(view: View, key: str) -> Mapping[str | None, Sequence[int]]:
     """Return the positions of the nodes by the value of a label."""
-    base = _base_of_same_nodes(view)
-    if base is not None:
-        return labelled(base, key)
-    found: dict[str | None, list[int]] = {}
-    for position, value in enumerate(label_column(view, key)):
-        found.setdefault(value, []).append(position)
-    return found
+    return _positions(label_column(view, key))
 
 
 def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
@@ -249,12 +253,10 @@ def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
     return set_of(view, chain.from_iterable(known.get(value, ()) for value in values))
 
 
-@memoised
+@_of_nodes
 def satisfying(view: View, requirement: Requirement) -> NodeSet:
     """Return the nodes whose labels satisfy a requirement."""
-    base, key = _base_of_same_nodes(view), requirement.key
-    if base is not None:
-        return satisfying(base, requirement)
+    key = requirement.key
     found: list[int] = []
     for value, positions in labelled(view, key).items():
         if holds(requirement, {} if value is None else {key: value}):

@@ -68,9 +68,7 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
     others = tuple(check for check in prepared.checks if check.depends_on == "pods")
     room = _counts(view, first.requirements, lasting)
-    passing = named(view, room)
-    for check in others:
-        passing &= ~check.refused(view, first, passing)
+    passing = _passing(view, first, others, named(view, room))
     members_alone = structs.replace(alone, checks=others)
     pods = [pod for run in runs for pod in run]
 
@@ -131,7 +129,7 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
 
 def _by_column(view: View, prepared: Prepared) -> Counts:
     """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
-    passing = _passing(view, prepared.trigger, prepared)
+    passing = _passing(view, prepared.trigger, prepared.checks, every_node(view))
     each = prepared.trigger.requirements.requests
     singular = passing & (reserved_nodes(view) | amplified_nodes(view))
     counts = Counts(zip(members(view, passing), room_on(view, passing, each), strict=True))
@@ -139,12 +137,11 @@ def _by_column(view: View, prepared: Prepared) -> Counts:
     return counts
 
 
-def _passing(view: View, pod: PendingPod, prepared: Prepared) -> NodeSet:
-    """Return the nodes that take a pod which asks for the same as the trigger."""
-    passing = every_node(view)
-    for check in prepared.checks:
-        passing &= ~check.refused(view, pod, passing)
-    return passing
+def _passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
+    """Return the nodes of a set that take a pod which asks for the same as the trigger."""
+    for check in checks:
+        among &= ~check.refused(view, pod, among)
+    return among
 
 
 def _refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[Refused]:

@@ -10,6 +10,7 @@ from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
+from kubectl_koord.model.hardware.allocations import Allocations
 from kubectl_koord.model.hardware.devices import DeviceLayout
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.snapshot import Snapshot
@@ -59,9 +60,7 @@ def _settings_of(node: Node) -> tuple[object, ...]:
 @memoised
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    running = (
-        (name, [held for pod in pods if (held := pod.allocations).devices]) for name, pods in snapshot.running.items()
-    )
+    running = ((name, _booked(pods)) for name, pods in snapshot.running.items())
     reserved = ((room.node, [room.allocations]) for room in snapshot.reserved)
     lacking: dict[tuple[int, int], bool] = {}
     found: set[str] = set()
@@ -99,8 +98,13 @@ def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
 
 def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
     """Return which devices are booked, as the identities of what pods share of it, in their order."""
-    booked = [id(held) for one in occupants if (held := one.allocations) is not None and held.devices]
-    return tuple(sorted(booked)) if booked else ()
+    booked = _booked(occupants)
+    return tuple(sorted(map(id, booked))) if booked else ()
+
+
+def _booked(occupants: Iterable[Occupant]) -> list[Allocations]:
+    """Return what is booked of devices."""
+    return [held for one in occupants if (held := one.allocations) is not None and held.devices]
 
 
 def alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object]:
@@ -108,8 +112,7 @@ def alike(state: NodeState, layout: DeviceLayout | None) -> tuple[object, object
 
     The latter must be kept with the key: it holds identities, which another object may have once these are gone.
     """
-    kept = [layout, *(held for one in state.occupants if (held := one.allocations) is not None and held.devices)]
-    return (*_built(dict(state.node.labels), layout), _booked_ids(state.occupants)), kept
+    return (*_built(dict(state.node.labels), layout), _booked_ids(state.occupants)), [layout, *_booked(state.occupants)]
 
 
 def _built(labels: Mapping[str, str], layout: DeviceLayout | None) -> tuple[object, ...]:
