@@ -157,6 +157,11 @@ class QuotaTree(Struct, frozen=True, dict=True):
         return self.faults.get(name)
 
     @cached_property
+    def has_faults(self) -> bool:
+        """Whether it is open of any pod which quota it counts against, or what becomes of that."""
+        return bool(self.faults) or any(len(listing) > 1 for listing in self._by_namespace.values())
+
+    @cached_property
     def _homes(self) -> frozenset[tuple[str, str]]:
         return frozenset((quota.namespace, quota.name) for quota in self.written)
 
