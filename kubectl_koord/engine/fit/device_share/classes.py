@@ -91,16 +91,19 @@ def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[Allocations]
     return {name: booked for name, pods in snapshot.running.items() if (booked := _booked(pods))}
 
 
+@memoised
 def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
     """Return which devices are booked on each node, in name order."""
     trial = view.trial()
     if trial is not None:
         return _left_on(view, *trial)
     running, known = view.snapshot.running, _booked_by_running(view.snapshot)
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}
     found = []
     for name, there in zip(names_of(view), occupants_of(view), strict=True):
         booked = known.get(name, ()) if there is running.get(name) else _booked(there)
-        found.append(_ids_of(booked))
+        ids = _ids_of(booked)
+        found.append(same.setdefault(ids, ids))
     return found
 
 
@@ -109,11 +112,11 @@ def _left_on(view: View, before: View, removed: Mapping[str, Collection[Occupant
     found = list(booked_devices(before))
     known = position_of(view)
     for name, pods in removed.items():
-        gone = _booked_ids(pods)
+        gone = _booked(pods) if pods and found[known[name]] else ()
         if gone:
             left = list(found[known[name]])
             for one in gone:
-                left.remove(one)
+                left.remove(id(one))
             found[known[name]] = tuple(left)
     return found
 
