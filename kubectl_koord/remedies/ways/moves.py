@@ -25,6 +25,8 @@ def move_one(search: Search) -> Iterator[WayOut]:
 
     None with resource claims: where their devices could be had anew is not looked at.
     """
+    if search.has_ended:
+        return
     moved = 0
     for pod, short in _blocking(search):
         if pod.requirements.has_resource_claims:
