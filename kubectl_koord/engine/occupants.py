@@ -43,9 +43,9 @@ def number_on(view: View, question: Question) -> Mapping[str, int]:
 @memoised
 def placed_members(view: View) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return by node the members that were placed there, with what is booked for them; nodes with none are left out."""
-    base, trial = view.layers()[0], view.trial()
+    (base, changed), trial = view.layers(), view.trial()
     before = {} if base is None else placed_members(base)
-    asked = view.touched() if base is not None else placed_members(trial[0]) if trial is not None else view.names()
+    asked = changed if base is not None else placed_members(trial[0]) if trial is not None else view.names()
     now = {name: pods for name in asked if (pods := _members_on(view, name))}
     return {**{name: pods for name, pods in before.items() if name not in asked}, **now} if before else now
 

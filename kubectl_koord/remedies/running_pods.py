@@ -29,8 +29,8 @@ def removable(search: Search, node: str) -> tuple[RunningPod, ...]:
             for pod in search.view.occupants(node)
             if isinstance(pod, RunningPod)
             and pod.gang not in own
+            and not pod.marks.terminating
             and not disruption.comes_back_there(pod)
-            and not pod.terminating
         ]
     )
 

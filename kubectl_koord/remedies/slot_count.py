@@ -79,8 +79,9 @@ class SlotCount:
             self._slots[view] = offer_slots(view, view.names(), self.members, self.first.prepared).counts
         return self._slots[view]
 
+    @cached_property
     def empty_slots(self) -> Counts:
-        """Return the slots by node with no pods there, no node cordoned and no pod nominated."""
+        """The slots by node with no pods there, no node cordoned and no pod nominated."""
         return evidence.slots_in(evidence.empty_view(self.view), self.simulation, self.first)
 
     def most_on(self, name: str) -> int:

@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, differing, every_node, which
+from kubectl_koord.engine.columns import NodeSet, every_node, named, which
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
@@ -50,10 +50,10 @@ NO_RESERVATIONS = Drawable({}, frozenset())
 @memoised
 def reserved_nodes(view: View) -> NodeSet:
     """Return the nodes on which anything is reserved."""
-    base, trial = view.layers()[0], view.trial()
+    (base, changed), trial = view.layers(), view.trial()
     if trial is not None:
         return which(view, partial(_is_reserved, view), reserved_nodes(trial[0]))
-    asked = every_node(view) if base is None else differing(view)
+    asked = every_node(view) if base is None else named(view, (name for name in changed if name in view.names()))
     others = 0 if base is None else reserved_nodes(base) & ~asked
     return others | which(view, partial(_is_reserved, view), asked)
 

@@ -199,7 +199,7 @@ def _roomiest(slot_count: SlotCount, short: Shortage) -> list[tuple[str, int]]:
     With multiples it counts in which domain below a node is added: then the best of each of the few best. Where the
     pods are tried one by one it does not, whatever the spec of another gang of the group says.
     """
-    empty = slot_count.empty_slots()
+    empty = slot_count.empty_slots
     ranked = sorted(((name, empty[name]) for name in short.nodes if empty[name]), key=lambda item: (-item[1], item[0]))
     plan = slot_count.first.plan
     if plan is None or not slot_count.multiples:
