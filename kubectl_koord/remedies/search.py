@@ -234,9 +234,8 @@ class Search:
         if not self.budget.spend():
             return None
         simulation = changed(self.simulation, edits)
-        if before_trying(simulation.subject, simulation.snapshot, simulation.tree):
-            return None
-        return next_attempt(simulation)[0] if simulation.subject.pending else None
+        blockers = before_trying(simulation.subject, simulation.snapshot, simulation.tree)
+        return next_attempt(simulation)[0] if simulation.subject.pending and not blockers else None
 
 
 def _change(edit: Edit) -> Change:
