@@ -62,7 +62,7 @@ class ListedPods:
         spec, meta = written.spec, written.metadata
         if not spec.node_name or written.status.phase in _FINISHED:
             return decode.pod(whole(written), self._pool)
-        # The last pod of this owner is compared, not looked for: to hash all that is written costs as much as to read it.
+        # The last pod of the owner is compared, not looked for: to hash all that is written costs more.
         owner = meta.namespace, bytes(meta.owner_references)
         said = _encode((meta.labels, *_volumes_of(spec), *_asked(written)))
         last = self._recent.get(owner)

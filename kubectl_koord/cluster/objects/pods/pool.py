@@ -33,6 +33,7 @@ _NOT_PREEMPTIBLE = "scheduling.koordinator.sh/disable-preemptible"
 _TELLING = frozenset((_JOB_LABEL, _NOT_PREEMPTIBLE, PREEMPTIBLE_LABEL, *QOS_LABELS))
 
 _encode = msgspec.msgpack.Encoder().encode
+_NIL = _encode(None)  # a byte that is in no text
 
 
 class PodLabels(msgspec.Struct, frozen=True, gc=False):
@@ -158,7 +159,7 @@ class PodPool(SharedValues):
         if not labels:
             return ()
         names = named.names
-        if not named.in_order or None in labels.values():
+        if not named.in_order or (_NIL in content and None in labels.values()):
             labels = {name: value or "" for name, value in sorted(labels.items())}
             names, content = tuple(labels), _encode(list(labels.values()))
             names = self._names.setdefault(names, names)
