@@ -2,8 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import compress, count, islice
 
-from kubectl_koord.engine.columns import NodeSet, every_node, first_of
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    differing,
+    every_node,
+    first_of,
+    places_touched,
+    set_of,
+)
 from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.reasons.nodes import Reason, Refused
 from kubectl_koord.engine.view import View
@@ -24,13 +33,37 @@ def counted_singly(view: View, checks: Iterable[Check]) -> NodeSet:
 
 @recently(_MOST_KINDS)
 def lost(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> tuple[NodeSet, ...]:
-    """Return by filter the nodes that it refuses of those that pass the filters before it."""
-    pod, left = any_pod_of(requirements), every_node(view)
-    found = []
+    """Return by filter the nodes that it refuses of those that pass the filters before it.
+
+    Of a what-if only nodes that differ are asked anew.
+    """
+    pod, base = any_pod_of(requirements), base_with_most(view)
+    if base is None:
+        return _lost(view, pod, checks)
+    changed = differing(view)
+    found = [nodes & ~changed for nodes in lost(base, requirements, checks)]
+    for name, position in places_touched(view).items():
+        state = view.state(name)
+        refusing = (check.reject(pod, state, requirements) is not None for check in checks)
+        for at in islice(compress(count(), refusing), 1):
+            found[at] |= set_of(view, (position,))
+    return tuple(found)
+
+
+def _lost(view: View, pod: PendingPod, checks: Iterable[Check]) -> tuple[NodeSet, ...]:
+    left, found = every_node(view), []
     for check in checks:
         found.append(check.refused(view, pod, left))
         left &= ~found[-1]
     return tuple(found)
+
+
+def taking(view: View, requirements: PodRequirements, checks: tuple[Check, ...]) -> NodeSet:
+    """Return the nodes that take a pod of these requirements."""
+    left = every_node(view)
+    for refusing in lost(view, requirements, checks):
+        left &= ~refusing
+    return left
 
 
 def passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:

@@ -10,7 +10,6 @@ from msgspec import structs
 from kubectl_koord.engine.columns import (
     NodeSet,
     base_with_most,
-    every_node,
     first_of,
     members,
     named,
@@ -23,7 +22,7 @@ from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.fit.resources import room_on, running_out
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.offer import Counts, NodeSlots, Offer
-from kubectl_koord.engine.passing import counted_singly, lost, passing, refused
+from kubectl_koord.engine.passing import counted_singly, passing, refused, taking
 from kubectl_koord.engine.reasons.nodes import Refused
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import PendingPod, PodRequirements, any_pod_of
@@ -77,7 +76,7 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     lasting = tuple(check for check in prepared.checks if check.depends_on != "pods")
     others = tuple(check for check in prepared.checks if check.depends_on == "pods")
     room = _counts(view, first.requirements, lasting)
-    taking = passing(view, first, others, named(view, room))
+    left = passing(view, first, others, taking(view, first.requirements, lasting))
     pods = [pod for run in runs for pod in run]
 
     def on_node(name: str) -> NodeSlots:
@@ -85,11 +84,11 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
 
     none = partial(refused, view, first, prepared.checks)
     if len(runs) > 1:
-        counts = Counts((name, on_node(name).slots) for name in members(view, taking))
+        counts = Counts((name, on_node(name).slots) for name in members(view, left))
         return Offer(view.names(), counts, on_node, none)
-    parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, taking)
+    parts = _most_beside(view, pods, structs.replace(alone, checks=others), room, left)
     most = {name: number for names, number in parts for name in names}
-    counts = Counts((name, min(room[name], most[name])) for name in members(view, taking))
+    counts = Counts((name, min(room[name], most[name])) for name in members(view, left))
 
     def partly() -> Iterator[Refused]:
         for names, number in parts:
@@ -102,13 +101,13 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
 
 
 def _most_beside(
-    view: View, pods: Sequence[PendingPod], others: Prepared, room: Mapping[str, int], taking: NodeSet
+    view: View, pods: Sequence[PendingPod], others: Prepared, room: Mapping[str, int], nodes: NodeSet
 ) -> Sequence[tuple[Sequence[str], int]]:
     """Return how many of these pods, which are alike, nodes take by the filters that look at who is there.
 
     Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
     """
-    parts = [taking]
+    parts = [nodes]
     for check in others.checks if len(pods) > 1 else ():
         parts = [part for whole in parts for part in check.taking_alike(view, pods[0], whole) if part]
     found = []
@@ -189,13 +188,10 @@ def _counts(view: View, requirements: PodRequirements, checks: tuple[Check, ...]
 def _by_column(view: View, prepared: Prepared) -> Counts:
     """Return the same of all nodes at once: the filters in turn, then the room of nodes that pass."""
     requirements, checks = prepared.trigger.requirements, prepared.checks
-    taking = every_node(view)
-    for refusing in lost(view, requirements, checks):
-        taking &= ~refusing
-    singly = counted_singly(view, checks)
+    left, singly = taking(view, requirements, checks), counted_singly(view, checks)
     each = requirements.requests
-    counts = Counts(zip(members(view, taking), room_on(view, taking, each), strict=True))
-    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, taking & singly))
+    counts = Counts(zip(members(view, left), room_on(view, left, each), strict=True))
+    counts.update((name, room_for(view.state(name), each, prepared)) for name in members(view, left & singly))
     return counts
 
 

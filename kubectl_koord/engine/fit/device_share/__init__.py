@@ -149,6 +149,10 @@ class DeviceShare(ByClass, Struct, frozen=True):
         found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_strategy))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
 
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return the same where it may fail; no filter after this one reads which devices it is."""
+        return self.reserve(pod, state, booked) if self.may_fail_to_reserve() else booked
+
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
     """Return the filter for a pod that asks for devices, or why the scheduler refuses it; None for any other.
