@@ -238,7 +238,10 @@ def funnel(simulation: Simulation, first: Attempt) -> Funnel:
     for one in refused:
         lost[obstacle(one.reason)] += one.nodes
     ranked = tuple(sorted(lost.items(), key=lambda item: (-item[1], item[0])))
-    return Funnel(len(names), ranked, len(names) - lost.total(), tuple(_stages(len(names), refused, first)))
+    stages = tuple(_stages(len(names), refused, first))
+    own = first.trigger.requirements
+    is_alike = all(pod.requirements is own or pod.requirements == own for pod in simulation.subject.pending)
+    return Funnel(len(names), ranked, len(names) - lost.total(), stages, "" if is_alike else first.trigger.key)
 
 
 def _refused(simulation: Simulation, first: Attempt) -> Iterable[Refused]:

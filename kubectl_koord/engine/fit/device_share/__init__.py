@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, singles
+from kubectl_koord.engine.columns import NodeSet, base_with_most, differing, first_of, singles, which
 from kubectl_koord.engine.fit.check import ByClass, Cluster, DependsOn
 from kubectl_koord.engine.fit.device_share.allocation import AllocationScope, Devices, allocate
 from kubectl_koord.engine.fit.device_share.books import DeviceBooks, DeviceWays, books_of, ways_of
@@ -28,12 +28,12 @@ from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
-from kubectl_koord.model.hardware.devices import DeviceLayout
+from kubectl_koord.model.hardware.devices import DeviceLayout, DeviceOptions
 from kubectl_koord.model.hardware.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.snapshot import Snapshot
-from kubectl_koord.model.values.memo import Identity, memoised
+from kubectl_koord.model.values.memo import Identity, memoised, recently
 
 __all__ = [
     "AllocationScope",
@@ -47,6 +47,8 @@ __all__ = [
     "seen_devices",
     "topology_hints",
 ]
+
+_MOST_REQUESTS = 16
 
 
 class DeviceShare(ByClass, Struct, frozen=True):
@@ -92,6 +94,27 @@ class DeviceShare(ByClass, Struct, frozen=True):
         if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
             return None
         return None if state.rooms or self.request.wants_functions else layout
+
+    def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
+        """Return the nodes of a set that refuse the pod, asking one of each class, once for all that ask for the same.
+
+        Of a what-if only nodes that differ are asked.
+        """
+        base = base_with_most(view)
+        if base is not None:
+            changed = differing(view)
+            asked = among & changed
+            now = which(view, lambda name: self.reject(pod, view.state(name), pod.requirements) is not None, asked)
+            return self.refused(base, pod, among & ~changed) | now
+        known = _known(view, self, pod.requirements.devices, pod.requirements.numa.policy)
+        found = 0
+        for one in self.classes(view, pod):
+            if asked := one & among:
+                if one not in known:
+                    state = view.state(first_of(view, asked))
+                    known[one] = self.reject(pod, state, pod.requirements) is not None
+                found |= asked if known[one] else 0
+        return found
 
     def classes(self, view: View, _pod: PendingPod) -> Collection[NodeSet]:
         """Return all nodes in classes."""
@@ -144,6 +167,10 @@ class DeviceShare(ByClass, Struct, frozen=True):
             return booked
         found = allocate(self.request, place.reserving(booked.reservation, snapshot.config.device_strategy))
         return structs.replace(booked, devices=found) if isinstance(found, tuple) else found
+
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return the same where it may fail; no filter after this one reads which devices it is."""
+        return self.reserve(pod, state, booked) if self.may_fail_to_reserve() else booked
 
 
 def prepare(trigger: PendingPod, cluster: Cluster) -> DeviceShare | InvalidDevices | None:
@@ -219,6 +246,12 @@ def place_of(
 def _plans_secondaries(snapshot: Snapshot) -> bool:
     devices = (node.devices for node in snapshot.nodes.values())
     return any(one is not None and one.layout.plans_secondaries for one in devices)
+
+
+@recently(_MOST_REQUESTS)
+def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _policy: str) -> dict[NodeSet, bool]:
+    """Return where it is kept which classes of nodes refuse pods with these settings: empty at first."""
+    return {}
 
 
 @memoised
