@@ -120,8 +120,12 @@ def _surely_fits(simulation: Simulation) -> bool:
 def _fits_empty(simulation: Simulation) -> bool:
     repels = any(pod.requirements.pod_anti_affinity for pod in simulation.subject.pending)
     alone = wanting_room_alone(simulation, for_others=repels)  # else nobody sees a difference in who waits
-    empty = alone.answered_alone(evidence.roomy_view(simulation.view))
-    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in empty)
+    empty = evidence.roomy_view(simulation.view)
+    unlimited = alone.answered_alone(evidence.unlimited_view(simulation.view))
+    if any(outcome.placed_at_once for outcome in unlimited):
+        return True  # a quota that refuses such pods is no want of room
+    outcomes = alone.answered_alone(empty) if empty.quotas else ()
+    return any(outcome.placed_at_once or outcome.first.over_quota for outcome in outcomes)
 
 
 def _too_large(simulation: Simulation, first: Attempt) -> Cause:
