@@ -1,8 +1,8 @@
 """CPUs that are bound and zones that are chosen: whether a node has them for a pod, and which ones it gets."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
@@ -11,7 +11,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
-from kubectl_koord.engine.fit.numa.columns import in_one_zone, with_plain_zones
+from kubectl_koord.engine.fit.numa.columns import PlainZones
 from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
@@ -25,6 +25,7 @@ from kubectl_koord.model.hardware.numa import NodeNUMA, amplified, members
 from kubectl_koord.model.pods import PendingPod, PodRequirements
 from kubectl_koord.model.values.memo import Identity
 
+_Numbers: TypeAlias = Callable[[Identity[NodeNUMA], Booked, Wants, Terms, Portion], tuple[int, ...]]
 _MOST_ANSWERS = 1 << 15
 _SCORED = ("cpu", "memory")
 
@@ -84,11 +85,12 @@ class Placing(Stateless, Struct, frozen=True):
     def _passing(self, view: View, pod: PendingPod, among: NodeSet, terms: Terms) -> NodeSet:
         """Return the nodes of a set that take the pod, of which all have these terms."""
         in_one = terms.policy == "SingleNUMANode" and not (terms.cpus or terms.required or terms.exclusive)
-        by_zone = with_plain_zones(view, among, self.wants.requests) if in_one else 0
+        plain = PlainZones(bool(self.wants.numa.policy))
+        by_zone = plain.among(view, among, self.wants.requests) if in_one else 0
         by_provider = [provider.zones(view, by_zone) for provider in self.providers]
         for found in by_provider:
             by_zone &= ~found.unclear
-        passing = in_one_zone(view, by_zone, self.wants.requests, by_provider)
+        passing = plain.passing(view, by_zone, self.wants.requests, by_provider) if by_zone else 0
         for nodes in grouped(view, among & ~by_zone, self._sees):
             state = view.state(first_of(view, nodes))
             passing |= nodes if self.reject(pod, state, pod.requirements) is None else 0
@@ -112,6 +114,15 @@ class Placing(Stateless, Struct, frozen=True):
 
         They are those of the reservation that the pod takes, or of the node (`allocateWithNominated`).
         """
+        return self._booking(pod, state, booked, _cpus)
+
+    def bookable(self, pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
+        """Return the same without the numbers of the CPUs."""
+        return self._booking(pod, state, booked, lambda *_: ())
+
+    def _booking(
+        self, pod: PendingPod, state: NodeState, booked: Allocations, numbers: _Numbers
+    ) -> Allocations | Reason:
         node = state.node.numa or NOTHING_KNOWN
         terms = settled(node, self.wants)
         if not isinstance(terms, Terms):
@@ -127,7 +138,7 @@ class Placing(Stateless, Struct, frozen=True):
         if not isinstance(found, tuple):
             return found
         held, given = found
-        cpus = _cpus(Identity(node), held, self.wants, terms, given)
+        cpus = numbers(Identity(node), held, self.wants, terms, given)
         zones = None if affinity.zones is None else members(affinity.zones)
         return structs.replace(booked, cpus=CPUAllocation(cpus, given.amounts), numa_nodes=zones)
 
