@@ -34,8 +34,8 @@ from kubectl_koord.cluster.kinds import (
     VOLCANO_GROUP,
     VOLUME_KINDS,
 )
-from kubectl_koord.cluster.objects.fields import deployments, shared
-from kubectl_koord.cluster.objects.koordinator import node_topology, scheduler
+from kubectl_koord.cluster.objects.fields import deployments
+from kubectl_koord.cluster.objects.koordinator import scheduler
 from kubectl_koord.cluster.objects.pods.pool import PodPool
 from kubectl_koord.cluster.reading.list_head import ListMeta
 from kubectl_koord.cluster.reading.lists import ListRequest, Lists, Pages, read_lists
@@ -44,7 +44,6 @@ from kubectl_koord.cluster.served import told_apart
 from kubectl_koord.errors import KoordError
 from kubectl_koord.model.objects import NetworkTopology, Node
 from kubectl_koord.model.snapshot import Gap, Snapshot
-from kubectl_koord.model.values import quantity
 
 CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/scheduleexplanations.scheduling.koordinator.sh"
 _OK, _NOT_FOUND = 200, 404
@@ -111,9 +110,6 @@ def live(  # noqa: PLR0913 - each names one thing
     detect_version(transport, collector, told.version)
     narrowed = namespace() if found.namespace_only else ""
     snapshot = at_this_moment(collector, gaps, told.version, narrowed, lease_seen(found))
-    shared.forget()
-    node_topology.forget()
-    quantity.parse.cache_clear()
     if not asks_about_installation(kinds):
         return snapshot
     every_gap = tuple(sorted(gaps, key=lambda gap: gap.kind))
