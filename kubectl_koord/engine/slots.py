@@ -83,6 +83,8 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
         return _one_by_one(view.state(name), pods, alone)
 
     none = partial(refused, view, first, prepared.checks)
+    if len(pods) == 1:
+        return Offer(view.names(), Counts(dict.fromkeys(members(view, left), 1)), on_node, none, tuple)
     if len(runs) > 1:
         counts = Counts((name, on_node(name).slots) for name in members(view, left))
         return Offer(view.names(), counts, on_node, none)
@@ -108,7 +110,7 @@ def _most_beside(
     Of nodes that are alike in that one is asked, about as many as there is room for on the roomiest.
     """
     parts = [nodes]
-    for check in others.checks if len(pods) > 1 else ():
+    for check in others.checks:
         parts = [part for whole in parts for part in check.taking_alike(view, pods[0], whole) if part]
     found = []
     for names in (tuple(members(view, part)) for part in parts if part):
@@ -144,7 +146,8 @@ def _alike(view: View, most: int, prepared: Prepared) -> Offer:
 def _offer_alike(view: View, most: int, requirements: PodRequirements, checks: tuple[Check, ...]) -> Offer:
     one = Prepared(any_pod_of(requirements), checks)
     every = _counts(view, requirements, checks)
-    counts = Counts(zip(every, map(min, every.values(), repeat(most)), strict=True))
+    number = map(min, every.values(), repeat(most)) if most > 1 else repeat(most)
+    counts = Counts(zip(every, number, strict=False))
     all_in = NodeSlots(most, None)
 
     def on_node(name: str) -> NodeSlots:
