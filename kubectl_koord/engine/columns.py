@@ -9,7 +9,7 @@ from functools import wraps
 from itertools import chain, compress
 from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from kubectl_koord.engine.node_state import NodeState
+from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
@@ -44,7 +44,7 @@ def _base_of_same_nodes(view: View) -> View | None:
     return view.layers()[0] if not view.changed_nodes() else None
 
 
-def _of_nodes(compute: Callable[Concatenate[View, P], R]) -> Callable[Concatenate[View, P], R]:
+def of_nodes(compute: Callable[Concatenate[View, P], R]) -> Callable[Concatenate[View, P], R]:
     """Memoise what is computed of nodes alone: views share it where their nodes are the same."""
 
     @wraps(compute)
@@ -68,10 +68,39 @@ def _with_same_names(view: View) -> View | None:
     return trial[0] if trial is not None else view.layers()[0]
 
 
-@_of_nodes
+@of_nodes
 def nodes_of(view: View) -> Sequence[Node]:
     """Return the nodes by position."""
-    return tuple(map(view.node, names_of(view)))
+    base = base_with_most(view)
+    return tuple(map(view.node, names_of(view))) if base is None else patched(view, nodes_of(base), view.node)
+
+
+@memoised
+def occupants_of(view: View) -> Sequence[tuple[Occupant, ...]]:
+    """Return the occupants of each node, by position."""
+    base = base_with_most(view)
+    if base is None or view.trial() is not None:
+        return tuple(map(view.occupants, names_of(view)))
+    return patched(view, occupants_of(base), view.occupants)
+
+
+@memoised
+def held_of(view: View) -> Sequence[tuple[Occupant, ...]]:
+    """Return the same with those who are taken away on trial alone."""
+    (base, there), trial = view.layers(), view.trial()
+    if trial is not None:
+        return held_of(trial[0])
+    if base is None or all(map(there.__contains__, names_of(view))):
+        return occupants_of(view)
+    return patched(view, held_of(base), view.held)
+
+
+def patched(view: View, before: Sequence[T], of_node: Callable[[str], T]) -> Sequence[T]:
+    """Return by position what was found for the view below, anew for nodes that differ."""
+    found = list(before)
+    for name, position in places_touched(view).items():
+        found[position] = of_node(name)
+    return tuple(found)
 
 
 def every_node(view: View) -> NodeSet:
@@ -81,10 +110,11 @@ def every_node(view: View) -> NodeSet:
 
 def set_of(view: View, positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
-    bits = bytearray(len(view.names()))
+    number = len(view.names())
+    bits = bytearray(-(-number // 8))
     for position in positions:
-        bits[position] = 1
-    return packed(bits)
+        bits[position >> 3] |= 128 >> (position & 7)
+    return int.from_bytes(bits) >> (-number & 7)
 
 
 def named(view: View, names: Iterable[str]) -> NodeSet:
@@ -158,20 +188,17 @@ def differing(view: View) -> NodeSet:
     return set_of(view, places_touched(view).values())
 
 
-@_of_nodes
+@of_nodes
 def seen_of_nodes(view: View, sees: Callable[[Node], T]) -> Sequence[T]:
     """Return what is seen of each node, in name order."""
     base = base_with_most(view)
     if base is None:
         known: dict[T, T] = {}
         return tuple([known.setdefault(seen, seen) for seen in map(sees, nodes_of(view))])
-    found = list(seen_of_nodes(base, sees))
-    for name, position in places_touched(view).items():
-        found[position] = sees(view.node(name))
-    return found
+    return patched(view, seen_of_nodes(base, sees), lambda name: sees(view.node(name)))
 
 
-@_of_nodes
+@of_nodes
 def classes(view: View, sees: Sees) -> Mapping[Hashable, NodeSet]:
     """Return the nodes by what is seen of them."""
     base = base_with_most(view)
@@ -235,13 +262,13 @@ def _positions(seen: Iterable[T]) -> Mapping[T, list[int]]:
     return positions
 
 
-@_of_nodes
+@of_nodes
 def label_column(view: View, key: str) -> tuple[str | None, ...]:
     """Return the value of a label of every node, by position; None for a node without it."""
     return tuple([picked(node.labels, key)[0] for node in nodes_of(view)])
 
 
-@_of_nodes
+@of_nodes
 def labelled(view: View, key: str) -> Mapping[str | None, Sequence[int]]:
     """Return the positions of the nodes by the value of a label."""
     return _positions(label_column(view, key))
@@ -253,7 +280,7 @@ def with_values(view: View, key: str, values: Iterable[str]) -> NodeSet:
     return set_of(view, chain.from_iterable(known.get(value, ()) for value in values))
 
 
-@_of_nodes
+@of_nodes
 def satisfying(view: View, requirement: Requirement) -> NodeSet:
     """Return the nodes whose labels satisfy a requirement."""
     key = requirement.key

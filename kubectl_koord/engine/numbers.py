@@ -13,7 +13,10 @@ from kubectl_koord.engine.columns import (
     differing,
     members,
     names_of,
+    nodes_of,
+    of_nodes,
     packed,
+    patched,
     places_touched,
     selector,
     set_of,
@@ -21,7 +24,6 @@ from kubectl_koord.engine.columns import (
 )
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.objects import Node
 from kubectl_koord.model.values.memo import memoised
 
 Ts = TypeVarTuple("Ts")
@@ -47,21 +49,17 @@ class Number(Generic[*Ts]):
         return self.of_state(state, *args)
 
 
-class Allocatable:
-    """How much nodes have of a resource, found once for those that share what is allocatable."""
-
-    def __init__(self, resource: str) -> None:
-        """Take the resource; no node is asked yet."""
-        self._resource = resource
-        self._known: dict[int, int] = {}
-
-    def of(self, node: Node) -> int:
-        """Return how much a node has, which must last as long as this."""
-        key = id(node.allocatable)
-        amount = self._known.get(key)
-        if amount is None:
-            amount = self._known[key] = dict(node.allocatable).get(self._resource, 0)
-        return amount
+@of_nodes
+def allocatable_of(view: View, resource: str) -> Sequence[int]:
+    """Return how much each node has of a resource, by position; found once for those that share what is allocatable."""
+    base = base_with_most(view)
+    if base is not None:
+        before = allocatable_of(base, resource)
+        return patched(view, before, lambda name: dict(view.node(name).allocatable).get(resource, 0))
+    every = [node.allocatable for node in nodes_of(view)]
+    distinct = dict(zip(map(id, every), every, strict=True))
+    amounts = {key: dict(one).get(resource, 0) for key, one in distinct.items()}
+    return tuple([amounts[id(one)] for one in every])
 
 
 def numbers_of(view: View, nodes: NodeSet, number: Callable[[NodeState, *Ts], int], *args: *Ts) -> Iterable[int]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
+from kubectl_koord.engine.columns import base_with_most, names_of, occupants_of
 from kubectl_koord.engine.node_state import Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.pods import NodePods, PendingPod
@@ -43,19 +44,24 @@ def number_on(view: View, question: Question) -> Mapping[str, int]:
 @memoised
 def placed_members(view: View) -> Mapping[str, tuple[PendingPod, ...]]:
     """Return by node the members that were placed there, with what is booked for them; nodes with none are left out."""
-    base, trial = view.layers()[0], view.trial()
-    before = {} if base is None else placed_members(base)
-    asked = view.touched() if base is not None else placed_members(trial[0]) if trial is not None else view.names()
-    now = {name: pods for name in asked if (pods := _members_on(view, name))}
-    return {**{name: pods for name, pods in before.items() if name not in asked}, **now} if before else now
+    base, trial = base_with_most(view), view.trial()
+    if base is not None:
+        asked = view.touched()
+        others = {name: pods for name, pods in placed_members(base).items() if name not in asked}
+        return others | _members_of((name, view.occupants(name)) for name in asked)
+    if trial is not None:
+        return _members_of((name, view.occupants(name)) for name in placed_members(trial[0]))
+    return _members_of(zip(names_of(view), occupants_of(view), strict=True))
 
 
-def _members_on(view: View, name: str) -> tuple[PendingPod, ...]:
-    there = view.occupants(name)
-    if not there or isinstance(there, NodePods):
-        return ()
-    members = (pod for pod in there if isinstance(pod, PendingPod))
-    return tuple(pod for pod in members if pod.allocations is not None)
+def _members_of(there: Iterable[tuple[str, tuple[Occupant, ...]]]) -> dict[str, tuple[PendingPod, ...]]:
+    found = {}
+    for name, pods in there:
+        if pods and not isinstance(pods, NodePods):
+            members = [pod for pod in pods if isinstance(pod, PendingPod) and pod.allocations is not None]
+            if members:
+                found[name] = tuple(members)
+    return found
 
 
 def _in_reach(view: View, namespaces: Collection[str] | None) -> Iterable[tuple[str, Occupant]]:

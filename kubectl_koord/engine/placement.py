@@ -3,7 +3,7 @@
 Mirrors `PlacePods` in coscheduling/core/network_topology_solver.go.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import compress
 from typing import TypeAlias
@@ -194,7 +194,7 @@ def gather(
     requirements: TopologyRequirements,
     nodes: Offer,
     rules: Rules,
-    scores: Mapping[str, int] | None = None,
+    scores: Callable[[], Mapping[str, int]] = dict,
 ) -> PlacementPlan:
     """Return where the pods go, given the slots of each node, and the slots of every domain.
 
@@ -205,17 +205,20 @@ def gather(
         requirements: what the gang asks for.
         nodes: offer slots by node; a node that is left out offers none.
         rules: the version's rules.
-        scores: by node; preemption passes its costs (a higher score wins a tie).
+        scores: returns them by node, where a domain has room; preemption passes its costs (a higher one wins a tie).
 
     """
     multiples = {layer: n for layer, n in requirements.multiples.items() if n > 1} if rules.pod_count_multiple else {}
     slots = _slots_in(nodes, Identity(tree), tuple(multiples.items()))
     start = start_set(tree, requirements)
-    existing = sums(tree, _existing(view, pods, nodes, rules))
-    order = _Order(tree, rules, slots, existing, sums(tree, scores or {}))
     desired = len(pods)
     enough = candidates(tree, start, slots, desired)
-    assignments, chosen = _first_that_fits(order, enough, pods, multiples)
+    assignments: dict[str, str] | None = None
+    chosen: Domain | None = None
+    if enough:
+        existing = sums(tree, _existing(view, pods, nodes, rules))
+        order = _Order(tree, rules, slots, existing, sums(tree, scores()))
+        assignments, chosen = _first_that_fits(order, enough, pods, multiples)
     raw = sums(tree, nodes.counts) if multiples else slots
     return PlacementPlan(tree, requirements, desired, start, slots, raw, nodes, assignments, chosen)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import repeat
-from operator import floordiv
+from operator import floordiv, sub
 from typing import ClassVar, TypeVarTuple
 
 from msgspec import Struct
@@ -14,14 +14,13 @@ from kubectl_koord.engine.columns import (
     every_node,
     grouped,
     members,
-    names_of,
-    nodes_of,
+    occupants_of,
     position_of,
     which,
 )
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless, how_many
 from kubectl_koord.engine.node_state import NodeState, Occupant
-from kubectl_koord.engine.numbers import Allocatable, Number, at_least, numbers_of
+from kubectl_koord.engine.numbers import Number, allocatable_of, at_least, numbers_of
 from kubectl_koord.engine.reasons.nodes import (
     Insufficient,
     Reason,
@@ -153,38 +152,43 @@ def _free_everywhere(view: View, resource: str) -> Sequence[int]:
     trial = view.trial()
     if trial is None:
         return _where_reserved(view, _less(view, resource), reserved_nodes(view), _free_on, resource)
-    asked = _Requested(resource)
-    before, removed = trial
+    before, _ = trial
     free = list(numbers_of(before, every_node(before), FREE, resource))
-    known = position_of(view)
-    for name, pods in removed.items():
-        if pods:
-            free[known[name]] += asked.of(pods)
+    for position, given in _given_back(view):
+        free[position] += given.get(resource, 0)
     return _where_reserved(view, free, reserved_nodes(before), _free_on, resource)
 
 
 def _less(view: View, resource: str) -> list[int]:
     """Return what each node has less what is requested of it."""
-    has = Allocatable(resource if resource != "pods" else "")
-    each = zip(nodes_of(view), _requested_on(view), strict=True)
-    return [has.of(node) - requested.get(resource, 0) for node, requested in each]
+    has = allocatable_of(view, resource if resource != "pods" else "")
+    return [amount - asked.get(resource, 0) for amount, asked in zip(has, _requested_on(view), strict=True)]
 
 
 @memoised
 def _requested_on(view: View) -> Sequence[Mapping[str, int]]:
     """Return what is requested of each node, in name order."""
-    every = map(view.occupants, names_of(view))
-    return [pods.requested if isinstance(pods, NodePods) else _requested(pods) for pods in every]
+    return [_requested(pods) if pods else _NOTHING for pods in occupants_of(view)]
 
 
 def _requested(pods: Collection[Occupant]) -> Mapping[str, int]:
-    if not pods:
-        return _NOTHING
+    if isinstance(pods, NodePods):
+        return pods.requested
     found: dict[str, int] = {}
     for pod in pods:
         for resource, amount in pod.requirements.requests:
             found[resource] = found.get(resource, 0) + amount
     return found
+
+
+@memoised
+def _given_back(view: View) -> Sequence[tuple[int, Mapping[str, int]]]:
+    """Return what those who are taken away on trial request of their nodes, by position."""
+    before, removed = view.trial() or (view, {})
+    known, there = position_of(view), occupants_of(before)
+    leaving = ((known[name], pods) for name, pods in removed.items() if pods)
+    every = ((at, there[at] if len(there[at]) == len(pods) else pods) for at, pods in leaving)
+    return [(at, _requested(pods)) for at, pods in every]
 
 
 def _where_reserved(
@@ -197,25 +201,6 @@ def _where_reserved(
     return numbers
 
 
-class _Requested:
-    """What pods request of a resource, read once of requirements that pods share."""
-
-    def __init__(self, resource: str) -> None:
-        self._resource = resource
-        self._known: dict[int, int] = {}
-
-    def of(self, pods: Iterable[Occupant]) -> int:
-        known = self._known
-        requested = 0
-        for pod in pods:
-            wanted = pod.requirements
-            amount = known.get(id(wanted))
-            if amount is None:
-                amount = known[id(wanted)] = sum(one for name, one in wanted.requests if name == self._resource)
-            requested += amount
-        return requested
-
-
 def _places_on(state: NodeState) -> int:
     return state.places
 
@@ -223,12 +208,13 @@ def _places_on(state: NodeState) -> int:
 def _places_everywhere(view: View) -> Sequence[int]:
     trial = view.trial()
     if trial is None:
-        has = Allocatable("pods")
-        each = zip(nodes_of(view), map(view.occupants, names_of(view)), strict=True)
-        return [has.of(node) - len(pods) for node, pods in each]
+        return list(map(sub, allocatable_of(view, "pods"), map(len, occupants_of(view))))
     before, removed = trial
-    places = numbers_of(before, every_node(before), PLACES)
-    return [number + len(removed.get(name, ())) for name, number in zip(names_of(view), places, strict=True)]
+    places = list(numbers_of(before, every_node(before), PLACES))
+    known = position_of(view)
+    for name, pods in removed.items():
+        places[known[name]] += len(pods)
+    return places
 
 
 FREE = Number(_free_on, _free_everywhere)

@@ -9,7 +9,16 @@ from functools import partial
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, differing, every_node, position_of, set_of, which
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    base_with_most,
+    differing,
+    every_node,
+    occupants_of,
+    position_of,
+    set_of,
+    which,
+)
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations.owners import is_owner
 from kubectl_koord.engine.rules import Rules, rules
@@ -50,12 +59,15 @@ NO_RESERVATIONS = Drawable({}, frozenset())
 @memoised
 def reserved_nodes(view: View) -> NodeSet:
     """Return the nodes on which anything is reserved."""
-    base, trial = view.layers()[0], view.trial()
+    base, trial = base_with_most(view), view.trial()
     if trial is not None:
         return which(view, partial(_is_reserved, view), reserved_nodes(trial[0]))
-    asked = every_node(view) if base is None else differing(view)
-    others = 0 if base is None else reserved_nodes(base) & ~asked
-    return others | which(view, partial(_is_reserved, view), asked)
+    if base is not None:
+        others = reserved_nodes(base) & ~differing(view)
+        return others | which(view, partial(_is_reserved, view), differing(view))
+    there = enumerate(occupants_of(view))
+    asked = (position for position, pods in there if pods and not isinstance(pods, NodePods))
+    return which(view, partial(_is_reserved, view), set_of(view, asked))
 
 
 def _is_reserved(view: View, name: str) -> bool:

@@ -14,6 +14,7 @@ from kubectl_koord.engine.fit.check import Check
 from kubectl_koord.engine.node_state import NodeState
 from kubectl_koord.engine.numbers import at_least, numbers_of
 from kubectl_koord.engine.offer import Offer
+from kubectl_koord.engine.preemption.victims import without_victims
 from kubectl_koord.engine.rules import rules
 from kubectl_koord.engine.slots import _on_node, offer_slots
 from kubectl_koord.engine.view import View, of
@@ -130,7 +131,7 @@ def drawn(seed: int, number: int) -> Drawing:
 
 
 def variants(view: View, pod: PendingPod) -> Iterator[View]:
-    """Yield the cluster, what-ifs that differ in few nodes and in all, and one over another."""
+    """Yield the cluster, what-ifs that differ in few nodes and in all, one over another, and two on trial."""
     names = list(view.names())
     gone = [one for name in names[:2] for one in view.occupants(name) if isinstance(one, RunningPod)]
     yield view
@@ -138,6 +139,9 @@ def variants(view: View, pod: PendingPod) -> Iterator[View]:
     yield view.with_pods({names[-1]: [pod]}).without(gone)
     yield view.with_nodes([structs.replace(view.node(names[0]), labels=(("disk", "ssd"),))])
     yield View(view.snapshot, {}, dict.fromkeys(names, ()), view)
+    stronger = structs.replace(pod, priority=1)
+    yield without_victims(view, stronger)
+    yield without_victims(view.with_pods({names[-1]: [pod]}), stronger)
 
 
 def named(view: View, nodes: NodeSet) -> list[str]:
@@ -164,6 +168,14 @@ def test_a_filter_refuses_at_once_what_it_refuses_one_by_one(asked: str, number:
                 assert sorted(chain.from_iterable(parts)) == sorted(named(view, refused))
                 words = [{of_reason(found) for name in part if (found := reasons[name])} for part in parts]
                 assert [len(some) for some in words] == [1] * len(parts)
+
+
+def test_a_pod_may_ask_for_one_zone_where_no_node_has_a_policy() -> None:
+    zones = tuple(Zone(number, (("cpu", 8000),)) for number in range(2))
+    view = of(cluster().with_nodes(*(Node(name, ROOM, numa=NodeNUMA(cpus=CPUS, zones=zones)) for name in ("n1", "n2"))))
+    pod = pending("p", 4, numa=PodNUMA(policy="SingleNUMANode", zone_exclusive="Preferred"))
+    prepared = prepare(pod, view, rules("1.8"))
+    assert dict(offer_slots(view, view.names(), (pod,), prepared).counts) == {"n1": 1, "n2": 1}
 
 
 @pytest.mark.parametrize("asked", ["company", "no company anywhere", "a spread", "a card"])

@@ -27,8 +27,8 @@ from kubectl_koord.engine.reasons.nodes import Reason
 from kubectl_koord.engine.reasons.prefilter import InvalidDevices
 from kubectl_koord.engine.reservations import NONE_MATCHED, Matched, matched
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.allocations import Allocations
-from kubectl_koord.model.hardware.devices import DeviceOptions
+from kubectl_koord.model.hardware.allocations import NOTHING, Allocations
+from kubectl_koord.model.hardware.devices import DeviceLayout, DeviceOptions
 from kubectl_koord.model.hardware.numa import policy_of
 from kubectl_koord.model.objects import Node
 from kubectl_koord.model.pods import PendingPod, PodRequirements
@@ -75,16 +75,25 @@ class DeviceShare(ByClass, Struct, frozen=True):
         policy = policy_of(state.node.numa, trigger.numa)
         if policy and (policy != "BestEffort" or self.filters_best_effort):
             return None  # NodeNUMAResource has chosen zones that have the devices
-        layout = state.node.devices.layout if state.node.devices is not None else None
-        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
-            return self._refusal(state)  # who had a device of that type there decides
-        if state.rooms or self.request.wants_functions:
-            return self._refusal(state)  # who may draw on what is reserved decides, or who has had a virtual function
+        layout = self._deciding_layout(state)
+        if layout is None:
+            return self._refusal(state)
         answers = _answers(self.snapshot.value, self.request)
         key, kept = alike(state, layout)
         if key not in answers:
             answers[key] = kept, self._refusal(state)
         return answers[key][1]
+
+    def _deciding_layout(self, state: NodeState) -> DeviceLayout | None:
+        """Return the devices of a node that decide with what is booked of them; None where more than that does.
+
+        That is who had a device of a type that it has none of, who may draw on what is reserved, or who has had a
+        virtual function.
+        """
+        layout = state.node.devices.layout if state.node.devices is not None else None
+        if layout is None or not all(layout.of_type(kind) for kind, _ in self.request.amounts):
+            return None
+        return None if state.rooms or self.request.wants_functions else layout
 
     def refused(self, view: View, pod: PendingPod, among: NodeSet) -> NodeSet:
         """Return the nodes of a set that refuse the pod, asking one of each class, once for all that ask for the same.
@@ -140,7 +149,17 @@ class DeviceShare(ByClass, Struct, frozen=True):
         return self.defers or (joint is not None and joint.scope == "SamePCIe" and len(joint.types) > 1)
 
     def reserve(self, _pod: PendingPod, state: NodeState, booked: Allocations) -> Allocations | Reason:
-        """Book the devices that suit best."""
+        """Book the devices that suit best: what is booked is one value for nodes that are alike."""
+        layout = self._deciding_layout(state) if booked is NOTHING else None
+        if layout is None:
+            return self._reserved(state, booked)
+        answers = _bookings(self.snapshot.value, self.request)
+        key, kept = alike(state, layout)
+        if key not in answers:
+            answers[key] = kept, self._reserved(state, booked)
+        return answers[key][1]
+
+    def _reserved(self, state: NodeState, booked: Allocations) -> Allocations | Reason:
         snapshot = self.snapshot.value
         zones = None if booked.numa_nodes is None else frozenset(booked.numa_nodes)
         place = place_of(self.request, state, snapshot, zones, self.mine)
@@ -238,6 +257,12 @@ def _known(_view: View, _check: DeviceShare, _options: DeviceOptions | None, _po
 @memoised
 def _answers(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, tuple[object, Reason | None]]:
     """Return where the answers for a request are kept, for as long as the snapshot is: empty at first."""
+    return {}
+
+
+@memoised
+def _bookings(_snapshot: Snapshot, _request: PodDeviceRequest) -> dict[object, tuple[object, Allocations | Reason]]:
+    """Return where what is booked for a request is kept, likewise."""
     return {}
 
 

@@ -1,11 +1,19 @@
 """Nodes that are alike to DeviceShare: what of a node and of those who are there decides about its devices."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from msgspec import Struct
 
-from kubectl_koord.engine.columns import NodeSet, members, names_of, position_of, seen_of_nodes, state_classes
+from kubectl_koord.engine.columns import (
+    NodeSet,
+    members,
+    names_of,
+    occupants_of,
+    position_of,
+    seen_of_nodes,
+    state_classes,
+)
 from kubectl_koord.engine.fit.device_share.gpus import MODEL, VENDOR, labels_of_table
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.reservations import reserved_nodes
@@ -54,18 +62,17 @@ def _settings_of(node: Node) -> tuple[object, ...]:
     labels = dict(node.labels)
     layout = node.devices.layout if node.devices is not None else None
     policy = node.numa.policy if node.numa is not None else ""
-    return (policy, *map(labels.get, (ISOLATION, VENDOR, MODEL)), *_built(labels, layout))
+    return policy, labels.get(ISOLATION), labels.get(VENDOR), labels.get(MODEL), *_built(labels, layout)
 
 
 @memoised
 def _with_others(snapshot: Snapshot) -> frozenset[str]:
     """Return the nodes on which devices were booked, as it was read, of types that the node has none of."""
-    running = ((name, _booked(pods)) for name, pods in snapshot.running.items())
     reserved = ((room.node, [room.allocations]) for room in snapshot.reserved)
     lacking: dict[tuple[int, int], bool] = {}
     found: set[str] = set()
-    for name, booked in chain(running, reserved):
-        node = snapshot.nodes.get(name) if booked else None
+    for name, booked in chain(_booked_by_running(snapshot).items(), reserved):
+        node = snapshot.nodes.get(name)
         if node is None:
             continue
         layout = node.devices.layout if node.devices is not None else _NO_DEVICES
@@ -78,27 +85,48 @@ def _with_others(snapshot: Snapshot) -> frozenset[str]:
     return frozenset(found)
 
 
+@memoised
+def _booked_by_running(snapshot: Snapshot) -> Mapping[str, Sequence[Allocations]]:
+    """Return what of devices was booked for running pods on each node with any, as it was read."""
+    return {name: booked for name, pods in snapshot.running.items() if (booked := _booked(pods))}
+
+
+@memoised
 def booked_devices(view: View) -> Sequence[tuple[int, ...]]:
     """Return which devices are booked on each node, in name order."""
     trial = view.trial()
-    if trial is None:
-        return [_booked_ids(view.occupants(name)) for name in names_of(view)]
-    before, removed = trial
+    if trial is not None:
+        return _left_on(view, *trial)
+    running, known = view.snapshot.running, _booked_by_running(view.snapshot)
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}
+    found = []
+    for name, there in zip(names_of(view), occupants_of(view), strict=True):
+        booked = known.get(name, ()) if there is running.get(name) else _booked(there)
+        ids = _ids_of(booked)
+        found.append(same.setdefault(ids, ids))
+    return found
+
+
+def _left_on(view: View, before: View, removed: Mapping[str, Collection[Occupant]]) -> Sequence[tuple[int, ...]]:
+    """Return the same once some are taken away on trial."""
     found = list(booked_devices(before))
     known = position_of(view)
     for name, pods in removed.items():
-        gone = _booked_ids(pods)
+        gone = _booked(pods) if pods and found[known[name]] else ()
         if gone:
             left = list(found[known[name]])
             for one in gone:
-                left.remove(one)
+                left.remove(id(one))
             found[known[name]] = tuple(left)
     return found
 
 
 def _booked_ids(occupants: Iterable[Occupant]) -> tuple[int, ...]:
     """Return which devices are booked, as the identities of what pods share of it, in their order."""
-    booked = _booked(occupants)
+    return _ids_of(_booked(occupants))
+
+
+def _ids_of(booked: Collection[Allocations]) -> tuple[int, ...]:
     return tuple(sorted(map(id, booked))) if booked else ()
 
 

@@ -4,12 +4,12 @@ Mirrors pkg/scheduler/plugins/loadaware. Its cache holds the pods that are bound
 are only put on a node to count slots add nothing, and victims that preemption takes away on trial stay in it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct, structs
 
-from kubectl_koord.engine.columns import NodeSet, every_node, nodes_of, position_of
+from kubectl_koord.engine.columns import NodeSet, base_with_most, every_node, nodes_of, of_nodes, patched, position_of
 from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.load_aware.use import (
     Measure,
@@ -43,6 +43,8 @@ from kubectl_koord.model.values.memo import memoised
 
 __all__ = ["LoadAware", "estimate", "prepare"]
 
+Limit: TypeAlias = tuple[Measure, int] | int
+"""By which measure a node is limited, and how much it may use; a number where it takes any pod (`_ANY`), or none."""
 _ANY = 1 << 62
 
 
@@ -92,7 +94,7 @@ class LoadAware(Stateless, Struct, frozen=True):
 
     def most_incoming(self, state: NodeState, resource: str, *, is_prod: bool) -> int:
         """Return how much of a resource one more pod may be expected to use, less than nothing for no pod at all."""
-        limit = self._limit(state.node, resource, is_prod=is_prod)
+        limit = self.limit(state.node, resource, is_prod=is_prod)
         return limit if isinstance(limit, int) else limit[1] - self._held(state, limit[0], resource)
 
     def most_everywhere(self, view: View, resource: str, *, is_prod: bool) -> Sequence[int]:
@@ -109,33 +111,17 @@ class LoadAware(Stateless, Struct, frozen=True):
         return found
 
     def _most_of_held(self, view: View, resource: str, *, is_prod: bool) -> list[int]:
-        limits: dict[tuple[object, ...], tuple[Measure, int] | int] = {}
-        above: dict[Measure, Mapping[str, Mapping[str, int]]] = {}
-        found = []
-        for node in nodes_of(view):
-            metric = node.metric
-            if metric is None:
-                found.append(_ANY)
-                continue
-            updated = metric.updated if self.settings.filters_expired else ""
-            alike = (metric.thresholds, id(node.allocatable), metric.raw_allocatable, metric.used is None, updated)
-            limit = limits.get(alike)
-            if limit is None:
-                limit = limits[alike] = self._limit(node, resource, is_prod=is_prod)
-            if isinstance(limit, int):
-                found.append(limit)
-                continue
-            measure, most = limit
-            if measure not in above:
-                above[measure] = expected_above(view, self.settings, measure)
-            used = above[measure].get(node.name)
-            if used is None:
-                used = dict(measured(metric, measure) or ())
-            found.append(most - used.get(resource, 0))
+        limits, known = _limits(view, self, is_prod, resource), position_of(view)
+        found = list(_spare(view, self, is_prod, resource))
+        for measure in {limit[0] for limit in set(limits) if not isinstance(limit, int)}:
+            for name, used in expected_above(view, self.settings, measure).items():
+                limit = limits[known[name]]
+                if not isinstance(limit, int) and limit[0] == measure:
+                    found[known[name]] = limit[1] - used.get(resource, 0)
         return found
 
-    def _limit(self, node: Node, resource: str, *, is_prod: bool) -> tuple[Measure, int] | int:
-        """Return by which measure a node is limited, and how much it may use; a number where it takes any, or none."""
+    def limit(self, node: Node, resource: str, *, is_prod: bool) -> Limit:
+        """Return how a node is limited."""
         metric = node.metric
         thresholds = None if metric is None else metric.thresholds.over(self.settings.thresholds)
         measure, percent = (None, ()) if thresholds is None else _measure(thresholds, is_prod=is_prod)
@@ -184,6 +170,45 @@ def _most_incoming(state: NodeState, check: LoadAware, is_prod: bool, resource: 
 
 def _most_everywhere(view: View, check: LoadAware, is_prod: bool, resource: str) -> Sequence[int]:  # noqa: FBT001 - ditto
     return check.most_everywhere(view, resource, is_prod=is_prod)
+
+
+@of_nodes
+def _limits(view: View, check: LoadAware, is_prod: bool, resource: str) -> Sequence[Limit]:  # noqa: FBT001 - ditto
+    """Return how nodes are limited, by position; found once for those that are alike in it."""
+    base = base_with_most(view)
+    if base is not None:
+        before = _limits(base, check, is_prod, resource)
+        return patched(view, before, lambda name: check.limit(view.node(name), resource, is_prod=is_prod))
+    known: dict[tuple[object, ...], Limit] = {}
+    found: list[Limit] = []
+    for node in nodes_of(view):
+        metric = node.metric
+        if metric is None:
+            found.append(_ANY)
+            continue
+        updated = metric.updated if check.settings.filters_expired else ""
+        alike = (id(metric.thresholds), id(node.allocatable), metric.raw_allocatable, metric.used is None, updated)
+        if alike not in known:
+            known[alike] = check.limit(node, resource, is_prod=is_prod)
+        found.append(known[alike])
+    return found
+
+
+@of_nodes
+def _spare(view: View, check: LoadAware, is_prod: bool, resource: str) -> Sequence[int]:  # noqa: FBT001 - ditto
+    """Return how much more nodes may use than was measured of them, by position."""
+    base, limits, known = base_with_most(view), _limits(view, check, is_prod, resource), position_of(view)
+    if base is None:
+        return [_left(limit, node, resource) for limit, node in zip(limits, nodes_of(view), strict=True)]
+    before = _spare(base, check, is_prod, resource)
+    return patched(view, before, lambda name: _left(limits[known[name]], view.node(name), resource))
+
+
+def _left(limit: Limit, node: Node, resource: str) -> int:
+    if isinstance(limit, int):
+        return limit
+    measure, most = limit
+    return most - dict(measured(node.metric or NodeMetric(None), measure) or ()).get(resource, 0)
 
 
 MOST_INCOMING = Number(_most_incoming, _most_everywhere)

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter
 from typing import Literal, TypeAlias
 
-from kubectl_koord.engine.columns import nodes_of
+from kubectl_koord.engine.columns import held_of, nodes_of
 from kubectl_koord.engine.node_state import NodeState, Occupant
 from kubectl_koord.engine.view import View
 from kubectl_koord.model.load import (
@@ -20,6 +21,7 @@ from kubectl_koord.model.load import (
 from kubectl_koord.model.pods import NodePods, PendingPod, Resources, RunningPod
 from kubectl_koord.model.values.memo import memoised
 
+_SCHEDULED = attrgetter("scheduled")
 _Sums: TypeAlias = dict[str, int]
 Measure: TypeAlias = Literal["whole", "prod"] | AggregatedThresholds
 """What is held against thresholds: usage of the whole node, of its prod pods, or of the node over a time."""
@@ -48,8 +50,8 @@ def expected_on(state: NodeState, settings: LoadSettings, measure: Measure) -> M
 def expected_above(view: View, settings: LoadSettings, measure: Measure) -> Mapping[str, Mapping[str, int]]:
     """Return the same by node, for nodes with a metric of which it is not just what was measured."""
     found: dict[str, Mapping[str, int]] = {}
-    for node in nodes_of(view):
-        metric, held = node.metric, view.held(node.name)
+    for node, held in zip(nodes_of(view), held_of(view), strict=True):
+        metric = node.metric
         if metric is not None and not _is_measured(metric, held, settings, measure):
             found[node.name] = _expected_use(metric, held, settings, measure)
     return found
@@ -69,7 +71,7 @@ def _is_measured(metric: NodeMetric, held: tuple[Occupant, ...], settings: LoadS
     since = _new(metric.updated, metric.interval, settings.after_scheduled).since
     pods = held if isinstance(held, NodePods) else [pod for pod in held if isinstance(pod, RunningPod)]
     try:
-        if since is None or max(map(datetime.fromisoformat, [pod.scheduled for pod in pods]), default=since) > since:
+        if since is None or max(map(datetime.fromisoformat, map(_SCHEDULED, pods)), default=since) > since:
             return False
     except (TypeError, ValueError):  # of times that are none, or of an open zone
         return False

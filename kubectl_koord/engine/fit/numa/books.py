@@ -1,6 +1,6 @@
 """What is booked of a node's CPUs and zones."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec import Struct, structs
 
@@ -53,13 +53,18 @@ def books(state: NodeState) -> Booked:
 
 
 def _booked(state: NodeState) -> Booked:
-    cpus_there = state.node.numa.cpus if state.node.numa is not None else None
+    return booked_of(state.node.numa, state.occupants, state.occupants if state.before is None else state.before)
+
+
+def booked_of(node: NodeNUMA | None, occupants: Collection[Occupant], before: Collection[Occupant]) -> Booked:
+    """Return what is booked on a node by those who are there, `before` any of them was taken away on trial."""
+    cpus_there = node.cpus if node is not None else None
     if cpus_there is None:
         return _NOTHING
-    found = _held_by(state.occupants, cpus_there)
-    if state.before is None:
+    found = _held_by(occupants, cpus_there)
+    if before is occupants:
         return found
-    was = _held_by(state.before, cpus_there)
+    was = _held_by(before, cpus_there)
     return structs.replace(
         found,
         cached=found.cached | was.cached,

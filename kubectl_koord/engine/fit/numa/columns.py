@@ -1,63 +1,81 @@
 """Nodes of which one zone alone has all that a pod asks for, found for all nodes at once."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
-from kubectl_koord.engine.columns import NodeSet
-from kubectl_koord.engine.fit.numa.books import books, free_amounts
+from msgspec import Struct
+
+from kubectl_koord.engine.columns import NodeSet, nodes_of, selector, state_classes
+from kubectl_koord.engine.fit.numa.books import Booked, booked_of, books, free_amounts
 from kubectl_koord.engine.fit.numa.hints import ZonesWith
-from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN
 from kubectl_koord.engine.node_state import NodeState
-from kubectl_koord.engine.numbers import at_least
+from kubectl_koord.engine.reservations import reserved_nodes
 from kubectl_koord.engine.view import View
-from kubectl_koord.model.hardware.numa import MOST_ZONES
+from kubectl_koord.model.hardware.numa import MOST_ZONES, NodeNUMA
 from kubectl_koord.model.pods import Resources
-from kubectl_koord.model.values.memo import memoised
 
-_ANY = 1 << 62
-
-
-def with_plain_zones(view: View, among: NodeSet, requests: Resources) -> NodeSet:
-    """Return the nodes of a set for which it is enough to compare requests with what each zone has free."""
-    return at_least(view, among, 1, _is_plain) if all(amount for _, amount in requests) else 0
+_Left: TypeAlias = tuple[tuple[int, Resources], ...]
+"""What is free in each zone."""
 
 
-def in_one_zone(view: View, among: NodeSet, requests: Resources, devices: Iterable[ZonesWith]) -> NodeSet:
-    """Return the nodes of a set, of which all have plain zones, with any zone that has all of the requests."""
-    passing = 0
-    for zone in _zone_numbers(view) if among else ():
-        enough = among & ~passing
-        for resource, amount in requests:
-            enough = at_least(view, enough, amount, _free_in, zone, resource)
-        for found in devices:
-            enough &= found.by_zone.get(zone, 0)
-        passing |= enough
-    return passing
+class PlainZones(Struct, frozen=True):
+    """What the zones of nodes have left, where it is enough to compare requests with it.
+
+    `every` tells whether nodes without a policy are looked at: few pods ask for one themselves.
+    """
+
+    every: bool
+
+    def __call__(self, state: NodeState) -> _Left | None:
+        """Return what zones have left, each by itself; None where that does not decide."""
+        node = state.node.numa
+        return _left(node, books(state)) if node is not None and self._counts(node) and not state.rooms else None
+
+    def everywhere(self, view: View) -> Iterator[_Left | None]:
+        """Yield the same of all nodes."""
+        reserved = selector(view, reserved_nodes(view))
+        for node, is_reserved in zip(nodes_of(view), reserved, strict=True):
+            numa = node.numa
+            if numa is None or is_reserved or not self._counts(numa):
+                yield None
+            else:
+                yield _left(numa, booked_of(numa, view.occupants(node.name), view.held(node.name)))
+
+    def _counts(self, node: NodeNUMA) -> bool:
+        return (self.every or bool(node.policy)) and 1 < len(node.zones) <= MOST_ZONES
+
+    def among(self, view: View, nodes: NodeSet, requests: Resources) -> NodeSet:
+        """Return the nodes of a set for which it is enough to compare these requests."""
+        return nodes & ~state_classes(view, self).get(None, 0) if all(amount for _, amount in requests) else 0
+
+    def passing(self, view: View, among: NodeSet, requests: Resources, devices: Iterable[ZonesWith]) -> NodeSet:
+        """Return the nodes of a set, for all of which that is enough, with any zone that has all of the requests."""
+        passing = 0
+        for left, nodes in state_classes(view, self).items():
+            asked = nodes & among
+            for zone in _with_all(left, requests) if asked and isinstance(left, tuple) else ():
+                enough = asked
+                for found in devices:
+                    enough &= found.by_zone.get(zone, 0)
+                passing |= enough
+        return passing
 
 
-def _is_plain(state: NodeState) -> bool:
-    """Tell whether the zones of a node give what they have free, each by itself, and all that is booked is of them."""
-    numa = state.node.numa
-    if numa is None or state.rooms or not 1 < len(numa.zones) <= MOST_ZONES:
-        return False
-    told = {resource for zone in numa.zones for resource, _ in zone.allocatable}
-    return all(resource in told for _, amounts in books(state).amounts for resource, _ in amounts)
+def _left(node: NodeNUMA, booked: Booked) -> _Left | None:
+    """Return what zones have left; None where something is booked that no zone tells of."""
+    if not booked.amounts and not booked.cached_zones:
+        return tuple({zone.number: zone.allocatable for zone in node.zones}.items())
+    told = {resource for zone in node.zones for resource, _ in zone.allocatable}
+    if not all(resource in told for _, amounts in booked.amounts for resource, _ in amounts):
+        return None
+    return tuple((zone, tuple(free.items())) for zone, free in free_amounts(node, booked).items())
 
 
-def _free_in(state: NodeState, zone: int, resource: str) -> int:
-    """Return what is free in a zone: any amount of what no zone tells of; less than nothing where there is no such."""
-    numa = state.node.numa
-    free = state.booked(_free_by_zone) if numa is not None else {}
-    if zone not in free:
-        return -1
-    return free[zone].get(resource, 0) if any(resource in amounts for amounts in free.values()) else _ANY
-
-
-def _free_by_zone(state: NodeState) -> Mapping[int, Mapping[str, int]]:
-    return free_amounts(state.node.numa or NOTHING_KNOWN, books(state))
-
-
-@memoised
-def _zone_numbers(view: View) -> frozenset[int]:
-    """Return the numbers of the zones of all nodes with a policy."""
-    numa = (view.node(name).numa for name in view.names())
-    return frozenset(zone.number for one in numa if one is not None and one.policy for zone in one.zones)
+def _with_all(left: _Left, requests: Resources) -> Iterator[int]:
+    """Yield the zones that have all of the requests: any amount of what no zone tells of."""
+    told = {resource for _, free in left for resource, _ in free}
+    wanted = [(resource, amount) for resource, amount in requests if resource in told]
+    for zone, free in left:
+        have = dict(free)
+        if all(have.get(resource, 0) >= amount for resource, amount in wanted):
+            yield zone

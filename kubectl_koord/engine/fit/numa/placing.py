@@ -11,7 +11,7 @@ from kubectl_koord.engine.fit.check import Cluster, DependsOn, Stateless
 from kubectl_koord.engine.fit.numa.allocate import Portion, ZoneRoom, cpus_taken, portion, room
 from kubectl_koord.engine.fit.numa.books import Booked, books
 from kubectl_koord.engine.fit.numa.cards import hints_for
-from kubectl_koord.engine.fit.numa.columns import in_one_zone, with_plain_zones
+from kubectl_koord.engine.fit.numa.columns import PlainZones
 from kubectl_koord.engine.fit.numa.hints import Hint, HintProvider, Hints, ZoneAffinity, chosen, sets_of
 from kubectl_koord.engine.fit.numa.restored import ZoneWays, ways
 from kubectl_koord.engine.fit.numa.terms import NOTHING_KNOWN, Terms, Wants, settings_of, settled, unbindable, wants_of
@@ -85,11 +85,12 @@ class Placing(Stateless, Struct, frozen=True):
     def _passing(self, view: View, pod: PendingPod, among: NodeSet, terms: Terms) -> NodeSet:
         """Return the nodes of a set that take the pod, of which all have these terms."""
         in_one = terms.policy == "SingleNUMANode" and not (terms.cpus or terms.required or terms.exclusive)
-        by_zone = with_plain_zones(view, among, self.wants.requests) if in_one else 0
+        plain = PlainZones(bool(self.wants.numa.policy))
+        by_zone = plain.among(view, among, self.wants.requests) if in_one else 0
         by_provider = [provider.zones(view, by_zone) for provider in self.providers]
         for found in by_provider:
             by_zone &= ~found.unclear
-        passing = in_one_zone(view, by_zone, self.wants.requests, by_provider)
+        passing = plain.passing(view, by_zone, self.wants.requests, by_provider) if by_zone else 0
         for nodes in grouped(view, among & ~by_zone, self._sees):
             state = view.state(first_of(view, nodes))
             passing |= nodes if self.reject(pod, state, pod.requirements) is None else 0
