@@ -139,12 +139,11 @@ class _Order:
         )
 
     def ranked(self, indices: Sequence[int], *, fewer_first: bool) -> Iterator[int]:
-        """Yield domains in this order; to find the first, which is often enough, few are compared in full."""
+        """Yield domains, at least one, in this order; the first is found without comparing all of them in full."""
         key = partial(self.key, fewer_first=fewer_first)
-        first = min(self._ahead(indices, 1 if fewer_first else -1), key=key, default=None)
-        if first is not None:
-            yield first
-            yield from sorted((index for index in indices if index != first), key=key)
+        first = min(self._ahead(indices, 1 if fewer_first else -1), key=key)
+        yield first
+        yield from sorted((index for index in indices if index != first), key=key)
 
     def _ahead(self, indices: Sequence[int], sign: int) -> Sequence[int]:
         """Return those of the domains, all of one layer, that are first by the pods and slots of their ancestors."""

@@ -30,7 +30,7 @@ from kubectl_koord.model.values.memo import recently
 
 _Kinds: TypeAlias = tuple[tuple[PodRequirements, int], ...]
 """Pods in index order: how many with equal requirements follow each other."""
-_MOST_KINDS = 64
+_MOST_KINDS = 16
 """Of so many kinds of pods a view keeps the slots."""
 
 

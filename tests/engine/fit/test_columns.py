@@ -190,13 +190,20 @@ def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> N
     assert sum(one.nodes for one in offer.reasons) == len(offer.refusals)
 
 
-@pytest.mark.parametrize("asked", [*ASKING, "a port", "a reservation"])
+GANGS = ASKING | {
+    "a port": {"ports": (HostPort(80),)},
+    "a reservation": {"labels": (("app", "web"),)},
+    "more than a reservation": {"labels": (("app", "web"),), "requests": (("cpu", 1 << 40),)},
+}
+
+
+@pytest.mark.parametrize("asked", GANGS)
 def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: str) -> None:
-    more = {"a port": {"ports": (HostPort(80),)}, "a reservation": {"labels": (("app", "web"),)}}
-    pods = [pending(f"p{number}", **(ASKING | more)[asked]) for number in range(4)]
+    pods = [pending(f"p{number}", **GANGS[asked]) for number in range(4)]
     base = of(drawn(5, 24))
-    for view in variants(base, pods[0]):
-        prepared = prepare(pods[0], view, rules("1.8"))
+    every = [(view, one) for view in variants(base, pods[0]) for one in dict.fromkeys((view, base))]
+    for view, one in every:
+        prepared = prepare(pods[0], one, rules("1.8"))
         offer = offer_slots(view, view.names(), pods, prepared)
         found = {name: _on_node(view.state(name), (pods,), prepared) for name in view.names()}
         assert offer == found
