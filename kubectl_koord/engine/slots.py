@@ -92,12 +92,16 @@ def _beside_others(view: View, runs: Sequence[Sequence[PendingPod]], prepared: P
     most = {name: number for names, number in parts for name in names}
     counts = Counts((name, min(room[name], most[name])) for name in members(view, left))
 
+    by_room = structs.replace(alone, checks=lasting)
+
     def partly() -> Iterator[Refused]:
         for names, number in parts:
             by_others = [name for name in names if number < min(room[name], len(pods))]
-            by_room = [name for name in names if room[name] <= number and room[name] < len(pods)]
-            asked = (*((name, 1) for name in by_room), *((name, len(by_others)) for name in by_others[:1]))
-            yield from _refusing((on_node(name), nodes) for name, nodes in asked)
+            scarce = [name for name in names if room[name] < min(number, len(pods))]
+            both = [name for name in names if room[name] == number < len(pods)]
+            alike = [part for some in (scarce, both) for part in _running_out(view, named(view, some), by_room)]
+            asked = (*alike, named(view, by_others)) if by_others else alike
+            yield from _refusing((on_node(first_of(view, part)), part.bit_count()) for part in asked)
 
     return Offer(view.names(), counts, on_node, none, partly)
 
@@ -111,7 +115,7 @@ def _most_beside(
     """
     parts = [nodes]
     for check in others.checks:
-        parts = [part for whole in parts for part in check.taking_alike(view, pods[0], whole) if part]
+        parts = [part for whole in parts for part in check.taking_alike(view, pods, whole) if part]
     found = []
     for names in (tuple(members(view, part)) for part in parts if part):
         roomy = min(len(pods), max(map(room.__getitem__, names)))

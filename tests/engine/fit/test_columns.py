@@ -32,7 +32,9 @@ from kubectl_koord.model.pods import (
     RunningPod,
     Spread,
     any_pod_of,
+    claim_names,
 )
+from kubectl_koord.model.storage import Claim
 from kubectl_koord.model.values.selectors import NodeTerm, Requirement
 from kubectl_koord.wording.evidence import lost_nodes
 from tests.build import BLOCK_KEY, SPINE_KEY, Drawing, card, cluster, devices, having, holding, pending, running
@@ -210,6 +212,31 @@ def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: s
         assert dict(offer.counts) == {name: node.slots for name, node in found.items() if node.slots}
         assert counted(offer.reasons) == counted(Offer.of(found).reasons)
         assert lost_nodes(offer.reasons) == lost_nodes(Offer.of(found).reasons)
+
+
+@pytest.mark.parametrize("asked", ["anti-affinity", "a spread", "a claim", "claims of their own"])
+def test_nodes_take_members_that_differ_in_labels_and_claims_as_one_by_one(asked: str) -> None:
+    own = {
+        "anti-affinity": {"pod_anti_affinity": (PodTerm("rack", WEB), PodTerm(BLOCK_KEY, having(app="new")))},
+        "a spread": {"spread": (Spread("rack", 1, WEB),)},
+        "a claim": {"claims": ("data",)},
+        "claims of their own": {"ephemeral": ("tmp",)},
+    }
+    more: dict[str, Any] = own[asked]
+    pods = [pending(f"p{number}", labels=(("app", "new" if number == 1 else "web"),), **more) for number in (1, 2, 3)]
+    claims = {
+        claim: Claim(claim, volume=claim, driver="disk", known=True, owner=(pod.uid, pod.name))
+        for pod in pods
+        for claim in claim_names(pod)
+    }
+    drawing = structs.replace(drawn(5, 24), claims=claims)
+    for number, name in enumerate(drawing.nodes):
+        drawing = drawing.change(name, volume_limits=(("disk", number % 4),))
+    view = of(drawing)
+    prepared = prepare(pods[0], view, rules("1.8"), claims=claims)
+    offer = offer_slots(view, view.names(), pods, prepared)
+    assert prepared.refusal is None
+    assert offer == {name: _on_node(view.state(name), (pods,), prepared) for name in view.names()}
 
 
 def test_nodes_that_are_full_are_told_apart_by_how_many_pods_they_allow() -> None:
