@@ -192,7 +192,7 @@ def test_nodes_offer_what_those_that_are_asked_one_by_one_offer(asked: str) -> N
     assert sum(one.nodes for one in offer.reasons) == len(offer.refusals)
 
 
-GANGS = ASKING | {
+GANGS: dict[str, dict[str, Any]] = ASKING | {
     "a port": {"ports": (HostPort(80),)},
     "a reservation": {"labels": (("app", "web"),)},
     "more than a reservation": {"labels": (("app", "web"),), "requests": (("cpu", 1 << 40),)},
@@ -216,14 +216,15 @@ def test_nodes_take_and_refuse_gangs_as_those_that_are_asked_one_by_one(asked: s
 
 @pytest.mark.parametrize("asked", ["anti-affinity", "a spread", "a claim", "claims of their own"])
 def test_nodes_take_members_that_differ_in_labels_and_claims_as_one_by_one(asked: str) -> None:
-    own = {
+    own: dict[str, dict[str, Any]] = {
         "anti-affinity": {"pod_anti_affinity": (PodTerm("rack", WEB), PodTerm(BLOCK_KEY, having(app="new")))},
         "a spread": {"spread": (Spread("rack", 1, WEB),)},
         "a claim": {"claims": ("data",)},
         "claims of their own": {"ephemeral": ("tmp",)},
     }
-    more: dict[str, Any] = own[asked]
-    pods = [pending(f"p{number}", labels=(("app", "new" if number == 1 else "web"),), **more) for number in (1, 2, 3)]
+    pods = [
+        pending(f"p{number}", labels=(("app", "new" if number == 1 else "web"),), **own[asked]) for number in (1, 2, 3)
+    ]
     claims = {
         claim: Claim(claim, volume=claim, driver="disk", known=True, owner=(pod.uid, pod.name))
         for pod in pods
