@@ -140,6 +140,8 @@ def _by_column(view: View, prepared: Prepared) -> Counts:
 def _passing(view: View, pod: PendingPod, checks: Iterable[Check], among: NodeSet) -> NodeSet:
     """Return the nodes of a set that take a pod which asks for the same as the trigger."""
     for check in checks:
+        if not among:
+            break
         among &= ~check.refused(view, pod, among)
     return among
 
@@ -148,7 +150,9 @@ def _refused(view: View, pod: PendingPod, checks: Iterable[Check]) -> Iterator[R
     """Yield why nodes take not even this pod, which asks for the same as the trigger."""
     passing = every_node(view)
     for check in checks:
-        refused = check.refused(view, pod, passing)
+        refused = check.refused(view, pod, passing) if passing else 0
+        if not refused:
+            continue
         passing &= ~refused
         parts = check.alike(view, pod, refused)
         found = ((check.reject(pod, view.state(first_of(view, one)), pod.requirements), one) for one in parts)

@@ -70,7 +70,7 @@ class ExpectedUse(Struct, frozen=True, gc=False):
     least: int = 0
 
 
-class PodUsage(Struct, frozen=True, gc=False, array_like=True):
+class PodUsage(Struct, frozen=True, gc=False):
     """What was measured of one pod, and whether the node reported it as a prod pod."""
 
     namespace: str
@@ -88,22 +88,24 @@ class UsageOverTime(Struct, frozen=True, gc=False, array_like=True):
 
 
 class PodUsages(Packed, frozen=True, gc=False):
-    """What was measured of the pods of a node."""
+    """What was measured of the pods of a node: their names, namespaces, amounts, and which are prod, a list of each."""
 
-    def pods(self) -> list["MeasuredPod"]:
-        """Return the pods, without what was measured of them: that is less to read."""
-        return _measured_pods(self.content)
+    def namespaces(self) -> dict[str, str]:
+        """Return the namespaces of the pods by name, without what was measured of them: that is less to read."""
+        found = _measured_pods(self.content)
+        return dict(zip(found.names, found.namespaces, strict=True))
 
     def __iter__(self) -> Iterator[PodUsage]:
         """Yield what was measured of each."""
-        return iter(_pod_usages(self.content))
+        names, namespaces, used, prod = _pod_usages(self.content)
+        return map(PodUsage, namespaces, names, used, prod)
 
 
-class MeasuredPod(Struct, frozen=True, gc=False, array_like=True):
-    """The pod of a `PodUsage` by its name, without what was measured of it."""
+class _MeasuredPods(Struct, frozen=True, gc=False, array_like=True):
+    """The first two lists of `PodUsages`."""
 
-    namespace: str
-    name: str
+    names: list[str]
+    namespaces: list[str]
 
 
 class UsagesOverTime(Packed, frozen=True, gc=False):
@@ -114,15 +116,16 @@ class UsagesOverTime(Packed, frozen=True, gc=False):
         return iter(_usages_over_time(self.content))
 
 
-_measured_pods = msgspec.msgpack.Decoder(list[MeasuredPod]).decode
-_pod_usages = msgspec.msgpack.Decoder(tuple[PodUsage, ...]).decode
+_measured_pods = msgspec.msgpack.Decoder(_MeasuredPods).decode
+_pod_usages = msgspec.msgpack.Decoder(tuple[list[str], list[str], list[Resources], list[bool]]).decode
 _usages_over_time = msgspec.msgpack.Decoder(tuple[UsageOverTime, ...]).decode
 
 
 def pod_usages(usages: Iterable[PodUsage]) -> tuple[PodUsage, ...] | PodUsages:
     """Return what was measured of pods, as bytes if it can be: few nodes are asked for it."""
     found = tuple(usages)
-    content = packed(found) if found else None
+    columns = ([getattr(one, field) for one in found] for field in ("name", "namespace", "used", "is_prod"))
+    content = packed(columns) if found else None
     return found if content is None else PodUsages(content)
 
 
